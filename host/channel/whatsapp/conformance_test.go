@@ -24,6 +24,8 @@ import (
 // The members of the suite are a real whatsmeow client on a loopback server.
 func TestConformance(t *testing.T) {
 	w := newWorld(t)
+	w.srv.AddPhone(robotNumber, "Robo")
+	w.srv.AddMember(waJID(family), robotNumber)
 	channeltest.Run(t, channeltest.Harness{
 		Leaks: []goleak.Option{libraryLeak},
 		Chat:  family, Other: work, Unknown: nobody,
@@ -72,6 +74,13 @@ func TestConformance(t *testing.T) {
 			w.acts(chat, in)
 			w.confirmed()
 		},
+		Share: func(t testing.TB, chat groups.JID, s channeltest.Shared) {
+			defer w.srv.HTTPClient().CloseIdleConnections()
+			w.t = t
+			w.shares(chat, s)
+			w.confirmed()
+		},
+		Lacks: lacks(),
 		Stranger: func(t testing.TB, chat groups.JID, id, choice string) {
 			w.t = t
 			for _, e := range w.seen(chat, 1) {

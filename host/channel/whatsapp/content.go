@@ -1,121 +1,94 @@
 package whatsapp
 
 import (
-	"strings"
 	"time"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// contextOf returns a message's ContextInfo (quote, mentions, timer), or nil.
-func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
-	for _, c := range []*waE2E.ContextInfo{
-		m.GetExtendedTextMessage().GetContextInfo(), m.GetImageMessage().GetContextInfo(), m.GetVideoMessage().GetContextInfo(),
-		m.GetAudioMessage().GetContextInfo(), m.GetDocumentMessage().GetContextInfo(), m.GetStickerMessage().GetContextInfo(),
-		m.GetLocationMessage().GetContextInfo(), m.GetContactMessage().GetContextInfo(),
-	} {
-		if c != nil {
-			return c
+// maxWrapped is how deep a message may be wrapped in others. The apps wrap three deep.
+const maxWrapped = 10
+
+// contentOf returns the field that is a message's content, inside all wrappings, with the
+// message that has it. The field is nil if there is no content. The apps write one such
+// field; of several, the first in the schema counts.
+func contentOf(m *waE2E.Message) (*waE2E.Message, protoreflect.FieldDescriptor) {
+	for range maxWrapped {
+		switch w := valueOf(m, partOf(m)).(type) {
+		case *waE2E.FutureProofMessage:
+			m = w.GetMessage()
+		case *waE2E.DeviceSentMessage:
+			m = w.GetMessage()
+		default:
+			return m, partOf(m)
 		}
 	}
-	if w := m.GetDocumentWithCaptionMessage().GetMessage(); w != nil {
-		return contextOf(w)
-	}
-	if w := m.GetProtocolMessage().GetEditedMessage(); w != nil {
-		return contextOf(w)
+	return m, partOf(m)
+}
+
+// partOf returns the first field of a message that is no key and no data about the message.
+func partOf(m *waE2E.Message) protoreflect.FieldDescriptor {
+	r := m.ProtoReflect()
+	for i := range r.Descriptor().Fields().Len() {
+		switch f := r.Descriptor().Fields().Get(i); f.Name() {
+		case "senderKeyDistributionMessage", "fastRatchetKeySenderKeyDistributionMessage", "messageContextInfo":
+		default:
+			if r.Has(f) {
+				return f
+			}
+		}
 	}
 	return nil
 }
 
-// actOf returns the kind of a member's message (message, edit, deletion, reaction, vote)
-// and the id of the message that it refers to, which a plain message does not have.
-func actOf(m *waE2E.Message) (kind channel.Kind, target string) {
-	switch p, r := m.GetProtocolMessage(), m.GetReactionMessage(); {
-	case p != nil && p.GetType() == waE2E.ProtocolMessage_REVOKE:
-		return channel.KindDeletion, p.GetKey().GetID()
-	case p.GetType() == waE2E.ProtocolMessage_MESSAGE_EDIT:
-		return channel.KindEdit, p.GetKey().GetID()
-	case r != nil:
-		return channel.KindReaction, r.GetKey().GetID()
-	case m.GetPollUpdateMessage() != nil:
-		return channel.KindVote, m.GetPollUpdateMessage().GetPollCreationMessageKey().GetID()
-	case m.GetLocationMessage() != nil:
-		return channel.KindLocation, ""
+// valueOf returns a field as its Go type: a proto.Message, or a text as itself.
+func valueOf(m *waE2E.Message, f protoreflect.FieldDescriptor) any {
+	if f != nil && f.Message() != nil {
+		return m.ProtoReflect().Get(f).Message().Interface()
 	}
-	return channel.KindMessage, ""
+	return m.GetConversation()
 }
 
-// locationOf converts a message's location.
-func locationOf(l *waE2E.LocationMessage) *channel.Location {
-	return &channel.Location{
-		Latitude: l.GetDegreesLatitude(), Longitude: l.GetDegreesLongitude(),
-		Name: strings.Join(strings.Fields(l.GetName()+" "+l.GetAddress()), " "),
+// contextOf returns the ContextInfo (quote, mentions, timer) of a message's content, or nil.
+func contextOf(content any) *waE2E.ContextInfo {
+	if c, ok := content.(interface{ GetContextInfo() *waE2E.ContextInfo }); ok {
+		return c.GetContextInfo()
 	}
+	return nil
 }
 
-// textOf returns a message's text or caption. For a message that has neither and
-// is not a file, such as a contact, it returns words that describe the message.
-func textOf(m *waE2E.Message) string {
-	for _, s := range []string{
-		m.GetConversation(), m.GetExtendedTextMessage().GetText(), m.GetImageMessage().GetCaption(),
-		m.GetVideoMessage().GetCaption(), m.GetDocumentMessage().GetCaption(),
-	} {
-		if s != "" {
-			return s
-		}
-	}
-	if w := m.GetDocumentWithCaptionMessage().GetMessage(); w != nil {
-		return textOf(w)
-	}
-	if w := m.GetProtocolMessage().GetEditedMessage(); w != nil {
-		return textOf(w)
-	}
-	if l := m.GetLocationMessage(); l != nil {
-		return locationOf(l).String()
-	}
-	if c := m.GetContactMessage(); c != nil {
-		return "Contact: " + c.GetDisplayName() + "\n" + c.GetVcard()
-	}
-	return ""
-}
-
-// downloadable returns the file in a message and its claimed name, type and size;
-// nil without a file.
-func downloadable(m *waE2E.Message, at time.Time) (whatsmeow.DownloadableMessage, media.Info) {
-	info := func(kind media.Kind, claim, name string, size uint64) media.Info {
-		return media.Claimed(kind, name, claim, size, at)
-	}
-	switch {
-	case m.GetImageMessage() != nil:
-		i := m.GetImageMessage()
-		return i, info(media.Image, i.GetMimetype(), "", i.GetFileLength())
-	case m.GetVideoMessage() != nil:
-		v := m.GetVideoMessage()
-		f := info(media.Video, v.GetMimetype(), "", v.GetFileLength())
-		f.Loop = v.GetGifPlayback()
-		return v, f
-	case m.GetAudioMessage() != nil:
-		a, kind := m.GetAudioMessage(), media.Audio
-		if a.GetPTT() {
+// downloadable returns a file by which it is downloaded, and its claimed name, type and
+// size; nil if the part of a message is no file.
+func downloadable(part proto.Message, at time.Time) (whatsmeow.DownloadableMessage, media.Info) {
+	switch f := part.(type) {
+	case *waE2E.ImageMessage:
+		return f, media.Claimed(media.Image, "", f.GetMimetype(), f.GetFileLength(), at)
+	case *waE2E.VideoMessage:
+		info := media.Claimed(media.Video, "", f.GetMimetype(), f.GetFileLength(), at)
+		info.Loop = f.GetGifPlayback()
+		return f, info
+	case *waE2E.AudioMessage:
+		kind := media.Audio
+		if f.GetPTT() {
 			kind = media.Voice
 		}
-		return a, info(kind, a.GetMimetype(), "", a.GetFileLength())
-	case m.GetDocumentMessage() != nil:
-		d := m.GetDocumentMessage()
-		name := d.GetFileName()
+		return f, media.Claimed(kind, "", f.GetMimetype(), f.GetFileLength(), at)
+	case *waE2E.DocumentMessage:
+		name := f.GetFileName()
 		if name == "" {
-			name = d.GetTitle()
+			name = f.GetTitle()
 		}
-		return d, info(media.Document, d.GetMimetype(), name, d.GetFileLength())
-	case m.GetStickerMessage() != nil:
-		s := m.GetStickerMessage()
-		return s, info(media.Sticker, s.GetMimetype(), "", s.GetFileLength())
-	case m.GetDocumentWithCaptionMessage().GetMessage() != nil:
-		return downloadable(m.GetDocumentWithCaptionMessage().GetMessage(), at)
+		return f, media.Claimed(media.Document, name, f.GetMimetype(), f.GetFileLength(), at)
+	case *waE2E.StickerMessage:
+		if f.GetIsLottie() { // an animation in a ZIP file, which no program shows
+			return nil, media.Info{}
+		}
+		return f, media.Claimed(media.Sticker, "", f.GetMimetype(), f.GetFileLength(), at)
 	}
 	return nil, media.Info{}
 }

@@ -107,7 +107,7 @@ type download struct {
 
 func (s *session) download(ctx context.Context, m *inboundMessage, f remoteFile, down *download) error {
 	err := s.get(ctx, f, down)
-	if expired(err) && m.ID == "" { // one of ours
+	if expired(err) && m.ID == "" { // one of ours, or of a quote
 		return channel.Unfetchable("the file is no longer kept")
 	}
 	if expired(err) {

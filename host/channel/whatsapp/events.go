@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow"
+	waBinary "go.mau.fi/whatsmeow/binary"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
@@ -30,6 +31,17 @@ func (s *session) handle(evt any) bool {
 	switch e := evt.(type) {
 	case *events.Message:
 		return s.keep(e)
+	case *events.UndecryptableMessage:
+		s.cannotRead(e, time.Now())
+	case *events.FBMessage:
+		if m := s.received(&e.Info); m.Chat != "" && !e.Info.IsFromMe {
+			m.info.Unread = "armadillo" // as Messenger encrypts
+			return s.putUnread(m)
+		}
+	case *events.CallOffer:
+		return s.keepCall(e.BasicCallMeta, hasVideo(e.Data))
+	case *events.CallOfferNotice:
+		return s.keepCall(e.BasicCallMeta, e.Media == "video")
 	case *events.Receipt:
 		return s.queueReceipt(e)
 	case *events.MediaRetry:
@@ -57,6 +69,12 @@ func (s *session) handle(evt any) bool {
 		}
 	}
 	return true
+}
+
+// hasVideo reports whether somebody calls by video, as the offer has it.
+func hasVideo(offer *waBinary.Node) bool {
+	_, video := offer.GetOptionalChildByTag("video")
+	return video
 }
 
 // permanent returns why WhatsApp has ended the connection for good, or nil.
@@ -176,62 +194,98 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 
 // keep records a member's message durably; it returns false if that fails.
 func (s *session) keep(e *events.Message) bool {
-	chat := s.chatOf(e.Info.MessageSource)
 	history := e.SourceWebMsg != nil && e.UnavailableRequestID == ""
-	if e.Info.IsFromMe || e.Message == nil || history {
+	if e.Info.IsFromMe || e.Info.Sender.IsBot() || e.Message == nil || history {
 		return true
 	}
-	kind, target := actOf(e.Message)
-	if chat == "" {
-		if kind == channel.KindMessage && textOf(e.Message) != "" && !e.IsEdit {
-			s.knock(e)
+	if e.SourceWebMsg != nil { // from the account's phone; the library takes an edit for the message itself
+		e.Info.ID, e.Message = e.SourceWebMsg.GetKey().GetID(), e.RawMessage
+	}
+	m := s.received(&e.Info)
+	m.message = s.opened(s.gate.Context(), e)
+	d := decode(m.message, m.info)
+	if m.Chat == "" {
+		if d.Kind.IsMessage() && d.ignored == "" {
+			s.knock(e, d.Text)
 		}
 		return true
 	}
-	var choices []string
-	if kind == channel.KindVote {
-		var counts bool
+	keep := d.ignored == ""
+	if keep && d.Kind == channel.KindVote {
 		var err error
-		if choices, counts, err = s.vote(s.gate.Context(), chat, e); err != nil {
-			s.log.Error("look up what a member votes on; whatsapp will repeat it", "chat", chat, "error", err)
-		}
-		if !counts {
-			return err == nil
+		if m.info.Choices, keep, err = s.vote(s.gate.Context(), m.Chat, e); err != nil {
+			s.log.Error("look up what a member votes on; whatsapp will repeat it", "chat", m.Chat, "error", err)
+			return false
 		}
 	}
-	_, file := downloadable(e.Message, e.Info.Timestamp)
-	said := file.Kind != "" || textOf(e.Message) != ""
-	switch kind {
-	case channel.KindMessage, channel.KindLocation:
-		if !said || e.IsEdit {
-			return true // keys
-		}
-	case channel.KindEdit:
-		if !said || target == "" {
-			return true
-		}
-	default:
-		if target == "" {
-			return true
-		}
+	if keep && !s.put(m) {
+		return false
 	}
-	return s.put(inboundMessage{
-		Inbound: journal.Inbound{Chat: chat, ID: e.Info.ID}, message: e.Message,
+	if d.ignored != onlyKeys {
+		s.came(m.Chat, m.ID)
+	}
+	return true
+}
+
+// received is the record of a message without its content; its Chat is empty if the chat is
+// not registered.
+func (s *session) received(info *types.MessageInfo) inboundMessage {
+	return inboundMessage{
+		Inbound: journal.Inbound{Chat: s.chatOf(info.MessageSource), ID: info.ID}, message: &waE2E.Message{},
 		info: inboundInfo{
-			Chat: e.Info.Chat, Sender: e.Info.Sender, Alt: e.Info.SenderAlt, IsGroup: e.Info.IsGroup,
-			PushName: e.Info.PushName, Time: e.Info.Timestamp, Choices: choices,
+			Chat: info.Chat, Sender: info.Sender, Alt: info.SenderAlt, IsGroup: info.IsGroup,
+			PushName: info.PushName, Time: info.Timestamp,
 		},
-	})
+	}
+}
+
+// opened returns a message without the encryption that the secret of another message adds, if the
+// device has that secret. A decryption with another IV panics.
+func (s *session) opened(ctx context.Context, e *events.Message) *waE2E.Message {
+	const iv = 12 // bytes
+	m := e.Message
+	switch r, c, x := m.GetEncReactionMessage(), m.GetEncCommentMessage(), m.GetSecretEncryptedMessage(); {
+	case len(r.GetEncIV()) == iv:
+		if reaction, err := s.client.DecryptReaction(ctx, e); err == nil {
+			reaction.Key = r.GetTargetMessageKey()
+			return &waE2E.Message{ReactionMessage: reaction}
+		}
+	case len(c.GetEncIV()) == iv:
+		if comment, err := s.client.DecryptComment(ctx, e); err == nil {
+			return &waE2E.Message{CommentMessage: &waE2E.CommentMessage{Message: comment, TargetMessageKey: c.GetTargetMessageKey()}}
+		}
+	case len(x.GetEncIV()) == iv:
+		if change, err := s.client.DecryptSecretEncryptedMessage(ctx, e); err == nil {
+			return change
+		}
+	}
+	return m
+}
+
+// keepCall records a call to the account, or in a group of its.
+func (s *session) keepCall(c types.BasicCallMeta, video bool) bool {
+	info := types.MessageInfo{ID: "call-" + first(c.CallID, maxQuotedID), Timestamp: c.Timestamp, MessageSource: types.MessageSource{
+		Chat: c.CallCreator.ToNonAD(), Sender: c.CallCreator, SenderAlt: c.CallCreatorAlt,
+	}}
+	if c.GroupJID.User != "" {
+		info.Chat, info.IsGroup = c.GroupJID, true
+	}
+	m := s.received(&info)
+	if m.Chat == "" || s.people.isMe(c.CallCreator) {
+		return true
+	}
+	m.message.CallLogMesssage = &waE2E.CallLogMessage{IsVideo: &video, CallOutcome: waE2E.CallLogMessage_ONGOING.Enum()}
+	return s.put(m)
 }
 
 // knock tells the host of a message in a chat that no group has. The number names a
 // direct chat if it is known: an operator knows people by it.
-func (s *session) knock(e *events.Message) {
+func (s *session) knock(e *events.Message, text string) {
 	if s.w.opts.Knock == nil {
 		return
 	}
 	if e.Info.IsGroup {
-		s.w.opts.Knock(channel.Knock{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: textOf(e.Message), Time: e.Info.Timestamp})
+		s.w.opts.Knock(channel.Knock{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: text, Time: e.Info.Timestamp})
 		return
 	}
 	chat := e.Info.Chat.ToNonAD()

@@ -24,6 +24,9 @@ func (w *WhatsApp) Reconnect(pause time.Duration) { w.link.Pause, w.probe = paus
 // Watch shortens how often the connection is looked at.
 func (w *WhatsApp) Watch(every time.Duration) { w.watch = every }
 
+// Unread shortens how long a message that could not be read is waited for.
+func (w *WhatsApp) Unread(after time.Duration) { w.unread = after }
+
 // Window shortens the time over which the speed of a download's first attempt is
 // measured.
 func (w *WhatsApp) Window(window time.Duration) {

@@ -11,8 +11,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// sentRef begins the ref of a file of ours, with its message's id behind it.
-const sentRef = "sent "
+// sentRef begins the ref of a file of ours, with its message's id behind it; quotedRef
+// that of a file in a quote, with the ref of the answer behind it.
+const (
+	sentRef   = "sent "
+	quotedRef = "quoted "
+)
 
 // Fetch downloads a member's file, or one of ours. The journal knows a message for
 // 7 days and 1000 messages.
@@ -32,11 +36,11 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	if m == nil {
 		return nil, channel.Unfetchable("the host does not know the message any more")
 	}
-	msg, info := downloadable(m.message, m.info.Time)
-	if msg == nil {
+	d := decode(m.message, m.info)
+	if d.file == nil {
 		return nil, channel.Unfetchable("the message holds no file")
 	}
-	file, err := s.fetch(ctx, m, msg, info, s.w.pace(f.Patient))
+	file, err := s.fetch(ctx, m, d.file, d.Files[0].Info, s.w.pace(f.Patient))
 	var lost *whatsmeow.DisconnectedError
 	if errors.Is(err, whatsmeow.ErrNotConnected) || errors.As(err, &lost) {
 		return nil, notAsked(err)
@@ -45,8 +49,16 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 }
 
 // byRef looks up the message that has a file; nil if it is not known. Of one of
-// ours, no phone can be asked for the file again.
+// ours, or of a quote, no phone can be asked for the file again.
 func (s *session) byRef(ctx context.Context, f channel.FileRef) (*inboundMessage, error) {
+	if ref, quoted := strings.CutPrefix(f.Ref, quotedRef); quoted {
+		m, err := read(s.ledger.ByRef(ctx, f.Chat, ref))
+		if err != nil || m == nil {
+			return nil, err
+		}
+		about := decode(m.message, m.info).about
+		return &inboundMessage{message: about.GetQuotedMessage(), info: inboundInfo{Time: m.info.Time}}, nil
+	}
 	id, ours := strings.CutPrefix(f.Ref, sentRef)
 	if !ours {
 		return read(s.ledger.ByRef(ctx, f.Chat, f.Ref))

@@ -3,7 +3,6 @@ package whatsapp
 import (
 	"context"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -23,43 +22,27 @@ const (
 
 // inbound converts a row of the journal for the Inbox.
 func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inbound {
-	info := contextOf(m.message)
-	who := m.writer()
-	in := channel.Inbound{
-		ID: m.ID, Chat: m.Chat, Time: m.info.Time, Role: s.chats.roleOf(ctx, m.info.Chat, who),
-		From: s.people.nameOf(ctx, who, m.info.PushName), Sender: s.people.senderOf(ctx, who), Also: s.people.alsoOf(ctx, who),
-	}
+	d, who := decode(m.message, m.info), m.writer()
+	in := d.Inbound
+	in.ID, in.Chat, in.Time, in.Role = m.ID, m.Chat, m.info.Time, s.chats.roleOf(ctx, m.info.Chat, who)
+	in.From, in.Sender, in.Also = s.people.nameOf(ctx, who, m.info.PushName), s.people.senderOf(ctx, who), s.people.alsoOf(ctx, who)
 	if m.info.Chat.Server != types.GroupServer { // their own chat
 		in.Role = channel.RoleAdmin
 	}
-	in.Kind, in.Target = actOf(m.message)
-	in.Target = s.ourName(ctx, m.Chat, first(in.Target, maxQuotedID))
-	switch {
-	case m.info.members():
-		in.Kind, in.Joined, in.Left = channel.KindMembership, s.persons(ctx, m.info.Joined), s.persons(ctx, m.info.Left)
-		return in
-	case in.Kind == channel.KindReaction:
-		in.Emoji = channel.CleanName(m.message.GetReactionMessage().GetText())
-		return in
-	case in.Kind == channel.KindVote:
-		in.Choices = m.info.Choices
-		return in
-	case in.Kind == channel.KindLocation:
-		in.Location = locationOf(m.message.GetLocationMessage())
-		in.Location.Name = first(in.Location.Name, maxInboundText)
-	}
+	in.Target = s.ourName(ctx, m.Chat, in.Target)
+	in.Joined, in.Left = s.persons(ctx, m.info.Joined), s.persons(ctx, m.info.Left)
 	var direct bool
-	in.Text, direct = s.mentions(ctx, first(textOf(m.message), maxInboundText), info.GetMentionedJID())
-	if in.Target != "" {
+	in.Text, direct = s.mentions(ctx, in.Text, d.about.GetMentionedJID())
+	in.Files = d.files(m.Ref())
+	if !in.Kind.IsMessage() {
 		return in
 	}
-	in.Direct, in.Forwarded = direct, info.GetIsForwarded()
-	if info.GetStanzaID() != "" {
+	in.Direct = direct
+	if d.about.GetStanzaID() != "" {
 		var ours bool
-		in.Quote, ours = s.quote(ctx, m.Chat, info)
+		in.Quote, ours = s.quote(ctx, m, d.about)
 		in.Direct = in.Direct || ours
 	}
-	in.Files = fileOf(m.message, m.info.Time, m.Ref())
 	return in
 }
 
@@ -79,13 +62,12 @@ func (s *session) ourName(ctx context.Context, chat groups.JID, id string) strin
 	return m.receiptID()
 }
 
-// fileOf is the file in a message, by the ref that Fetch knows; none if it has none.
-func fileOf(m *waE2E.Message, at time.Time, ref string) []channel.Attachment {
-	_, info := downloadable(m, at)
-	if info.Kind == "" {
-		return nil
+// files are the message's files, by the ref that Fetch knows.
+func (d *said) files(ref string) []channel.Attachment {
+	for i := range d.Files {
+		d.Files[i].Ref = ref
 	}
-	return []channel.Attachment{{Info: info, Ref: ref}}
+	return d.Files
 }
 
 // persons converts addresses of members.
@@ -119,28 +101,37 @@ func (s *session) mentions(ctx context.Context, text string, mentioned []string)
 	return strings.NewReplacer(names...).Replace(text), self
 }
 
-// quote returns the message that a message answers, and whether it claims to be
+// quote returns the message that m answers, and whether it claims to be
 // ours. The quoted content comes from the phone of the one who answers, and may be
 // forged: only the ledger's record of that id and writer counts.
-func (s *session) quote(ctx context.Context, chat groups.JID, info *waE2E.ContextInfo) (q *channel.Quote, ours bool) {
-	q = &channel.Quote{ID: first(info.GetStanzaID(), maxQuotedID)}
+func (s *session) quote(ctx context.Context, m *inboundMessage, info *waE2E.ContextInfo) (q *channel.Quote, ours bool) {
+	q = &channel.Quote{ID: first(info.GetStanzaID(), maxQuotedID), Elsewhere: elsewhere(info, m.info.Chat)}
 	claimed, err := types.ParseJID(info.GetParticipant())
 	if err != nil {
 		claimed = types.EmptyJID
 	}
 	who := member{jid: claimed.ToNonAD()}
 	ours = s.people.isMe(who.jid)
-	if err := s.prove(ctx, chat, who, q); err != nil {
-		s.log.Error("look up what a member's message answers; it is passed on as unverified", "chat", chat, "error", err)
+	if !q.Elsewhere {
+		if err := s.prove(ctx, m.Chat, who, q); err != nil {
+			s.log.Error("look up what a member's message answers; it is passed on as unverified", "chat", m.Chat, "error", err)
+		}
 	}
 	if q.Unverified = !q.Own && q.Sender == ""; q.Unverified {
-		q.Text = first(textOf(info.GetQuotedMessage()), maxInboundText)
+		d := decode(info.GetQuotedMessage(), inboundInfo{Time: m.info.Time})
+		q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.files(quotedRef+m.Ref())
 		if !ours && who.jid.User != "" {
 			q.From = s.people.nameOf(ctx, who, "")
 		}
-		q.Files = fileOf(info.GetQuotedMessage(), time.Now(), "") // which may be made up
 	}
 	return q, ours || q.Own
+}
+
+// elsewhere reports whether a message answers one of another chat: of a group, by which a
+// member began to write to the account, or of a status. The chat with a person has two names.
+func elsewhere(info *waE2E.ContextInfo, chat types.JID) bool {
+	of, err := types.ParseJID(info.GetRemoteJID())
+	return err == nil && of.User != "" && of != chat && of.Server != types.DefaultUserServer && of.Server != types.HiddenUserServer
 }
 
 // prove fills a quote from the ledger. It changes nothing if the ledger does not
@@ -152,16 +143,17 @@ func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *cha
 		if err != nil || m == nil || m.Chat != chat {
 			return err
 		}
+		d := decode(m.message, inboundInfo{Time: m.Created})
 		q.ID, q.Own, q.Text = m.receiptID(), true, first(ownText(m.message), maxInboundText)
-		q.From, q.Files = s.people.nameOf(ctx, who, ""), fileOf(m.message, m.Created, sentRef+m.ID)
+		q.From, q.Files = s.people.nameOf(ctx, who, ""), d.files(sentRef+m.ID)
 		return nil
 	}
 	m, err := s.ledger.inboundBy(ctx, chat, q.ID, s.people.both(ctx, who))
 	if err != nil || m == nil {
 		return err
 	}
-	writer := m.writer()
-	q.Text, q.Files = first(textOf(m.message), maxInboundText), fileOf(m.message, m.info.Time, m.Ref())
+	writer, d := m.writer(), decode(m.message, m.info)
+	q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.files(m.Ref())
 	q.From, q.Sender, q.Also = s.people.nameOf(ctx, writer, m.info.PushName), s.people.senderOf(ctx, writer), s.people.alsoOf(ctx, writer)
 	return nil
 }

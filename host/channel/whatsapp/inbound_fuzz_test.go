@@ -39,7 +39,7 @@ var (
 
 // fuzzSession is an open store without a connection: the account knows Anna by
 // both addresses, has sent a message, and has received one of hers.
-func fuzzSession(f *testing.F) *session {
+func fuzzSession(f testing.TB) *session {
 	w, err := New(Options{Dir: f.TempDir()})
 	if err != nil {
 		f.Fatal(err)
@@ -118,6 +118,8 @@ func fuzzSeeds() []*waE2E.Message {
 		{LocationMessage: &waE2E.LocationMessage{DegreesLatitude: proto.Float64(1e308), Name: proto.String("pier")}},
 		{ContactMessage: &waE2E.ContactMessage{DisplayName: proto.String("C"), Vcard: proto.String("BEGIN:VCARD")}},
 		{ReactionMessage: &waE2E.ReactionMessage{Text: proto.String("👍")}}, {ProtocolMessage: &waE2E.ProtocolMessage{}}, document,
+		newer(&waE2E.Message{}), {ProtocolMessage: newer(&waE2E.ProtocolMessage{Key: key})},
+		{EncReactionMessage: &waE2E.EncReactionMessage{TargetMessageKey: key, EncIV: []byte{1}, EncPayload: []byte{1}}},
 	}
 	seeds := append([]*waE2E.Message(nil), plain...)
 	inner := &waE2E.FutureProofMessage{Message: document}
@@ -224,7 +226,13 @@ func checkInbound(t *testing.T, in channel.Inbound) {
 	if in.Target != "" && (len(in.Files) > 0 || in.Quote != nil || in.Direct || in.Kind == channel.KindMessage) {
 		t.Errorf("what is done to a message came in as %+v", in)
 	}
-	texts = append(texts, in.Target, in.Emoji)
+	texts = append(texts, in.Target, in.Emoji, in.Author)
+	if in.Kind.IsMessage() && in.Text == "" && len(in.Files) == 0 {
+		t.Errorf("an empty message came in: %+v", in)
+	}
+	if strings.ContainsFunc(in.Told, func(r rune) bool { return r <= ' ' || r > '~' }) || len(in.Told) > 64 {
+		t.Errorf("told of %q", in.Told)
+	}
 	if in.Location != nil {
 		texts = append(texts, in.Location.Name)
 	}

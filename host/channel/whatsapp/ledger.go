@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
@@ -56,6 +55,7 @@ type inboundInfo struct {
 
 	Joined, Left []types.JID `json:",omitempty"` // of a group; then there is no content
 	Choices      []string    `json:",omitempty"` // of a vote, decrypted
+	Unread       string      `json:",omitempty"` // why the device cannot read the message; then there is no content
 }
 
 func (i inboundInfo) members() bool { return len(i.Joined)+len(i.Left) > 0 }
@@ -80,8 +80,7 @@ func (l ledger) putInbound(ctx context.Context, m inboundMessage) (err error) {
 	if m.Body, err = proto.Marshal(m.message); err != nil {
 		return fmt.Errorf("keep inbound message: %w", err)
 	}
-	kind, _ := actOf(m.message)
-	m.Event = m.info.members() || kind != channel.KindMessage && kind != channel.KindLocation
+	m.Event = !decode(m.message, m.info).Kind.IsMessage()
 	m.Sender, m.Received = m.info.Sender.ToNonAD().String(), time.Now()
 	return l.Keep(ctx, m.Inbound)
 }

@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,16 @@ func FuzzMessage(f *testing.F) {
 		FileName: proto.String("../a\x00.pdf"), Mimetype: proto.String("Application/PDF; x=y"), FileLength: proto.Uint64(1 << 63),
 		ContextInfo: &waE2E.ContextInfo{QuotedMessage: words("before")},
 	}}}}
-	for _, m := range []*waE2E.Message{words("hello"), doc, {LocationMessage: &waE2E.LocationMessage{Name: proto.String("pier")}}, {ImageMessage: &waE2E.ImageMessage{}}} {
+	seeds := []*waE2E.Message{words("hello"), doc, {LocationMessage: &waE2E.LocationMessage{Name: proto.String("pier")}}, {ImageMessage: &waE2E.ImageMessage{}}}
+	fields := (&waE2E.Message{}).ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		m := &waE2E.Message{}
+		if f := fields.Get(i); f.Message() != nil {
+			filled(m.ProtoReflect().Mutable(f).Message(), 3)
+		}
+		seeds = append(seeds, newer(m))
+	}
+	for _, m := range seeds {
 		b, err := proto.Marshal(m)
 		if err != nil {
 			f.Fatal(err)
@@ -35,12 +45,20 @@ func FuzzMessage(f *testing.F) {
 		if proto.Unmarshal(b, m) != nil {
 			return
 		}
-		textOf(m)
+		d := decode(m, inboundInfo{Time: time.Unix(0, 0)})
+		if d.ignored == "" && d.Kind.IsMessage() && d.Text == "" && len(d.Files) == 0 {
+			t.Errorf("an empty message: %+v", d)
+		}
+		if len(d.Told) > 64 || strings.Trim(d.Told, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") != "" {
+			t.Errorf("told of %q", d.Told)
+		}
 		if q := quotable(m); contextOf(q) != nil || q.MessageContextInfo != nil || q.SenderKeyDistributionMessage != nil {
 			t.Error("what is quoted has more than its content")
 		}
-		if msg, info := downloadable(m, time.Unix(0, 0)); msg != nil && (info.Size < 0 || info.Name == "" || info.MIME == "" || info.Kind == "") {
-			t.Errorf("a file is %+v", info)
+		for _, f := range d.Files {
+			if d.file == nil || f.Size < 0 || f.Name == "" || f.MIME == "" || f.Kind == "" {
+				t.Errorf("a file is %+v", f.Info)
+			}
 		}
 	})
 }

@@ -49,7 +49,7 @@ func pollMessage(question string, p *channel.Poll, info *waE2E.ContextInfo) *waE
 
 // ownText is what a message of ours says: also the question of a poll.
 func ownText(m *waE2E.Message) string {
-	return cmp.Or(m.GetPollCreationMessage().GetName(), textOf(m))
+	return cmp.Or(m.GetPollCreationMessage().GetName(), decode(m, inboundInfo{}).Text)
 }
 
 // vote decrypts a member's vote. Its choices are those of our question, in the

@@ -61,38 +61,20 @@ func (s *session) known(ctx context.Context, chat groups.JID, id string) (shown 
 // those is the message's secret: whoever has the secret can read and forge votes and
 // edits in the writer's name.
 func quotable(m *waE2E.Message) *waE2E.Message {
-	if w := m.GetDocumentWithCaptionMessage().GetMessage(); w != nil {
-		m = w
+	inner, part := contentOf(m)
+	switch valueOf(inner, part).(type) {
+	case string, *waE2E.ExtendedTextMessage, *waE2E.ImageMessage, *waE2E.VideoMessage, *waE2E.AudioMessage, *waE2E.DocumentMessage,
+		*waE2E.StickerMessage, *waE2E.LocationMessage, *waE2E.ContactMessage:
+		if part == nil || proto.Size(inner) > maxQuoted {
+			break
+		}
+		content, r := &waE2E.Message{}, proto.Clone(inner).ProtoReflect()
+		content.ProtoReflect().Set(part, r.Get(part))
+		if part.Message() != nil {
+			c := r.Get(part).Message()
+			c.Clear(c.Descriptor().Fields().ByName("contextInfo"))
+		}
+		return content
 	}
-	if proto.Size(m) > maxQuoted {
-		return &waE2E.Message{Conversation: proto.String(first(textOf(m), maxQuotedText))}
-	}
-	m = proto.Clone(m).(*waE2E.Message)
-	switch {
-	case m.GetExtendedTextMessage() != nil:
-		m.ExtendedTextMessage.ContextInfo = nil
-		return &waE2E.Message{ExtendedTextMessage: m.ExtendedTextMessage}
-	case m.GetImageMessage() != nil:
-		m.ImageMessage.ContextInfo = nil
-		return &waE2E.Message{ImageMessage: m.ImageMessage}
-	case m.GetVideoMessage() != nil:
-		m.VideoMessage.ContextInfo = nil
-		return &waE2E.Message{VideoMessage: m.VideoMessage}
-	case m.GetAudioMessage() != nil:
-		m.AudioMessage.ContextInfo = nil
-		return &waE2E.Message{AudioMessage: m.AudioMessage}
-	case m.GetDocumentMessage() != nil:
-		m.DocumentMessage.ContextInfo = nil
-		return &waE2E.Message{DocumentMessage: m.DocumentMessage}
-	case m.GetStickerMessage() != nil:
-		m.StickerMessage.ContextInfo = nil
-		return &waE2E.Message{StickerMessage: m.StickerMessage}
-	case m.GetLocationMessage() != nil:
-		m.LocationMessage.ContextInfo = nil
-		return &waE2E.Message{LocationMessage: m.LocationMessage}
-	case m.GetContactMessage() != nil:
-		m.ContactMessage.ContextInfo = nil
-		return &waE2E.Message{ContactMessage: m.ContactMessage}
-	}
-	return &waE2E.Message{Conversation: proto.String(ownText(m))}
+	return &waE2E.Message{Conversation: proto.String(first(ownText(m), maxQuotedText))}
 }

@@ -59,6 +59,7 @@ func (w *WhatsApp) serve(ctx context.Context, in channel.Inbox) (err error) {
 	defer end()
 	workers.Go(func() { s.ledger.Hand(work, s.giveTo(in)) })
 	workers.Go(func() { s.passReceipts(work, in) })
+	workers.Go(func() { s.watchUnread(work) })
 	err = w.link.Stay(work, s.connect)
 	var stop *link.Stop
 	if errors.As(err, &stop) && stop.Code == stopLoggedOut.Code {

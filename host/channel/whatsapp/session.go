@@ -29,6 +29,8 @@ type session struct {
 	scratch *transfer.Scratch
 	probe   *probe.Prober
 
+	unread unread
+
 	client *whatsmeow.Client // nil before newClient, like the fields below
 	chats  *chats
 	state  state
@@ -61,6 +63,9 @@ func (w *WhatsApp) open(ctx context.Context) (_ *session, err error) {
 	if s.scratch, err = transfer.OpenScratch(filepath.Join(w.opts.Dir, "whatsapp-tmp"), w.opts.Reserve); err == nil {
 		s.probe = probe.New(w.opts.Tools, s.scratch.File)
 		s.ledger.Journal, err = journal.Open(ctx, specs[1], journal.Options{Room: w.opts.Room, Log: w.log})
+	}
+	if err == nil {
+		err = s.loadUnread(ctx, time.Now())
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())

@@ -121,6 +121,7 @@ type WhatsApp struct {
 	sendSlot sendSlot
 	watch    time.Duration                    // as in watchEvery
 	probe    time.Duration                    // as in probeEvery
+	unread   time.Duration                    // as in unreadAfter
 	pace     func(patient bool) transfer.Pace // of a download
 }
 
@@ -175,6 +176,7 @@ func New(opts Options) (*WhatsApp, error) {
 		sendSlot: sendSlot{taken: make(chan struct{}, 1), patience: defaultPatience, most: defaultSlot, ackTime: opts.AckTimeout},
 		watch:    watchEvery,
 		probe:    probeEvery,
+		unread:   unreadAfter,
 		pace:     transfer.PaceFor,
 	}
 	w.chats.Store(&opts.Chats)

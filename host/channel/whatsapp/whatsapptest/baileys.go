@@ -71,14 +71,14 @@ type BaileysFile struct {
 	Do      string   `json:"do"` // set by Send
 	Tag     string   `json:"tag"`
 	Chat    string   `json:"chat"`
-	Kind    string   `json:"kind"` // text, document, image, voice, location; edit, deletion, reaction, vote
+	Kind    string   `json:"kind"` // a key of what send in testdata/baileys/member.mjs makes, live or vote
 	Path    string   `json:"path,omitempty"`
 	Name    string   `json:"name,omitempty"`
 	MIME    string   `json:"mime,omitempty"`
 	Text    string   `json:"text,omitempty"`
 	Quoted  string   `json:"quoted,omitempty"`  // the id of a message that it has received
-	About   string   `json:"about,omitempty"`   // the id of its own message that is edited, deleted or reacted to, or of a poll
-	Choices []string `json:"choices,omitempty"` // of a vote
+	About   string   `json:"about,omitempty"`   // the id of its own message that is edited, deleted, reacted to, pinned or forwarded, of a poll, or of an image's album
+	Choices []string `json:"choices,omitempty"` // of a poll or a vote
 }
 
 // NewBaileys starts a Baileys client that is not paired. Its process ends with

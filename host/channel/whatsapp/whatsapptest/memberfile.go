@@ -17,7 +17,7 @@ import (
 
 // File is a file that a member sends.
 type File struct {
-	// Kind is document, image, video, audio, voice or sticker; document where empty.
+	// Kind is document, image, video, ptv (a round note), audio, voice or sticker; document where empty.
 	Kind    string
 	Name    string // documents
 	MIME    string
@@ -28,18 +28,28 @@ type File struct {
 // SendFile uploads a file and sends it, with flat memory. It returns the
 // message's id.
 func (m *Member) SendFile(ctx context.Context, chat types.JID, f File) (types.MessageID, error) {
-	kind := map[string]whatsmeow.MediaType{
-		"": whatsmeow.MediaDocument, "document": whatsmeow.MediaDocument, "image": whatsmeow.MediaImage, "sticker": whatsmeow.MediaImage,
-		"video": whatsmeow.MediaVideo, "audio": whatsmeow.MediaAudio, "voice": whatsmeow.MediaAudio,
-	}[f.Kind]
-	if kind == "" {
-		return "", fmt.Errorf("no kind of file is called %q", f.Kind)
-	}
-	up, err := m.Client.UploadReader(ctx, f.Body, nil, kind)
+	message, err := m.Upload(ctx, f)
 	if err != nil {
 		return "", err
 	}
-	return m.Send(ctx, chat, fileMessage(f, up))
+	return m.Send(ctx, chat, message)
+}
+
+// Upload uploads a file and returns the message that would send it, for what Send
+// sends otherwise: forwarded, quoted, wrapped.
+func (m *Member) Upload(ctx context.Context, f File) (*waE2E.Message, error) {
+	kind := map[string]whatsmeow.MediaType{
+		"": whatsmeow.MediaDocument, "document": whatsmeow.MediaDocument, "image": whatsmeow.MediaImage, "sticker": whatsmeow.MediaImage,
+		"video": whatsmeow.MediaVideo, "ptv": whatsmeow.MediaVideo, "audio": whatsmeow.MediaAudio, "voice": whatsmeow.MediaAudio,
+	}[f.Kind]
+	if kind == "" {
+		return nil, fmt.Errorf("no kind of file is called %q", f.Kind)
+	}
+	up, err := m.Client.UploadReader(ctx, f.Body, nil, kind)
+	if err != nil {
+		return nil, err
+	}
+	return fileMessage(f, up), nil
 }
 
 func fileMessage(f File, up whatsmeow.UploadResponse) *waE2E.Message {
@@ -61,12 +71,16 @@ func fileMessage(f File, up whatsmeow.UploadResponse) *waE2E.Message {
 			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey,
 			FileEncSHA256: up.FileEncSHA256, FileSHA256: up.FileSHA256, FileLength: &up.FileLength,
 		}}
-	case "video":
-		return &waE2E.Message{VideoMessage: &waE2E.VideoMessage{
+	case "video", "ptv":
+		film := &waE2E.VideoMessage{
 			Mimetype: &f.MIME, Caption: caption, MediaKeyTimestamp: now,
 			URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey,
 			FileEncSHA256: up.FileEncSHA256, FileSHA256: up.FileSHA256, FileLength: &up.FileLength,
-		}}
+		}
+		if f.Kind == "ptv" {
+			return &waE2E.Message{PtvMessage: film}
+		}
+		return &waE2E.Message{VideoMessage: film}
 	case "audio", "voice":
 		return &waE2E.Message{AudioMessage: &waE2E.AudioMessage{
 			Mimetype: &f.MIME, PTT: proto.Bool(f.Kind == "voice"), MediaKeyTimestamp: now,
@@ -111,6 +125,8 @@ func Downloadable(m *waE2E.Message) whatsmeow.DownloadableMessage {
 		return m.ImageMessage
 	case m.GetVideoMessage() != nil:
 		return m.VideoMessage
+	case m.GetPtvMessage() != nil:
+		return m.PtvMessage
 	case m.GetAudioMessage() != nil:
 		return m.AudioMessage
 	case m.GetStickerMessage() != nil:

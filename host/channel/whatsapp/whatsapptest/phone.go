@@ -73,6 +73,13 @@ func (s *Server) Phone(number string) *Phone {
 // Number is the phone number in digits.
 func (p *Phone) Number() string { return p.number }
 
+// Rename gives the account another name.
+func (p *Phone) Rename(name string) {
+	p.srv.mu.Lock()
+	defer p.srv.mu.Unlock()
+	p.name = name
+}
+
 // JID is the account's address by phone number.
 func (p *Phone) JID() types.JID { return types.NewJID(p.number, types.DefaultUserServer) }
 

@@ -148,6 +148,10 @@ func (sess *session) envelope(n *node, receiver *Device) attrs {
 	if g := sess.srv.groups[to]; g != nil {
 		a["from"], a["participant"], a["addressing_mode"] = to, sender.jid(g.LID), g.mode()
 		a[alternative("participant", g.LID)] = sender.owner.address(!g.LID)
+		if robot := sender.owner.JID(); robot.IsBot() { // which has neither devices nor a hidden id
+			a["participant"] = robot
+			delete(a, alternative("participant", g.LID))
+		}
 		return a
 	}
 	lid := to.Server == types.HiddenUserServer

@@ -144,10 +144,27 @@ async function send({ chat, kind: type, path, name, mime, text, quoted, about, c
 		}
 		const file = path && readFileSync(path)
 		const key = { remoteJid: chat, fromMe: true, id: about }
+		if (type === 'live') {
+			const message = { liveLocationMessage: { degreesLatitude: 53.5, degreesLongitude: 9.9, caption: text } }
+			const id = generateMessageIDV2(sock.user.id)
+			await sock.relayMessage(chat, message, { messageId: id })
+			return tell('sent', { id, tag })
+		}
 		const content = {
 			text: () => ({ text }),
 			document: () => ({ document: file, fileName: name, mimetype: mime, caption: text }),
-			image: () => ({ image: file, mimetype: mime, caption: text, jpegThumbnail: null, width: 1, height: 1 }),
+			image: () => ({ image: file, mimetype: mime, caption: text, jpegThumbnail: null, width: 1, height: 1, ...(about && { albumParentKey: key }) }),
+			ptv: () => ({ video: file, ptv: true, mimetype: mime, seconds: 1, jpegThumbnail: null, width: 1, height: 1 }),
+			sticker: () => ({ sticker: file, mimetype: mime }),
+			album: () => ({ album: { expectedImageCount: 1, expectedVideoCount: 0 } }),
+			poll: () => ({ poll: { name: text, values: choices, selectableCount: 1 } }),
+			contact: () => ({ contacts: { displayName: name, contacts: [{ displayName: name, vcard: text }] } }),
+			event: () => ({ event: { name, description: text, startDate: new Date('2026-12-01T09:00:00Z') } }),
+			buttonReply: () => ({ buttonReply: { displayText: text, id: '1' }, type: 'plain' }),
+			templateReply: () => ({ buttonReply: { displayText: text, id: '1', index: 0 }, type: 'template' }),
+			listReply: () => ({ listReply: { title: text, listType: 1 } }),
+			pin: () => ({ pin: key, type: 1, time: 86400 }),
+			forward: () => ({ forward: { key, message: sent.get(about) }, force: true }),
 			voice: () => ({ audio: file, mimetype: mime, ptt: true, seconds: 1, waveform: new Uint8Array(64) }),
 			location: () => ({ location: { degreesLatitude: 48.137154, degreesLongitude: 11.576124, name } }),
 			edit: () => ({ text, edit: key }),
