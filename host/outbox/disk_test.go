@@ -29,7 +29,9 @@ func blobs(t testing.TB, o *outbox.Outbox) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if filepath.Ext(e.Name()) != ".marker" {
+			names = append(names, e.Name())
+		}
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(o.Dir(), "outbox.db"))
 	if err != nil {
