@@ -43,6 +43,7 @@ type group struct {
 	stepped []string            // could not be read; tried again at the next check
 	stamps  [2]stamp            // of messages/ and files/ at the last listing
 	told    chan struct{}       // closed at the next result; nil: nobody waits
+	stuck   Stuck               // zero: nothing waits for a reason
 
 	// Only the goroutine that has the group's batch uses these fields.
 	names   []string // listed, not handed out yet, sorted
@@ -57,7 +58,7 @@ type group struct {
 type waiting struct {
 	first    time.Time
 	attempts int
-	code     string
+	reason   string    // of the last result: a code, maybe after behindA
 	leased   time.Time // when a lease was first seen to block the file; zero if none does
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // judged is a Desk of a running host that is well, with three groups.
@@ -71,6 +72,12 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 		"chat_not_registered of channel phone": func(o *operator.DeskOptions) {
 			o.Strangers = func() []operator.Stranger {
 				return []operator.Stranger{{Channel: "phone", Chat: "a", Last: time.Now()}, {Channel: "phone", Chat: "b", Last: time.Now()}, {Channel: "other", Chat: "c", Last: time.Now().Add(-2 * time.Hour)}}
+			}
+		},
+		"queue_waits of group b": func(o *operator.DeskOptions) {
+			o.Stuck = func(folder string) (ipc.Stuck, bool) {
+				code := map[string]string{"a": "over_quota", "b": "disk_full"}[folder]
+				return ipc.Stuck{Request: "1", Since: time.Now().Add(-time.Hour), Why: ipc.Refusal{Code: code, Message: "no room for 5.5 MB"}}, code != ""
 			}
 		},
 		"mount_missing of group a, /workspace/extra/docs": func(o *operator.DeskOptions) {
