@@ -175,7 +175,7 @@ func (s *Store) Sweep(ctx context.Context, spec store.Spec, known, deleted map[s
 		found[name] = true
 		stem, unfinished := strings.CutSuffix(name, partSuffix)
 		switch {
-		case known[name], strings.HasPrefix(name, spec.MarkerName()): // or its replacement that a crash cut off
+		case known[name], strings.HasPrefix(strings.TrimPrefix(name, "."), spec.MarkerName()): // or its replacement that a crash cut off
 		case !IsName(stem) || !e.Type().IsRegular():
 			foreign++
 		case deleted[name], unfinished:
