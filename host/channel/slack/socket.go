@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	maxEnvelope = 1 << 20          // bytes; a message of 40,000 characters in blocks has a fifth of it
+	maxEnvelope = 8 << 20          // bytes; a larger one ends the connection
 	pingEvery   = 20 * time.Second // a connection that does not answer in as long again is lost
 	ackWithin   = 3 * time.Second  // Slack sends what was not acknowledged once more
 )
@@ -202,7 +202,11 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 	if err == nil {
 		ev, err = decode(body)
 	}
-	if err != nil {
+	if err != nil && e.Type == eventEnvelope && body != nil {
+		body = bare(body)
+		ev, _ = decode(body)
+		s.Log.Info("an event is not what Slack documents", "error", err)
+	} else if err != nil {
 		s.Log.Info("Slack sent an event that this host does not know", "error", err)
 		return nil
 	}
