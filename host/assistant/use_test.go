@@ -128,6 +128,16 @@ func TestATextOfFillersIsEmpty(t *testing.T) {
 	}
 }
 
+// A time that no record can hold, by a platform's word, kept the message and all after it out for a day.
+func TestATimeThatCannotBeIsNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{Chat: "web:family", ID: "1", From: "Ann", Text: "so?", Time: time.Unix(1<<40, 0)}))
+		has(t, w.runtime.next().input.Prompt, `time="Jan 1, 2000, 12:00 AM">so?</message>`)
+	})
+}
+
 // A sticker in a chat without a trigger word started a paid turn with an empty prompt.
 func TestAStickerWithoutATriggerStartsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
