@@ -68,7 +68,7 @@ func inWords(in *channel.Inbound) {
 	shows := func(r rune) bool { // no filler either, such as U+3164 and the blank of Braille
 		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != '\u2800' && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 	}
-	if !in.Kind.IsMessage() && in.Kind != channel.KindNote || strings.ContainsFunc(in.Text, shows) {
+	if in.Command != "" || !in.Kind.IsMessage() && in.Kind != channel.KindNote || strings.ContainsFunc(in.Text, shows) {
 		return
 	}
 	if in.Kind == channel.KindSticker {
