@@ -202,13 +202,15 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 	if err == nil {
 		ev, err = decode(body)
 	}
-	if err != nil && e.Type == eventEnvelope && body != nil {
-		body = bare(body)
-		ev, _ = decode(body)
-		s.Log.Info("an event is not what Slack documents", "error", err)
-	} else if err != nil {
+	if err != nil {
 		s.Log.Info("Slack sent an event that this host does not know", "error", err)
-		return nil
+		if e.Type != eventEnvelope || body == nil {
+			return nil
+		}
+		body = bare(body)
+		if ev, err = decode(body); err != nil {
+			return nil
+		}
 	}
 	if ev == nil || ev.envelope() != e.Type || ev.own(s.self.Load()) {
 		return nil
