@@ -66,7 +66,7 @@ func starts(g groups.Group, in *channel.Inbound) bool {
 // assistant gets nothing empty. It is counted like what the channel told in words.
 func inWords(in *channel.Inbound) {
 	shows := func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
-	if !in.Kind.IsMessage() && in.Kind != channel.KindNote || strings.ContainsFunc(in.Text, shows) {
+	if in.Command != "" || !in.Kind.IsMessage() && in.Kind != channel.KindNote || strings.ContainsFunc(in.Text, shows) {
 		return
 	}
 	if in.Kind == channel.KindSticker {

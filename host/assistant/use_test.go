@@ -154,6 +154,19 @@ func TestWordsOfTheChannelAreNotTheMembers(t *testing.T) {
 	})
 }
 
+// An order that a member gives by the platform's own command has no text. It was taken for an
+// empty message, and nobody heard it.
+func TestAnOrderWithoutATextIsNotEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, group("family"))
+		w.run()
+		w.does(channel.Inbound{ID: "1", From: "Ann", Command: "status"})
+		if got := w.texts(); len(got) != 1 || w.runtime.next() != nil {
+			t.Errorf("the member heard %q", got)
+		}
+	})
+}
+
 // A note starts no turn where other events do, and does not push out the one before.
 func TestNotesStartNoTurnAndStandBesideEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

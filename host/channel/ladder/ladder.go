@@ -1,5 +1,5 @@
 // Package ladder says in which lower form a message goes if a platform refuses its form
-// and not its content:
+// and not its content.
 //
 //	voice note → audio → document      sticker → picture → document
 //	looping film → film → document     album → single files

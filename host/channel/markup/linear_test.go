@@ -19,7 +19,7 @@ import (
 // thread, and the best of some tries, so other work on the machine does not count.
 const (
 	small, large = 4 << 10, 32 << 10
-	mostTimes    = 20
+	mostTimes    = 32
 	tries        = 8
 )
 

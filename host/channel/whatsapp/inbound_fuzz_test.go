@@ -157,6 +157,9 @@ func FuzzInbound(f *testing.F) {
 		}
 		checkInbound(t, s.inbound(t.Context(), row))
 		about, err := s.contextInfo(t.Context(), outgoing{Message: channel.Message{Chat: row.Chat, ReplyTo: row.ID}}, chatFacts{hidden: group})
+		if channel.FormOf(err) == channel.FormReply { // an event, which nobody answers
+			return
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
