@@ -20,7 +20,7 @@ type SendFileArgs struct {
 	MIME    string `json:"mime_type,omitempty" jsonschema_description:"Default: by name and content, which win over a wrong one."`
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text with the file."`
 	Alt     string `json:"alt,omitempty" jsonschema_description:"What it shows, in a sentence, for members who cannot see it."`
-	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker,enum=original" jsonschema_description:"auto: converted if the chat would not show it; original: never converted; document: as a file, unchanged; voice: Ogg Opus audio (16 kHz, mono) as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
+	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker,enum=original" jsonschema_description:"How it is shown. auto: converted if the chat would not show it; original: never converted; document: as a file, unchanged; voice: Ogg Opus audio (16 kHz, mono) as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
 	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
 	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread than yours."`
 	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them."`
