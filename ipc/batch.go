@@ -142,6 +142,23 @@ func (b *Batch) tellBehind() {
 	}
 }
 
+// stick notes at which request the batch has ended, and why.
+func (b *Batch) stick() {
+	g := b.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b.why == nil {
+		g.stuck = Stuck{}
+		return
+	}
+	_, file := placeOf(b.first)
+	now := Stuck{Request: printable(strings.TrimSuffix(file, suffix)), Since: time.Now(), Why: *b.why}
+	if g.stuck.Request == now.Request {
+		now.Since = g.stuck.Since
+	}
+	g.stuck = now
+}
+
 // behindA is before the code in the reason of a request that waits for an earlier one.
 const behindA = "behind "
 
@@ -184,7 +201,7 @@ func (b *Batch) Done() {
 		g.size = max(b.through, 1)
 		b.tellBehind()
 	}
-	g.stick(b.first, b.why)
+	b.stick()
 	s.done(g, len(b.later) > 0)
 	s.batches.Done()
 }

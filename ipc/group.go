@@ -69,6 +69,24 @@ type stamp struct {
 	at       int64           // likewise
 }
 
+// Stuck is the first request of a queue while the host defers it; all others wait behind it.
+type Stuck struct {
+	Request string // its id, printable
+	Since   time.Time
+	Why     Refusal
+}
+
+// Stuck returns what a group's queue waits for; ok is false if it waits for nothing.
+func (s *Spool) Stuck(folder string) (stuck Stuck, ok bool) {
+	g := s.all()[folder]
+	if g == nil {
+		return stuck, false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stuck, g.stuck.Request != ""
+}
+
 // watchMark is the directory that is being watched.
 type watchMark struct {
 	watcher *fsnotify.Watcher
