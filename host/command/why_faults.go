@@ -53,6 +53,18 @@ func (e *env) whyStranger(ctx context.Context, c *config.Config, wanted string, 
 	if err != nil {
 		return unknown
 	}
+	for _, g := range s.Groups {
+		if wanted != g.Folder && wanted != g.Name && wanted != g.Chat {
+			continue
+		}
+		w := &path{env: e, status: s}
+		w.file(ctx)
+		w.stop("group", fmt.Sprintf("the host still serves group %s, and %s has it no longer", g.Folder, e.config), "write it into the file again; or, if it is to end: "+e.command("reload", "--remove"))
+		if err := e.answer(map[string]any{"group": g.Folder, "answers": false, "steps": w.steps}, w.print); err != nil {
+			return err
+		}
+		return &exitError{code: exitFailed, err: fmt.Errorf("group %s is gone from the file", g.Folder)}
+	}
 	for _, one := range s.Strangers {
 		if wanted != one.Chat && wanted != one.Channel+"/"+one.Chat {
 			continue
