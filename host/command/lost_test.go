@@ -30,6 +30,10 @@ func (serving) Status(context.Context) (operator.Status, error) {
 	return operator.Status{Running: true, Groups: []operator.Group{{Folder: "family", Name: "Family", Chat: "web:family"}}}, nil
 }
 
+func (serving) Send(_ context.Context, s operator.Send) (operator.Item, error) {
+	return operator.Item{ID: "018f7a5e-aaaa", Chat: "web:" + s.Group}, nil
+}
+
 // TestWhyDidNotKnowAGroupThatTheFileHasLost, though the host served it.
 func TestWhyDidNotKnowAGroupThatTheFileHasLost(t *testing.T) {
 	dir := t.TempDir()
@@ -61,6 +65,9 @@ func TestWhyDidNotKnowAGroupThatTheFileHasLost(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
+	if code := Run(ctx, "", stage.AllPlatforms(), []string{"-c", file, "send", file, "--group", "family"}, nil, &out, &out); code != exitOK {
+		t.Errorf("send: %d, it says:\n%s", code, out.String())
+	}
 	code := Run(ctx, "", stage.AllPlatforms(), []string{"-c", file, "why", "family"}, nil, &out, &out)
 	if code != exitFailed || !strings.Contains(out.String(), "still serves group family") || strings.Contains(out.String(), "name one of \n") {
 		t.Errorf("%d, it says:\n%s", code, out.String())

@@ -38,6 +38,12 @@ refuse the file last.`,
 				return err
 			}
 			group, err := findGroup(c, call.Group)
+			if err != nil && !dryRun { // a running host may still serve it
+				s, _ := operator.NewClient(operator.ControlDir(c.Layout())).Status(cmd.Context())
+				if g, ok := servedAs(s, call.Group); ok {
+					group.Folder, err = g.Folder, nil
+				}
+			}
 			if err != nil {
 				return err
 			}
