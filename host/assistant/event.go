@@ -16,7 +16,7 @@ const (
 // event is what a member did to a message, or a note.
 type event struct {
 	What   channel.Kind `json:"what"`
-	Target string       `json:"target"`           // empty of a note; the platform's id of the message, by the member's word
+	Target string       `json:"target"`           // the platform's id of the message, by the member's word; empty: of a note about none
 	Starts bool         `json:"starts,omitempty"` // it calls the assistant
 }
 

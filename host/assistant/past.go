@@ -157,6 +157,7 @@ func (p *past) read() ([]Past, error) {
 		}
 		all = append(all, one)
 	}
+	slices.Reverse(all) // in the order in which they came, which those of one second keep
 	slices.SortStableFunc(all, func(a, b Past) int { return a.Time.Compare(b.Time) })
 	return all, err
 }

@@ -53,6 +53,18 @@ func TestPastMessagesSurviveACrashAndFollowEditsAndDeletions(t *testing.T) {
 	}
 }
 
+// Platforms tell times in seconds: what a member sent within one was listed backwards.
+func TestMessagesOfOneSecondAreListedInTheirOrder(t *testing.T) {
+	m, c := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}, &chat{past: &past{path: filepath.Join(t.TempDir(), pastFile)}}
+	at := time.Now().Truncate(time.Second)
+	for _, id := range []string{"1", "2", "3"} {
+		m.remember(c, []*record{{Kind: callKind, ID: id, From: "Ann", Text: "x", Time: at}})
+	}
+	if all, err := c.past.read(); err != nil || len(all) != 3 || all[0].ID != "1" || all[2].ID != "3" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestPastMessagesTakeBoundedRoom(t *testing.T) {
 	m := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}
 	c := &chat{past: &past{path: filepath.Join(t.TempDir(), pastFile)}}

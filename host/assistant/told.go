@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -36,14 +36,14 @@ type toldCount struct {
 }
 
 // add counts one message. It reports whether the log is to say so.
-func (t *tolds) add(channel, kind string) (log bool) {
+func (t *tolds) add(on, kind string) (log bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.all == nil {
 		t.all = map[Told]*toldCount{}
 	}
-	k := Told{Channel: channel, Kind: kind}
-	if !toldName(kind) || t.all[k] == nil && len(t.all) >= maxTolds {
+	k := Told{Channel: on, Kind: kind}
+	if !channel.ToldName(kind) || t.all[k] == nil && len(t.all) >= maxTolds {
 		k.Kind = toldRest
 	}
 	if t.all[k] == nil {
@@ -55,11 +55,6 @@ func (t *tolds) add(channel, kind string) (log bool) {
 		c.logged = time.Now()
 	}
 	return log
-}
-
-// toldName reports whether a kind has the form of channel.Inbound.Told.
-func toldName(kind string) bool {
-	return kind != "" && len(kind) <= 64 && strings.Trim(kind, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
 }
 
 // Told returns what was only told in words, in the order of the names.

@@ -67,9 +67,10 @@ type Inbound struct {
 	Forwarded bool   // its writer says that somebody else wrote it
 	Author    string // of a forwarded message: who wrote it, by the platform's word, as From; may be empty
 
-	// Told is the platform's own name of a kind of message that the channel only tells in
-	// words, such as "dice": Text says what it was and is not the member's. At most 64
-	// letters, digits and "._:-". Empty: all of the message is in the other fields.
+	// Told is the platform's own name of a kind of message that the channel cannot show, such
+	// as "dice": Text says what it was and is not the member's. ToldName has its form. It
+	// counts what is lost. So it is empty if the other fields have all of the message, and of
+	// a KindNote whose Text says what the member did.
 	Told string
 
 	Direct bool // speaks to the assistant without its trigger word: a mention, a reply to it

@@ -67,7 +67,7 @@ func TestRegisteringIsRefusedWithItsReason(t *testing.T) {
 		{"main", "web:dock", "Dock", "../dock", "", "not_registered", "no name of a group"},
 		{"main", "web:dock", "Dock", "errors", "", "not_registered", "reserved"},
 		{"main", "web:dock", "Dock", "FAMILY", "", "not_registered", "folder family"},
-		{"main", "web:dock", "…", "", "", "not_registered", "no name of a group"},
+		{"main", "web:dock", "\u200b", "", "", "not_registered", "cannot be printed"},
 		{"main", "web:dock", "Dock", "boat-9", "", "not_registered", "former group"},
 		{"main", "web:boat-A", "Dock", "dock", "", "bad_jid", ""},
 		{"main", "web:dock", strings.Repeat("x", 101), "dock", "", "not_registered", "100 characters"},

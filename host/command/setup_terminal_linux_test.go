@@ -77,7 +77,7 @@ func (w walk) interrupt(t *testing.T, answers ...string) []string {
 	}
 	question := k.expect(aQuestion)
 	if question == "" {
-		if <-ended; !strings.Contains(string(k.all), "nothing is written") {
+		if <-ended; cmd.ProcessState.ExitCode() != exitFault {
 			t.Errorf("after %q setup ended with %v:\n%s", answers, cmd.ProcessState, k.all)
 		}
 		return nil
@@ -89,7 +89,7 @@ func (w walk) interrupt(t *testing.T, answers ...string) []string {
 	for k.read() {
 	}
 	<-ended
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(string(k.all), "longshore: interrupted") {
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted { // its last words are lost if the kernel hangs up before they are read
 		t.Errorf("ctrl-c at %q ended setup with %v:\n%s", question, cmd.ProcessState, k.all)
 	}
 	if !k.echoes() {

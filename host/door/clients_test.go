@@ -107,3 +107,33 @@ func TestProgressIsToldOverHTTP(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestACallWhoseConnectionIsClosedIsWithdrawn, as docs/remote.md says.
+func TestACallWhoseConnectionIsClosedIsWithdrawn(t *testing.T) {
+	w := newWorld(t)
+	w.hold(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "POST", w.url+mcpPath, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_message","arguments":{"text":"held"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + w.token("a", "")}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	done := make(chan error, 1)
+	go func() {
+		answer, err := http.DefaultClient.Do(r)
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		done <- err
+	}()
+	id := w.waitFor("a")
+	cancel()
+	if err := <-done; err == nil {
+		t.Fatal("the call was answered")
+	}
+	w.unlinked("a", id)
+	w.hold(false)
+	if all := w.all(); len(all) > 0 {
+		t.Errorf("%+v was sent", all)
+	}
+}

@@ -138,10 +138,11 @@ func (m told) line(zone *time.Location) string {
 		from, text = from+" (you)", strings.ReplaceAll(media.WithoutHidden(m.Text), "\n", "\n    ")
 	}
 	if m.Forwarded {
-		from += " (forwarded)"
+		by := ""
 		if m.Author != "" {
-			from += fmt.Sprintf(" (written by %q)", m.Author)
+			by = fmt.Sprintf(", written by %q", m.Author)
 		}
+		from += " (forwarded" + by + ")"
 	}
 	line := fmt.Sprintf("[%s] %s, %s: %s", m.ID, m.Time.In(zone).Format("2 Jan 2006 15:04"), media.Printable(from), text)
 	if q := m.Quote; q != nil {

@@ -65,7 +65,7 @@ func TestAnAssistantsOwnWordsKeepTheirLinesInTheList(t *testing.T) {
 func TestTheListSaysWhatIsForwardedAndAnswered(t *testing.T) {
 	m := told{ID: "7", From: "Ann", Text: "is this\ntrue?", Forwarded: true, Author: "Bo\nEk", Files: []toldFile{{Number: 1, Name: "a.pdf", Bytes: 3, Quoted: true}},
 		Quote: &ipc.Quote{From: "Cy", Text: "down since nine", Selected: "since\nnine", Forwarded: true, Elsewhere: true}}
-	want := `[7] 1 Jan 0001 00:00, Ann (forwarded) (written by "Bo\nEk"): is this true? [answers Cy, forwarded, of another chat: since nine] [file 1 of what it answers: a.pdf, 3 bytes]`
+	want := `[7] 1 Jan 0001 00:00, Ann (forwarded, written by "Bo\nEk"): is this true? [answers Cy, forwarded, of another chat: since nine] [file 1 of what it answers: a.pdf, 3 bytes]`
 	if got := m.line(time.UTC); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}

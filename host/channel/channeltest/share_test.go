@@ -37,6 +37,8 @@ func share(t testing.TB, m *memory.Channel, chat groups.JID, s Shared) {
 		in.Kind, in.Text = channel.KindSticker, channel.StickerText(s.Name)
 	case Unknown:
 		in.Text, in.Told = channel.NotShown("dice"), "dice"
+	case Pin:
+		in.Kind, in.Text = channel.KindNote, channel.Pinned
 	case NamelessAdmin:
 		in.Role = channel.RoleAdmin
 	}
@@ -71,6 +73,7 @@ func TestTheSuiteCatchesWhatIsLostOfWhatMembersShare(t *testing.T) {
 			}
 		})},
 		{"does not name what it cannot show", string(Unknown), inboxed(func(in *channel.Inbound) { in.Told = "" })},
+		{"counts a pin as lost", string(Pin), inboxed(func(in *channel.Inbound) { in.Told = "pin" })},
 		{"takes an admin for a member", string(NamelessAdmin), inboxed(func(in *channel.Inbound) { in.Role = channel.RoleMember })},
 		{"takes a name for a person", string(Renamed), inboxed(func(in *channel.Inbound) { in.Sender = in.From })},
 		{"loses the ends of names", "the names of members' files survive", inboxed(func(in *channel.Inbound) {

@@ -5,7 +5,6 @@ import (
 	"image"
 	"image/jpeg"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -69,8 +68,14 @@ func sharedCases() []sharedCase {
 			j.hasFile(s.File, in.Files, media.Image)
 		}),
 		comes(Shared{Case: Unknown}, func(j *joined, _ Shared, in channel.Inbound) {
-			if in.Text == "" || !told.MatchString(in.Told) || !in.Kind.IsMessage() {
+			if !strings.Contains(in.Text, channel.NotShown("")) || !channel.ToldName(in.Told) || !in.Kind.IsMessage() {
 				j.t.Errorf("came in as %+v, want words, and the platform's name of its kind in Told", in)
+			}
+		}),
+		comes(Shared{Case: Pin}, func(j *joined, _ Shared, in channel.Inbound) {
+			j.equals("Kind", channel.KindNote, in.Kind)
+			if !strings.HasPrefix(in.Text, channel.Pinned) || in.Told != "" {
+				j.t.Errorf("came in as %+v, want the words for a pin, and nothing that counts as lost", in)
 			}
 		}),
 		comes(Shared{Case: NamelessAdmin, Said: Said{Text: "close the gate"}}, func(j *joined, s Shared, in channel.Inbound) {
@@ -207,9 +212,6 @@ func memberNamesSurvive(t testing.TB, h Harness) {
 func document() *SaidFile {
 	return &SaidFile{Name: "report.pdf", MIME: "application/pdf", Data: append([]byte("%PDF-1.4\n"), noise(2000)...)}
 }
-
-// told is the form of Inbound.Told.
-var told = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,64}$`)
 
 // webp is a picture of one pixel.
 const webp = "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00/\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00"

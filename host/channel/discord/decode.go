@@ -252,7 +252,7 @@ func (m *message) unknown() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Rest)) {
 		blank := slices.Contains([]string{"null", `""`, "[]", "{}", "false", "0"}, string(m.Rest[name]))
-		if _, ignored := ignoredFields[name]; !ignored && !blank && fieldName.MatchString(name) {
+		if _, ignored := ignoredFields[name]; !ignored && !blank && channel.ToldName(name) {
 			return name
 		}
 	}

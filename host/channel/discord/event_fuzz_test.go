@@ -68,7 +68,7 @@ func check(t *testing.T, data []byte, in channel.Inbound) {
 	if !utf8.ValidString(in.Text) || len(in.Text) > maxIn || len(in.Files) > maxInFiles || in.From != channel.CleanName(in.From) || in.Emoji != channel.CleanName(in.Emoji) {
 		t.Errorf("%q was taken as %+v", data, in)
 	}
-	if in.Kind.IsMessage() && in.Command == "" && in.Text == "" && len(in.Files) == 0 || in.Kind == channel.KindNote && in.Text == "" || in.Told != "" && !fieldName.MatchString(in.Told) {
+	if in.Kind.IsMessage() && in.Command == "" && in.Text == "" && len(in.Files) == 0 || in.Kind == channel.KindNote && in.Text == "" || in.Told != "" && !channel.ToldName(in.Told) {
 		t.Errorf("%q shows nothing: %+v", data, in)
 	}
 	if q := in.Quote; q != nil {

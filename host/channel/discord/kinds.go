@@ -1,6 +1,6 @@
 package discord
 
-import "regexp"
+import "github.com/longshore-bridge/longshore/host/channel"
 
 // The types of messages that members write, and of a reference to another message.
 const (
@@ -23,7 +23,7 @@ var systemTypes = map[int]systemType{
 	3:  {name: "Call", says: "called"},
 	4:  {name: "ChannelNameChange", says: "renamed the chat"},
 	5:  {name: "ChannelIconChange", says: "changed the picture of the chat"},
-	6:  {name: "ChannelPinnedMessage", says: "pinned a message"},
+	6:  {name: "ChannelPinnedMessage", says: channel.Pinned},
 	7:  {name: "UserJoin", says: "joined the server", ignored: "GUILD_MEMBER_ADD says so in every chat"},
 	8:  {name: "GuildBoost", says: "boosted the server"},
 	9:  {name: "GuildBoostTier1", says: "boosted the server to level 1"},
@@ -79,9 +79,6 @@ var ignoredFields = map[string]string{
 	"timestamp":              "the id begins with it",
 	"tts":                    "how a client reads the text out",
 }
-
-// fieldName is the form of the names that may be told.
-var fieldName = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,64}$`)
 
 // maxBulk is how many messages one event deletes:
 // discord.com/developers/docs/resources/message, Bulk Delete Messages.

@@ -201,9 +201,13 @@ func TestAMessageOfAThreadThatIsGoneGoesToTheChat(t *testing.T) {
 func TestEveryNumberThatRefusesAFormGoesOneRungDown(t *testing.T) {
 	w := newWorld(t)
 	w.run(t)
+	codes := map[channel.Form][]string{channel.FormKind: {"kind_refused"}, channel.FormThread: {"unknown_thread", "unknown_chat"}, channel.FormReply: {"unknown_message", "not_allowed"}}
 	for _, row := range discord.Known {
 		if row.Form == "" {
 			continue
+		}
+		if !slices.Contains(codes[row.Form], row.Code) {
+			t.Errorf("%d is %s", row.Status, row.Code)
 		}
 		m := w.files("", "x")
 		m.Files[0].Kind, m.ReplyTo, m.Thread = media.Voice, "4711", w.AddThread(id(w.desk), "of "+fmt.Sprint(row.Status))

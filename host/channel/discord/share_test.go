@@ -50,6 +50,8 @@ func (w *world) share(t testing.TB, chat groups.JID, s channeltest.Shared) {
 		d["attachments"] = w.attached(chat, s.File)
 	case channeltest.Unknown:
 		d = doc{"activity": doc{"type": 1, "party_id": "p"}}
+	case channeltest.Pin:
+		d["type"] = 6
 	case channeltest.Renamed:
 		w.Rename(w.ada, s.From)
 	case channeltest.Robot:

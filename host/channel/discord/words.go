@@ -98,7 +98,7 @@ type content struct {
 // content always has words or files.
 func (m *message) content() (c content) {
 	if s, ok := systemTypes[m.Type]; ok {
-		return content{kind: channel.KindNote, text: m.note(s), told: s.name}
+		return m.note(s)
 	}
 	text := readable(m)
 	all := []string{text}
@@ -147,9 +147,9 @@ func joinLines(all []string) string {
 }
 
 // note is a message of Discord's own in words.
-func (m *message) note(s systemType) string {
+func (m *message) note(s systemType) content {
 	if s.says == "" {
-		return channel.NotShown(s.name)
+		return content{kind: channel.KindNote, text: channel.NotShown(s.name), told: s.name}
 	}
 	more := []string{readable(m)}
 	if more[0] == "" && m.Answers != nil {
@@ -166,7 +166,7 @@ func (m *message) note(s systemType) string {
 			}
 		}
 	}
-	return media.Cut(strings.TrimSuffix(s.says+": "+strings.ReplaceAll(joinLines(more), "\n", " "), ": "), maxIn)
+	return content{kind: channel.KindNote, text: media.Cut(strings.TrimSuffix(s.says+": "+strings.ReplaceAll(joinLines(more), "\n", " "), ": "), maxIn)}
 }
 
 // files are all that a message shows, also of those that it forwards, whose fields have the

@@ -141,6 +141,7 @@ func lacks() map[channeltest.Case]string {
 		channeltest.HiddenLink:    "a text is plain",
 		channeltest.NamelessAdmin: "a reply has no role",
 		channeltest.Robot:         "all that is posted is a member's, by the receiver's word",
+		channeltest.Pin:           "a reply is a message",
 		channeltest.Unknown:       "a reply with another key is refused",
 	}
 	for _, c := range []channeltest.Case{

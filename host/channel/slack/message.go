@@ -108,7 +108,7 @@ func pinned(m *message) *event {
 		return nil
 	}
 	e := did(channel.KindNote, m.User, "")
-	e.Text = map[string]string{"pin_added": "pinned: ", "pin_removed": "took off a pin: "}[m.Type] + m.Item.Message.content().Text
+	e.Text = map[string]string{"pin_added": channel.Pinned, "pin_removed": channel.Unpinned}[m.Type] + ": " + m.Item.Message.content().Text
 	return e
 }
 

@@ -60,6 +60,9 @@ func (w *world) share(t testing.TB, chat groups.JID, s channeltest.Shared) {
 		w.Upload(id(chat), "", w.ada, "", s.File.Name, s.File.Data)
 	case channeltest.Unknown:
 		w.dispatch(t, chat, map[string]any{"subtype": "kind_of_tomorrow"})
+	case channeltest.Pin:
+		w.dispatch(t, chat, map[string]any{"type": "pin_added", "ts": "", "channel": "", "channel_id": id(chat), "event_ts": "1700000002.000001", "item": map[string]any{
+			"type": "message", "channel": id(chat), "message": map[string]any{"type": "message", "user": w.ada, "text": "the plan", "ts": "1700000001.000001"}}})
 	case channeltest.Renamed:
 		w.Rename(w.ada, s.From)
 		w.Post(id(chat), w.ada, s.Text)

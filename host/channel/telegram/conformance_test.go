@@ -192,6 +192,8 @@ func (w *world) share(chat int64, s channeltest.Shared) {
 		delete(m, "document")
 	case channeltest.Unknown:
 		m["dice"] = map[string]any{"emoji": "🎲", "value": 4}
+	case channeltest.Pin:
+		m["pinned_message"] = map[string]any{"message_id": 50, "date": 1, "text": "the plan"}
 	case channeltest.NamelessAdmin:
 		m["from"], m["sender_chat"] = map[string]any{"id": 1087968824, "is_bot": true, "first_name": "Group"}, map[string]any{"id": chat, "type": "supergroup", "title": "Desk"}
 	case channeltest.Robot:

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -31,7 +34,7 @@ func (c *content) says() holding {
 		}
 		s.text = s.place.String()
 	case c.Rest["contact"] != nil:
-		s.kind, s.text = channel.KindContact, channel.ContactText(wordsOf(c.Rest["contact"]))
+		s.kind, s.text = channel.KindContact, contact(c.Rest["contact"])
 	case c.Poll != nil:
 		var choices []string
 		for _, o := range c.Poll.Options {
@@ -42,6 +45,15 @@ func (c *content) says() holding {
 		c.tell(&s)
 	}
 	return s
+}
+
+// contact is somebody's names and numbers.
+func contact(raw jsontext.Value) string {
+	var c struct {
+		Card string `json:"vcard"`
+	}
+	_ = json.Unmarshal(raw, &c, lenient) // of another form, it has no card
+	return channel.CardText(wordsOf(raw), c.Card)
 }
 
 // plain is a text with the addresses that its formatting hides, each behind the words that

@@ -160,12 +160,12 @@ func TestALinkLostItsAddress(t *testing.T) {
 
 func TestWhatIsNoTextAndNoFileWasSilence(t *testing.T) {
 	wants(t, map[string]one{
-		`"sticker":{"file_id":"s","emoji":"👍"}`:                                                    {Kind: channel.KindSticker, Text: channel.StickerText("👍"), Files: []string{"sticker sticker.webp"}},
-		`"sticker":{"file_id":"s","emoji":"👍","is_animated":true}`:                                 {Kind: channel.KindSticker, Text: channel.StickerText("👍")},
-		`"sticker":{"file_id":"s","is_video":true}`:                                                {Kind: channel.KindSticker, Text: channel.StickerText("")},
-		`"location":{"latitude":1,"longitude":2,"live_period":900}`:                                {Kind: channel.KindLocation, Text: "Location: 1.000000, 2.000000 (live)", Name: "(live)"},
-		`"contact":{"phone_number":"+49","first_name":"Bo","last_name":"Ek","vcard":"BEGIN"}`:      {Kind: channel.KindContact, Text: "Contact: Bo Ek +49 BEGIN"},
-		`"poll":{"question":"When?","options":[{"text":"Mon"},{"text":"Tue"}]}`:                    {Kind: channel.KindPoll, Text: "Poll: When?\n- Mon\n- Tue"},
+		`"sticker":{"file_id":"s","emoji":"👍"}`:                     {Kind: channel.KindSticker, Text: channel.StickerText("👍"), Files: []string{"sticker sticker.webp"}},
+		`"sticker":{"file_id":"s","emoji":"👍","is_animated":true}`:  {Kind: channel.KindSticker, Text: channel.StickerText("👍")},
+		`"sticker":{"file_id":"s","is_video":true}`:                 {Kind: channel.KindSticker, Text: channel.StickerText("")},
+		`"location":{"latitude":1,"longitude":2,"live_period":900}`: {Kind: channel.KindLocation, Text: "Location: 1.000000, 2.000000 (live)", Name: "(live)"},
+		`"contact":{"phone_number":"+49","first_name":"Bo","last_name":"Ek","vcard":"BEGIN:VCARD\nTEL:+49\nEMAIL:bo@example.org\nEND:VCARD"}`: {Kind: channel.KindContact, Text: "Contact: Bo Ek +49 bo@example.org"},
+		`"poll":{"question":"When?","options":[{"text":"Mon"},{"text":"Tue"}]}`:                                                               {Kind: channel.KindPoll, Text: "Poll: When?\n- Mon\n- Tue"},
 		`"dice":{"emoji":"🎲","value":4}`:                                                           {Told: "dice", Text: channel.NotShown("dice: 🎲 4")},
 		`"game":{"title":"Lumber","description":"chop","photo":[]}`:                                {Told: "game", Text: channel.NotShown("game: Lumber chop")},
 		`"story":{"chat":{"id":-7,"title":"News"},"id":1}`:                                         {Told: "story", Text: channel.NotShown("story")},
@@ -176,7 +176,7 @@ func TestWhatIsNoTextAndNoFileWasSilence(t *testing.T) {
 		`"hologram":{"text":"x"},"effect_id":"1"`:                               {Told: "hologram", Text: channel.NotShown("hologram: x")},
 		`"text":"hi","hologram":{"text":"x"}`:                                   {Text: "hi"}, // a later version says something beside
 		`"via_bot":{"id":1}`:                                                    {Told: "unsupported", Text: channel.NotShown("unsupported")},
-		`"pinned_message":{"message_id":1,"date":1,"chat":{"id":-1001,"title":"Desk"},"text":"gate closes at 9"}`: {Kind: channel.KindNote, Text: "pinned message: gate closes at 9"},
+		`"pinned_message":{"message_id":1,"date":1,"chat":{"id":-1001,"title":"Desk"},"text":"gate closes at 9"}`: {Kind: channel.KindNote, Text: "pinned a message: gate closes at 9"},
 		`"new_chat_title":"Pier"`:                                                               {Kind: channel.KindNote, Text: "new chat title: Pier"},
 		`"forum_topic_created":{"name":"Cranes","icon_color":1}`:                                {Kind: channel.KindNote, Text: "forum topic created: Cranes"},
 		`"video_chat_participants_invited":{"users":[{"first_name":"Bo"},{"first_name":"Cy"}]}`: {Kind: channel.KindNote, Text: "video chat participants invited: Bo, Cy"},

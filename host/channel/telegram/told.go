@@ -55,10 +55,14 @@ var ignored = map[string]string{
 // channel cannot show, of which it gives the words.
 func (c *content) tell(h *holding) {
 	for _, name := range slices.Sorted(maps.Keys(c.Rest)) {
-		if ignored[name] != "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		if ignored[name] != "" || !channel.ToldName(name) {
 			continue
 		}
-		said := strings.TrimSuffix(strings.ReplaceAll(name, "_", " ")+": "+wordsOf(c.Rest[name]), ": ")
+		does := strings.ReplaceAll(name, "_", " ")
+		if name == "pinned_message" {
+			does = channel.Pinned
+		}
+		said := strings.TrimSuffix(does+": "+wordsOf(c.Rest[name]), ": ")
 		if slices.Contains(strings.Fields(notes), name) {
 			h.kind, h.text = channel.KindNote, said
 		} else {
@@ -71,7 +75,7 @@ func (c *content) tell(h *holding) {
 // spoken are the keys by which Telegram's objects hold words, in the order in which they are
 // shown, each with what stands between the values of a list.
 var spoken = []struct{ key, between string }{
-	{"label", ""}, {"title", ""}, {"name", ""}, {"first_name", ""}, {"last_name", ""}, {"phone_number", ""}, {"vcard", ""}, {"address", ""}, {"description", ""}, {"prize_description", ""},
+	{"label", ""}, {"title", ""}, {"name", ""}, {"first_name", ""}, {"last_name", ""}, {"phone_number", ""}, {"address", ""}, {"description", ""}, {"prize_description", ""},
 	{"emoji", ""}, {"value", ""}, {"question", ""}, {"summary", ""}, {"text", ""}, {"caption", ""}, {"alternative_text", ""}, {"expression", ""}, {"option_text", ""},
 	{"data", ""}, {"url", ""}, {"blocks", "\n"}, {"items", "\n"}, {"cells", "\n"}, {"buttons", " "}, {"button", ""}, {"tasks", ", "}, {"users", ", "},
 	{"new_owner", ""}, {"community", ""}, {"credit", ""},

@@ -175,6 +175,7 @@ func lacks() map[channeltest.Case]string {
 		channeltest.QuoteElsewhere: "a chat shows and answers its own messages alone",
 		channeltest.HiddenLink:     "members see what they write, addresses too",
 		channeltest.Poll:           "only the assistant asks",
+		channeltest.Pin:            "nothing is pinned",
 		channeltest.NamelessAdmin:  "it has no roles",
 		channeltest.Renamed:        "it knows no accounts, so that nobody vouches for a sender",
 		channeltest.Robot:          "whoever can open it is a member",

@@ -56,7 +56,7 @@ func TestWhatBaileysSendsBesideTextsComesIn(t *testing.T) {
 			{send: whatsapptest.BaileysFile{Kind: "ptv", MIME: "video/mp4"}, data: probetest.MP4(3, 240, 240), file: media.Video},
 			{send: whatsapptest.BaileysFile{Kind: "sticker", MIME: "image/webp"}, data: sticker, want: channel.Inbound{Kind: channel.KindSticker, Text: "sent a sticker"}, file: media.Sticker},
 			{send: whatsapptest.BaileysFile{Kind: "poll", Text: "When?", Choices: []string{"Mon", "Tue"}}, want: channel.Inbound{Kind: channel.KindPoll, Text: "Poll: When?\n- Mon\n- Tue"}},
-			{send: whatsapptest.BaileysFile{Kind: "live", Text: "on my way"}, want: channel.Inbound{Kind: channel.KindLocation, Text: "Location: 53.500000, 9.900000\non my way"}},
+			{send: whatsapptest.BaileysFile{Kind: "live", Text: "on my way"}, want: channel.Inbound{Kind: channel.KindLocation, Text: "Location: 53.500000, 9.900000 (live)\non my way"}},
 			{send: whatsapptest.BaileysFile{Kind: "contact", Name: "Bo", Text: "BEGIN:VCARD\nVERSION:3.0\nFN:Bo\nTEL;type=CELL;waid=49150:+49 150\nEND:VCARD"}, want: channel.Inbound{Kind: channel.KindContact, Text: "Contact: Bo +49 150"}},
 			{send: whatsapptest.BaileysFile{Kind: "event", Name: "Meeting", Text: "at the pier"}, want: channel.Inbound{Kind: channel.KindNote, Text: "made an event: Meeting\nbegins: 2026-12-01T09:00:00Z\nat the pier"}},
 			{send: whatsapptest.BaileysFile{Kind: "buttonReply", Text: "Pier 3"}, want: channel.Inbound{Text: "Pier 3"}},

@@ -94,7 +94,7 @@ func TestWhatMembersSendBesideTextsComesIn(t *testing.T) {
 	chosen := heard{Text: "Pier 3"}
 	want := []heard{
 		{File: media.Video},
-		{Kind: channel.KindLocation, Text: "Location: 53.500000, 9.900000\non my way", Location: &channel.Location{Latitude: 53.5, Longitude: 9.9}},
+		{Kind: channel.KindLocation, Text: "Location: 53.500000, 9.900000 (live)\non my way", Location: &channel.Location{Latitude: 53.5, Longitude: 9.9, Name: "(live)"}},
 		{Kind: channel.KindPoll, Text: "Poll: When?\n- Mon\n- Tue"},
 		{Kind: channel.KindNote, Text: "made an event: Meeting\nbegins: 2026-12-01T09:00:00Z\nat the pier"},
 		chosen, chosen, chosen, chosen,

@@ -111,7 +111,7 @@ func (d *said) message(part proto.Message) bool {
 	case *waE2E.LocationMessage:
 		d.locate(p.GetDegreesLatitude(), p.GetDegreesLongitude(), p.GetName()+" "+p.GetAddress(), p.GetComment())
 	case *waE2E.LiveLocationMessage:
-		d.locate(p.GetDegreesLatitude(), p.GetDegreesLongitude(), "", p.GetCaption())
+		d.locate(p.GetDegreesLatitude(), p.GetDegreesLongitude(), "(live)", p.GetCaption())
 	case *waE2E.ContactMessage:
 		d.Kind, d.Text = channel.KindContact, contact(p)
 	case *waE2E.ContactsArrayMessage:
@@ -161,7 +161,7 @@ func (d *said) act(part proto.Message) bool {
 	case *waE2E.EventMessage:
 		d.event(p)
 	case *waE2E.PinInChatMessage:
-		d.note(p.GetKey(), either(p.GetType() == waE2E.PinInChatMessage_UNPIN_FOR_ALL, "unpinned a message", "pinned a message"))
+		d.note(p.GetKey(), either(p.GetType() == waE2E.PinInChatMessage_UNPIN_FOR_ALL, channel.Unpinned, channel.Pinned))
 	case *waE2E.KeepInChatMessage:
 		d.note(p.GetKey(), either(p.GetKeepType() == waE2E.KeepType_UNDO_KEEP_FOR_ALL, "no longer keeps a message", "kept a message that would disappear"))
 	case *waE2E.CallLogMessage:
@@ -231,8 +231,9 @@ func (d *said) other(name protoreflect.Name, part proto.Message) {
 	if d.ignored = ignored[name]; d.ignored != "" {
 		return
 	}
-	d.tell(string(name), cmp.Or(told[name], notes[name], string(name)))
 	if notes[name] != "" {
+		d.note(nil, notes[name])
+	} else if d.tell(string(name), cmp.Or(told[name], sealed[name], string(name))); sealed[name] != "" {
 		d.Kind = channel.KindNote
 	}
 	d.collect(part)
@@ -283,18 +284,6 @@ func (d *said) link(address string) {
 	}
 }
 
-// contact is somebody's name, numbers and addresses, from a vCard (RFC 6350).
 func contact(c *waE2E.ContactMessage) string {
-	name, reach := c.GetDisplayName(), []string(nil)
-	for line := range strings.Lines(first(c.GetVcard(), maxInboundText)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		key, _, _ = strings.Cut(key[strings.Index(key, ".")+1:], ";")
-		switch value = strings.TrimPrefix(value, "tel:"); strings.ToUpper(key) {
-		case "FN":
-			name = cmp.Or(name, value)
-		case "TEL", "EMAIL":
-			reach = append(reach, value)
-		}
-	}
-	return channel.ContactText(strings.Join(strings.Fields(name), " "), reach...)
+	return channel.CardText(c.GetDisplayName(), first(c.GetVcard(), maxInboundText))
 }

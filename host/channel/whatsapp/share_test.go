@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"google.golang.org/protobuf/proto"
 
@@ -73,6 +74,8 @@ func (w *world) shared(s channeltest.Shared, about *waE2E.ContextInfo) *waE2E.Me
 		return w.uploaded(whatsapptest.File{Kind: "sticker", MIME: s.File.MIME, Body: bytes.NewReader(s.File.Data)})
 	case channeltest.Photo:
 		return w.uploaded(whatsapptest.File{Kind: "image", MIME: s.File.MIME, Body: bytes.NewReader(s.File.Data)})
+	case channeltest.Pin:
+		return &waE2E.Message{PinInChatMessage: &waE2E.PinInChatMessage{Key: &waCommon.MessageKey{ID: proto.String("1")}, Type: waE2E.PinInChatMessage_PIN_FOR_ALL.Enum()}}
 	case channeltest.Unknown:
 		return &waE2E.Message{GroupInviteMessage: &waE2E.GroupInviteMessage{GroupName: proto.String("Harbour"), Caption: proto.String("join us")}}
 	}

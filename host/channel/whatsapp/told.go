@@ -22,12 +22,16 @@ var told = map[protoreflect.Name]string{
 	"richResponseMessage": "an answer of Meta AI", "stickerPackMessage": "a pack of stickers", "chat": "a chat",
 }
 
-// notes are those that nobody has to answer.
+// notes are those that nobody has to answer: what the member did.
 var notes = map[protoreflect.Name]string{
-	"call": "a call", "bcallMessage": "a call to many", "scheduledCallCreationMessage": "a plan for a call", "scheduledCallEditMessage": "a planned call, cancelled",
+	"call": "called", "bcallMessage": "called many", "scheduledCallCreationMessage": "planned a call", "scheduledCallEditMessage": "cancelled a planned call",
+	"messageHistoryBundle": "showed a new member earlier messages", "messageHistoryNotice": "showed a new member earlier messages",
+	"statusNotificationMessage": "did something about a status", "statusStickerInteractionMessage": "reacted to a status",
+}
+
+// sealed are notes of which the device cannot read what the member did.
+var sealed = map[protoreflect.Name]string{
 	"encEventResponseMessage": "an answer to an event", "encReactionMessage": "a reaction that this device cannot read", "secretEncryptedMessage": "a change of a message that this device cannot read",
-	"messageHistoryBundle": "earlier messages, for a new member", "messageHistoryNotice": "earlier messages, for a new member",
-	"statusNotificationMessage": "a notice about a status", "statusStickerInteractionMessage": "a reaction to a status",
 }
 
 // ignored are those of which the host hears nothing, and why.
