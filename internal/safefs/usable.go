@@ -7,7 +7,7 @@ import (
 )
 
 // Readable returns an error if this process may not read a file, or may not list or enter a
-// directory. It follows no link in a path's directory that the caller has not checked.
+// directory. It follows links: the caller has seen what stands there.
 func Readable(path string, dir bool) error { return access(path, unix.R_OK, dir) }
 
 // Writable is Readable, and says also whether the file or directory may be changed.
