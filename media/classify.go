@@ -81,7 +81,20 @@ func sniff(head []byte) content {
 	if c.mime == "audio/mpeg" && !mp3Start(head) {
 		c.mime = unknownType
 	}
+	if c.mime == unknownType && transportStream(head) {
+		c.mime = "video/mp2t"
+	}
 	return c
+}
+
+// transportStream reports whether packets of 188 bytes begin with the sync byte (ISO/IEC
+// 13818-1, section 2.4.3.2), or those of cameras, which have a time of four bytes before that.
+func transportStream(head []byte) bool {
+	const packet, stamp, sync = 188, 4, 0x47
+	begins := func(at, size int) bool {
+		return len(head) > at+2*size && head[at] == sync && head[at+size] == sync && head[at+2*size] == sync
+	}
+	return begins(0, packet) || begins(stamp, stamp+packet)
 }
 
 func mp3Start(head []byte) bool {
@@ -124,7 +137,7 @@ func (c content) active() bool {
 	return ok && t.active && c.mime != plainText
 }
 
-// surprise explains why a file goes as a document if its name or claim suggests a
+// surprise explains why a file goes as a document if its name, claim or content suggests a
 // picture, a video or sound.
 func surprise(info Info, claimed string, ext fileType, known bool) string {
 	if info.Kind != Document {
@@ -142,6 +155,8 @@ func surprise(info Info, claimed string, ext fileType, known bool) string {
 		return fmt.Sprintf("the content is %s but the name ends in .%s, like a program or a page; it goes as a document", info.MIME, ext.ext)
 	case expected != "":
 		return fmt.Sprintf("the content is %s, not %s; it goes as a document", info.MIME, expected)
+	case strings.HasPrefix(info.MIME, "image/"), strings.HasPrefix(info.MIME, "audio/"):
+		return "chats do not show " + info.MIME + "; it goes as a document"
 	}
 	return ""
 }

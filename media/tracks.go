@@ -20,6 +20,17 @@ func BrowserCodecs() []string {
 	return []string{"h264", "vp8", "vp9", "av1", "aac", "mp3", "opus", "vorbis", "flac", "pcm"}
 }
 
+// BrowserTypes are the types of files that browsers show as a kind, by the same guides; nil
+// if they show none.
+func BrowserTypes(k Kind) []string {
+	return map[Kind][]string{
+		Image: {"image/jpeg", "image/png", "image/gif", "image/webp"},
+		Video: {"video/mp4", "video/webm", "video/3gpp"},
+		Audio: {"audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/wav", "audio/flac", "audio/webm"},
+		Voice: {"audio/ogg"},
+	}[k]
+}
+
 // Unplayed is the codec of a file that the platform's apps do not play in this kind; empty
 // if they play all that is known of it.
 func (l Limit) Unplayed(t Tracks) string {

@@ -43,7 +43,7 @@ var fileTypes = []fileType{
 	{ext: "mp4", mime: "video/mp4"}, {ext: "m4v", mime: "video/mp4"}, {ext: "mov", mime: "video/quicktime"},
 	{ext: "avi", mime: "video/x-msvideo"}, {ext: "mkv", mime: "video/x-matroska"}, {ext: "webm", mime: "video/webm"},
 	{ext: "3gp", mime: "video/3gpp"}, {ext: "3g2", mime: "video/3gpp2"}, {ext: "mpg", mime: "video/mpeg"},
-	{ext: "mpeg", mime: "video/mpeg"}, {ext: "ogv", mime: "video/ogg", within: inOgg},
+	{ext: "mpeg", mime: "video/mpeg"}, {ext: "m2ts", mime: "video/mp2t"}, {ext: "ogv", mime: "video/ogg", within: inOgg},
 	{ext: "wmv", mime: "video/x-ms-wmv", within: inASF}, {ext: "flv", mime: "video/x-flv"},
 	{ext: "mp3", mime: "audio/mpeg"}, {ext: "ogg", mime: "audio/ogg", within: inOgg}, {ext: "oga", mime: "audio/ogg", within: inOgg},
 	{ext: "opus", mime: "audio/ogg", within: inOgg}, {ext: "aac", mime: "audio/aac"},
@@ -244,7 +244,7 @@ func kindOf(mimeType string) Kind {
 	case "image/jpeg", "image/png", "image/gif", "image/webp":
 		return Image
 	case "video/mp4", "video/quicktime", "video/x-msvideo", "video/x-matroska", "video/webm", "video/3gpp",
-		"video/3gpp2", "video/mpeg", "video/ogg", "video/x-ms-wmv", "video/x-ms-asf", "video/x-flv":
+		"video/3gpp2", "video/mpeg", "video/mp2t", "video/ogg", "video/x-ms-wmv", "video/x-ms-asf", "video/x-flv":
 		return Video
 	case "audio/mpeg", "audio/ogg", "audio/aac", "audio/mp4", "audio/wav", "audio/flac", "audio/amr", "audio/aiff",
 		"audio/x-ms-wma", "audio/webm", "audio/x-matroska":

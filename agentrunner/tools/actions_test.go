@@ -17,8 +17,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
-	"github.com/longshore-bridge/longshore/agentrunner/sender"
-	"github.com/longshore-bridge/longshore/agentrunner/tools"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -71,29 +69,6 @@ func TestToolsThatTheChatDoesNotHaveAreNotListed(t *testing.T) {
 	}
 	if all := names(list(t, connect(t, able(t, nil), true))); len(all) != 20 || all[0] != "send_file" {
 		t.Errorf("a chat that has everything: %q", all)
-	}
-}
-
-// A CLI gives the whole list to its model at every turn.
-func TestListOfEverythingStaysShort(t *testing.T) {
-	h := able(t, nil)
-	s := sender.New(sender.Config{IPC: h.IPC, Chat: "web:family", Main: true, Turn: "t-1"})
-	c, err := client.NewInProcessClient(tools.Server(s, "1.2.3"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Initialize(t.Context(), mcp.InitializeRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 2, "result": map[string]any{"tools": list(t, c)}})
-	if err != nil || len(b) > 24<<10 {
-		t.Errorf("%d bytes, at most %d: %v", len(b), 24<<10, err)
-	}
-	for _, tool := range list(t, c) {
-		if text := strings.TrimSpace(tool.Description); len(text) < 200 || tool.Meta == nil {
-			t.Errorf("%s: %q", tool.Name, text)
-		}
 	}
 }
 

@@ -17,13 +17,13 @@ var askText string
 // AskArgs are the parameters of ask.
 type AskArgs struct {
 	Question string   `json:"question"`
-	Choices  []string `json:"choices" jsonschema_description:"Two to twelve short texts, all different."`
+	Choices  []string `json:"choices" jsonschema_description:"2 to 12 short texts, all different."`
 	Several  bool     `json:"several,omitempty" jsonschema_description:"A member may choose more than one."`
-	Open     int      `json:"open_seconds,omitempty" jsonschema_description:"How long members may answer. Default: 600."`
-	Wait     *int     `json:"wait_seconds,omitempty" jsonschema_description:"How long this call waits for the first answer; default and most: 45."`
-	Thread   string   `json:"thread,omitempty" jsonschema_description:"Another thread than yours."`
-	Chat     string   `json:"chat,omitempty" jsonschema_description:"Another chat than yours."`
-	Key      string   `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same question: the same key with the same content is asked once."`
+	Open     int      `json:"open_seconds,omitempty" jsonschema_description:"Time to answer; default 600."`
+	Wait     *int     `json:"wait_seconds,omitempty" jsonschema_description:"Wait for the first answer; default and most 45."`
+	Thread   string   `json:"thread,omitempty"`
+	Chat     string   `json:"chat,omitempty"`
+	Key      string   `json:"idempotency_key,omitempty"`
 }
 
 func (k kit) ask() server.ServerTool {

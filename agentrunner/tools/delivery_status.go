@@ -13,7 +13,7 @@ var deliveryStatusText string
 
 // DeliveryStatusArgs are the parameters of delivery_status.
 type DeliveryStatusArgs struct {
-	ID string `json:"id" jsonschema_description:"The id that a send tool returned."`
+	ID string `json:"id" jsonschema_description:"As its tool returned it."`
 }
 
 func (k kit) deliveryStatus() server.ServerTool {

@@ -15,10 +15,10 @@ var editMessageText string
 
 // EditMessageArgs are the parameters of edit_message.
 type EditMessageArgs struct {
-	MessageID string `json:"message_id" jsonschema_description:"Id of your message, or the id that its send tool returned."`
+	MessageID string `json:"message_id" jsonschema_description:"Its id, or the id that its send tool returned."`
 	Text      string `json:"text" jsonschema_description:"The whole new text, in Markdown."`
-	Thread    string `json:"thread,omitempty" jsonschema_description:"Its thread, if not yours."`
-	Chat      string `json:"chat,omitempty" jsonschema_description:"Its chat, if not yours."`
+	Thread    string `json:"thread,omitempty"`
+	Chat      string `json:"chat,omitempty"`
 }
 
 func (k kit) editMessage() server.ServerTool {

@@ -15,7 +15,7 @@ var fetchFileText string
 
 // FetchFileArgs are the parameters of fetch_file.
 type FetchFileArgs struct {
-	MessageID string `json:"message_id" jsonschema_description:"Id of the message."`
+	MessageID string `json:"message_id"`
 	Number    int    `json:"number,omitempty" jsonschema_description:"Which of its files; default 1."`
 }
 

@@ -15,8 +15,8 @@ var listMessagesText string
 
 // ListMessagesArgs are the parameters of list_messages.
 type ListMessagesArgs struct {
-	Limit  int    `json:"limit,omitempty" jsonschema_description:"How many; default 20, most 100."`
-	Before string `json:"before,omitempty" jsonschema_description:"Only messages before the one with this id."`
+	Limit  int    `json:"limit,omitempty" jsonschema_description:"Default 20, most 100."`
+	Before string `json:"before,omitempty" jsonschema_description:"Only messages before this id."`
 }
 
 func (k kit) listMessages() server.ServerTool {

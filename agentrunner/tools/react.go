@@ -15,10 +15,10 @@ var reactText string
 
 // ReactArgs are the parameters of react.
 type ReactArgs struct {
-	MessageID string `json:"message_id" jsonschema_description:"Id of the message."`
-	Emoji     string `json:"emoji" jsonschema_description:"One emoji; empty takes the reaction back."`
-	Thread    string `json:"thread,omitempty" jsonschema_description:"Its thread, if not yours."`
-	Chat      string `json:"chat,omitempty" jsonschema_description:"Its chat, if not yours."`
+	MessageID string `json:"message_id"`
+	Emoji     string `json:"emoji" jsonschema_description:"Empty takes it back."`
+	Thread    string `json:"thread,omitempty"`
+	Chat      string `json:"chat,omitempty"`
 }
 
 func (k kit) react() server.ServerTool {

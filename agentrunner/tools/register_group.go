@@ -16,9 +16,9 @@ var registerGroupText string
 // RegisterGroupArgs are the parameters of register_group, with NanoClaw v1's names.
 type RegisterGroupArgs struct {
 	JID     string `json:"jid" jsonschema_description:"The chat's id."`
-	Name    string `json:"name" jsonschema_description:"The group's name for people."`
-	Folder  string `json:"folder,omitempty" jsonschema_description:"Its folder: lower case, digits, hyphens. Default: made of the name."`
-	Trigger string `json:"trigger,omitempty" jsonschema_description:"The word that calls the assistant, such as @Andy. Without it, every message does."`
+	Name    string `json:"name"`
+	Folder  string `json:"folder,omitempty" jsonschema_description:"Lower case, digits, hyphens. Default: made of the name."`
+	Trigger string `json:"trigger,omitempty" jsonschema_description:"Calls the assistant, such as @Andy; without it, every message does."`
 }
 
 func (k kit) registerGroup() server.ServerTool {

@@ -17,13 +17,13 @@ var scheduleTaskText string
 
 // ScheduleTaskArgs are the parameters of schedule_task, with NanoClaw v1's names.
 type ScheduleTaskArgs struct {
-	Prompt  string `json:"prompt" jsonschema_description:"What to do."`
+	Prompt  string `json:"prompt"`
 	Type    string `json:"schedule_type" jsonschema:"enum=cron,enum=interval,enum=once"`
 	Value   string `json:"schedule_value" jsonschema_description:"cron: five fields, such as 0 9 * * 1-5. interval: milliseconds between runs. once: local time, such as 2026-02-01T15:30:00."`
 	Zone    string `json:"timezone,omitempty" jsonschema_description:"Default: the group's."`
 	Context string `json:"context_mode,omitempty" jsonschema:"enum=group,enum=isolated" jsonschema_description:"group (default): with this chat's conversation; isolated: a new one each time."`
-	Name    string `json:"name,omitempty" jsonschema_description:"A short name for people."`
-	Target  string `json:"target_group_jid,omitempty" jsonschema_description:"Schedule it for this chat; the main group only."`
+	Name    string `json:"name,omitempty"`
+	Target  string `json:"target_group_jid,omitempty" jsonschema_description:"Chat to run it for, if not yours."`
 }
 
 // inZone puts a zone before the value of a schedule, as cron programs write it.

@@ -25,10 +25,12 @@ func inputOf[A any]() json.RawMessage {
 		panic(err)
 	}
 	if input["properties"] == nil {
+		delete(input, "additionalProperties")
 		input["properties"] = json.RawMessage("{}") // OpenAI's API refuses a whole request over a schema without
 		return marshal(input)
 	}
-	return oneType(t.RawInputSchema)
+	// A wrong name is refused by bind, which says what was probably meant: no client need do it.
+	return oneType(bytes.ReplaceAll(t.RawInputSchema, []byte(`,"additionalProperties":false`), nil))
 }
 
 // oneType lets no value be null as well: Gemini's API refuses a whole request over a list of types.
@@ -121,6 +123,26 @@ func TestEverySchemaIsOneThatAllModelsTake(t *testing.T) {
 		for _, bad := range tooRich(schema) {
 			t.Errorf("%s: %s", name, bad)
 		}
+	}
+}
+
+// TestListOfEverythingStaysShort: a CLI gives its model names, texts and parameters of all tools
+// at every turn. Those of a main group with threads were 17 KB.
+func TestListOfEverythingStaysShort(t *testing.T) {
+	var file schemas // with the parameters that a server may leave out
+	if err := json.Unmarshal(schemaFile, &file); err != nil {
+		t.Fatal(err)
+	}
+	all := Server(sender.New(sender.Config{}), "1").ListTools()
+	seen := 0
+	for name, tool := range all {
+		if len(tool.Tool.Description) < 70 || tool.Tool.Meta == nil {
+			t.Errorf("%s: too little is said of it: %q", name, tool.Tool.Description)
+		}
+		seen += len(marshal(map[string]any{"name": name, "description": tool.Tool.Description, "inputSchema": file.Inputs[name]}))
+	}
+	if len(all) != 20 || seen > 12<<10 {
+		t.Errorf("%d tools have %d bytes, at most %d", len(all), seen, 12<<10)
 	}
 }
 

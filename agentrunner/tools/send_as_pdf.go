@@ -17,11 +17,11 @@ var sendAsPDFText string
 type SendAsPDFArgs struct {
 	Path    string `json:"file_path,omitempty" jsonschema_description:"An .md or .html file."`
 	Text    string `json:"text,omitempty" jsonschema_description:"Markdown; HTML if it begins with a tag."`
-	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat."`
-	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
-	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
-	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread than yours."`
-	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat than yours."`
+	Name    string `json:"file_name,omitempty"`
+	Caption string `json:"caption,omitempty"`
+	ReplyTo string `json:"reply_to,omitempty"`
+	Thread  string `json:"thread,omitempty"`
+	Chat    string `json:"chat,omitempty"`
 }
 
 func (k kit) sendAsPDF() server.ServerTool {

@@ -15,15 +15,15 @@ var sendAttachmentText string
 
 // SendAttachmentArgs are the parameters of send_attachment.
 type SendAttachmentArgs struct {
-	Content string `json:"content_base64" jsonschema_description:"The file's bytes in standard base64, with padding; at most 20 MiB of bytes."`
-	Name    string `json:"file_name" jsonschema_description:"Name to show in the chat, with its extension."`
-	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from name and content."`
-	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
-	Alt     string `json:"alt,omitempty" jsonschema_description:"What it shows, in a sentence, for members who cannot see it."`
-	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
-	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
-	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
-	Key     string `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same delivery: the same key with the same content is sent once. At most 128 printable ASCII characters."`
+	Content string `json:"content_base64" jsonschema_description:"Complete, standard alphabet, padded."`
+	Name    string `json:"file_name"`
+	MIME    string `json:"mime_type,omitempty"`
+	Caption string `json:"caption,omitempty"`
+	Alt     string `json:"alt,omitempty"`
+	ReplyTo string `json:"reply_to,omitempty"`
+	Thread  string `json:"thread,omitempty"`
+	Chat    string `json:"chat,omitempty"`
+	Key     string `json:"idempotency_key,omitempty"`
 }
 
 func (k kit) sendAttachment() server.ServerTool {

@@ -15,16 +15,16 @@ var sendFileText string
 
 // SendFileArgs are the parameters of send_file.
 type SendFileArgs struct {
-	Path    string `json:"file_path" jsonschema_description:"Path of the file: absolute, or relative to the working directory."`
-	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat, with its extension. Default: the file's own."`
-	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from the name and the content, which win over a wrong one."`
-	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
+	Path    string `json:"file_path" jsonschema_description:"Absolute, or relative to the working directory."`
+	Name    string `json:"file_name,omitempty" jsonschema_description:"Name in the chat, with its extension. Default: the file's own."`
+	MIME    string `json:"mime_type,omitempty" jsonschema_description:"Default: by name and content, which win over a wrong one."`
+	Caption string `json:"caption,omitempty" jsonschema_description:"Text with the file."`
 	Alt     string `json:"alt,omitempty" jsonschema_description:"What it shows, in a sentence, for members who cannot see it."`
-	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker,enum=original" jsonschema_description:"How it is shown. auto: by its type, converted if the chat would not show it; original: by its type, never converted; document: as a file, unchanged; voice: Ogg Opus audio (16 kHz, mono) as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
+	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker,enum=original" jsonschema_description:"How it is shown. auto: converted if the chat would not show it; original: never converted; document: as a file, unchanged; voice: Ogg Opus audio (16 kHz, mono) as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
 	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
-	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
-	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
-	Key     string `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same delivery: the same key with the same content is sent once. At most 128 printable ASCII characters."`
+	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread than yours."`
+	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them."`
+	Key     string `json:"idempotency_key,omitempty" jsonschema_description:"Calls with the same key and content are one delivery."`
 }
 
 func (k kit) sendFile() server.ServerTool {

@@ -15,21 +15,21 @@ var sendFilesText string
 
 // SendFilesArgs are the parameters of send_files.
 type SendFilesArgs struct {
-	Files   []OneFile `json:"files" jsonschema_description:"The files, in the order in which they are to appear; 1 to 32."`
-	ReplyTo string    `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
-	Thread  string    `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
-	Chat    string    `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
-	Key     string    `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same delivery: the same key with the same content is sent once. At most 128 printable ASCII characters."`
+	Files   []OneFile `json:"files" jsonschema_description:"Their fields are parameters of send_file."`
+	ReplyTo string    `json:"reply_to,omitempty"`
+	Thread  string    `json:"thread,omitempty"`
+	Chat    string    `json:"chat,omitempty"`
+	Key     string    `json:"idempotency_key,omitempty"`
 }
 
 // OneFile is one of several files.
 type OneFile struct {
-	Path    string `json:"file_path" jsonschema_description:"Path of the file: absolute, or relative to the working directory."`
-	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat. Default: the file's own."`
-	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from name and content."`
-	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with this file."`
-	Alt     string `json:"alt,omitempty" jsonschema_description:"What it shows, in a sentence, for members who cannot see it."`
-	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker,enum=original" jsonschema_description:"How it is shown; see send_file."`
+	Path    string `json:"file_path"`
+	Name    string `json:"file_name,omitempty"`
+	MIME    string `json:"mime_type,omitempty"`
+	Caption string `json:"caption,omitempty"`
+	Alt     string `json:"alt,omitempty"`
+	As      string `json:"as,omitempty"`
 }
 
 func (k kit) sendFiles() server.ServerTool {

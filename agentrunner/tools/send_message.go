@@ -15,11 +15,11 @@ var sendMessageText string
 
 // SendMessageArgs are the parameters of send_message.
 type SendMessageArgs struct {
-	Text    string `json:"text" jsonschema_description:"The words to send."`
-	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
-	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
-	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
-	Key     string `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same delivery: the same key with the same content is sent once. At most 128 printable ASCII characters."`
+	Text    string `json:"text" jsonschema_description:"Markdown."`
+	ReplyTo string `json:"reply_to,omitempty"`
+	Thread  string `json:"thread,omitempty"`
+	Chat    string `json:"chat,omitempty"`
+	Key     string `json:"idempotency_key,omitempty"`
 }
 
 func (k kit) sendMessage() server.ServerTool {

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -150,7 +151,7 @@ func (k kit) tool(name, title, text string, does effect) mcp.Tool {
 	if !k.sender.Keys() {
 		schema = without(schema, "idempotency_key")
 	}
-	t := mcp.NewToolWithRawSchema(name, text, schema)
+	t := mcp.NewToolWithRawSchema(name, strings.TrimSpace(text), schema)
 	if t.RawOutputSchema = k.schemas.Report; name == chatInfo {
 		t.RawOutputSchema = k.schemas.Info
 	}

@@ -15,9 +15,9 @@ var unsendText string
 
 // UnsendArgs are the parameters of unsend.
 type UnsendArgs struct {
-	MessageID string `json:"message_id" jsonschema_description:"Id of your message, or the id that its send tool returned: then all its messages."`
-	Thread    string `json:"thread,omitempty" jsonschema_description:"Its thread, if not yours."`
-	Chat      string `json:"chat,omitempty" jsonschema_description:"Its chat, if not yours."`
+	MessageID string `json:"message_id" jsonschema_description:"Its id, or the id that its send tool returned: then all of that call."`
+	Thread    string `json:"thread,omitempty"`
+	Chat      string `json:"chat,omitempty"`
 }
 
 func (k kit) unsend() server.ServerTool {

@@ -18,7 +18,7 @@ type UpdateTaskArgs struct {
 	TaskID string `json:"task_id"`
 	Prompt string `json:"prompt,omitempty"`
 	Type   string `json:"schedule_type,omitempty" jsonschema:"enum=cron,enum=interval,enum=once"`
-	Value  string `json:"schedule_value,omitempty" jsonschema_description:"See schedule_task."`
+	Value  string `json:"schedule_value,omitempty"`
 	Zone   string `json:"timezone,omitempty"`
 }
 

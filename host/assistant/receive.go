@@ -91,7 +91,7 @@ func (m *Manager) recordOf(c *chat, g groups.Group, in channel.Inbound) *record 
 	if m.threads(g) == 0 {
 		r.Thread = ""
 	}
-	if r.Time.IsZero() {
+	if year := r.Time.Year(); r.Time.IsZero() || year < 0 || year > 9999 { // which JSON cannot hold
 		r.Time = time.Now()
 	}
 	if in.Quote != nil {

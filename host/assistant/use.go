@@ -65,7 +65,9 @@ func starts(g groups.Group, in *channel.Inbound) bool {
 // inWords gives words to a message or note that has neither text nor file, so that the
 // assistant gets nothing empty. It is counted like what the channel told in words.
 func inWords(in *channel.Inbound) {
-	shows := func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
+	shows := func(r rune) bool { // no filler either, such as U+3164 and the blank of Braille
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != '\u2800' && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	}
 	if in.Command != "" || !in.Kind.IsMessage() && in.Kind != channel.KindNote || strings.ContainsFunc(in.Text, shows) {
 		return
 	}

@@ -113,6 +113,31 @@ func received(t *testing.T, in channel.Inbound, starts, gets bool) {
 	})
 }
 
+// Letters and marks that no font shows, by which members send "empty" messages, started a paid
+// turn with an empty prompt.
+func TestATextOfFillersIsEmpty(t *testing.T) {
+	for _, text := range []string{"\u3164", "\u2800\u2800", "\uffa0\u115f", "\ufe0f\ufe0f", "\u034f", "\U000e0100"} {
+		t.Run(fmt.Sprintf("%+q", text), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil)
+				w.run()
+				w.does(channel.Inbound{ID: "1", From: "Ann", Text: text})
+				has(t, w.runtime.next().input.Prompt, ">sent something that cannot be shown here: empty</message>")
+			})
+		})
+	}
+}
+
+// A time that no record can hold, by a platform's word, kept the message and all after it out for a day.
+func TestATimeThatCannotBeIsNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{Chat: "web:family", ID: "1", From: "Ann", Text: "so?", Time: time.Unix(1<<40, 0)}))
+		has(t, w.runtime.next().input.Prompt, `time="Jan 1, 2000, 12:00 AM">so?</message>`)
+	})
+}
+
 // A sticker in a chat without a trigger word started a paid turn with an empty prompt.
 func TestAStickerWithoutATriggerStartsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

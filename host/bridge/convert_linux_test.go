@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/confine"
@@ -155,5 +157,34 @@ func TestAPictureOfTilesIsNotSentAsOneOfThem(t *testing.T) {
 	f := s.kept(ipc.FileRef{Path: s.write("family", "IMG_1.heic", content)})
 	if f.Kind != media.Document || f.SHA256 != sum(content) || !strings.Contains(f.Note, "not converted from heic to jpeg: ffmpeg would keep a part of the picture only") {
 		t.Errorf("%+v", f)
+	}
+}
+
+// What the tracks are, and not the file's name, says how a chat shows it.
+func TestFilmsThatPhonesDoNotPlayAndASoundInAFilmsClothesWentAsTheyWere(t *testing.T) {
+	s := converting(t, confine.Confined)
+	phone := s.memory.Limits().Kinds[media.Video]
+	phone.Codecs = []string{"h264", "aac"}
+	s.memory.Limits().Kinds[media.Video] = phone
+	kept := map[string]outbox.File{}
+	for name, want := range map[string]media.Info{
+		"a-hevc.mp4":     {Name: "a-hevc.mp4", Kind: media.Video, MIME: "video/mp4", Note: "converted from mp4 (hevc) to mp4", Tracks: media.Tracks{Video: "h264", Audio: "aac"}},
+		"a-yuv444.mp4":   {Name: "a-yuv444.mp4", Kind: media.Video, MIME: "video/mp4", Note: "converted from mp4 (h264 4:4:4) to mp4", Tracks: media.Tracks{Video: "h264", Audio: "aac"}},
+		"audio-only.mp4": {Name: "audio-only.m4a", Kind: media.Audio, MIME: "audio/mp4", Note: `its name is "audio-only.m4a" now, since not every chat takes "audio-only.mp4"`, Tracks: media.Tracks{Audio: "aac"}},
+	} {
+		content, err := os.ReadFile(filepath.Join("..", "..", "media", "probe", "testdata", name))
+		check(t, err)
+		f := s.kept(ipc.FileRef{Path: s.write("family", name, string(content))})
+		got := f.Info
+		got.Size = 0
+		if diff := cmp.Diff(want, got); diff != "" || strings.HasPrefix(want.Note, "its name") != (f.SHA256 == sum(string(content))) {
+			t.Errorf("%s: %s", name, diff)
+		}
+		kept[f.Name] = f
+	}
+	for _, seen := range s.shown("mem:family", len(kept)) {
+		if f := kept[seen.File.Name]; seen.File.SHA256 != f.SHA256 || seen.File.MIME != f.MIME {
+			t.Errorf("the chat sees %+v of %+v", seen.File, f)
+		}
 	}
 }

@@ -2,13 +2,12 @@ package command
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -58,12 +57,8 @@ func findRunner(path *string) error {
 	if *path != "" {
 		return nil
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	*path = filepath.Join(filepath.Dir(self), "agentrunner")
-	if _, err := os.Stat(*path); err != nil {
+	var err error
+	if *path, err = runtime.Beside(); err != nil {
 		return hinted(err, "build it with: CGO_ENABLED=0 go build -o agentrunner ./agentrunner, and name it with --agentrunner")
 	}
 	return nil

@@ -129,10 +129,84 @@ func TestAnAlbumThatIsRefusedGoesAsSingleFilesInItsPlace(t *testing.T) {
 	})
 }
 
-// changing is a channel that edits.
+// album is a delivery of files that share a message, which refusesAlbums refuses.
+func album(t *testing.T, o *outbox.Outbox, names ...string) outbox.Delivery {
+	d := file(t, o, "fake:a", names[0], names[0])
+	for _, name := range names[1:] {
+		d.Parts[0].Files = append(d.Parts[0].Files, file(t, o, "fake:a", name, name).Parts[0].Files...)
+	}
+	d.Parts[0].Text, d.Parts[0].Written = "*all*", "**all**"
+	return d
+}
+
+func refusesAlbums(m channel.Message) channel.Form {
+	if len(m.Files) > 1 {
+		return channel.FormAlbum
+	}
+	return ""
+}
+
+// A host that starts again has not read what the text was made of.
+func TestAnAlbumThatWentAsSingleFilesLostTheMarkdownOfItsText(t *testing.T) {
+	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{newPicky(refusesAlbums)}}
+	o, err := outbox.Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := album(t, o, "a.txt", "b.txt")
+	put(t, o, d)
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := newBook()
+	run(t, b.open(t, opts))
+	b.settled(t, d)
+	said, err := b.o.Reader().Said(t.Context(), d.Address(), d.Folder, "", time.Now().Add(time.Hour), 10)
+	if err != nil || len(said) != 2 || said[0].Text != "**all**" || said[1].Text != "" {
+		t.Errorf("%+v, %v", said, err)
+	}
+}
+
+func TestAnUnsendOfAnAlbumThatWentAsSingleFilesTookTheFirstAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &changing{picky: newPicky(refusesAlbums)}
+		b := newBook()
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
+		d := album(t, o, "a.txt", "b.txt", "c.txt")
+		d.Parts = append(d.Parts, outbox.Part{Text: "after"})
+		unsend := text("fake:a", "unsend", "after")
+		unsend.Folder = d.Folder
+		for i := range unsend.Parts {
+			unsend.Parts[i].Act = &outbox.Act{Verb: outbox.VerbUnsend, Of: d.Key, Part: i}
+		}
+		put(t, o, d, unsend)
+		run(t, o)
+		b.settled(t, d, unsend)
+		var want []string
+		for _, i := range []int{0, 3, 1, 2} { // those that were named first, in the new places
+			want = append(want, b.of(d).Parts[i].Receipt.ID)
+		}
+		if diff := cmp.Diff(want, ch.unsent); diff != "" {
+			t.Error(diff)
+		}
+		if u := o.UsedBy(d.Folder); u != (outbox.Use{}) {
+			t.Errorf("the group has %+v in the outbox", u)
+		}
+	})
+}
+
+// changing is a channel that edits and unsends.
 type changing struct {
 	*picky
 	edited string
+	unsent []string
+}
+
+func (c *changing) UnsendWithin() time.Duration { return channel.Forever }
+
+func (c *changing) Unsend(_ context.Context, to channel.Change) error {
+	c.unsent = append(c.unsent, to.Target)
+	return nil
 }
 
 func (c *changing) EditWithin() time.Duration { return channel.Forever }

@@ -17,11 +17,12 @@ import (
 // outcome is what came of an attempt.
 type outcome struct {
 	*attempt
-	part  Part   // as it is to be recorded
-	lower []Part // the parts that take its place, of which part is the first: the platform refused its form
-	hold  bool   // the whole channel waits
-	stop  bool   // the host stops: the outcome is unknown and is not recorded
-	ended bool   // recorded as the part's end, or as lower; false if an operator cancelled the part meanwhile
+	part    Part   // as it is to be recorded
+	lower   []Part // the parts that take its place, of which part is the first: the platform refused its form
+	hold    bool   // the whole channel waits
+	stop    bool   // the host stops: the outcome is unknown and is not recorded
+	unsends int    // changes that lower added to later messages
+	ended   bool   // recorded as the part's end, or as lower; false if an operator cancelled the part meanwhile
 }
 
 // acknowledged is the outcome if the platform confirms that it has the part. If the
@@ -229,7 +230,7 @@ func (o *Outbox) record(batch []outcome) error {
 			out := &batch[i]
 			var err error
 			if out.lower != nil {
-				out.ended, err = lower(t, out.it, out.pos, out.lower, now)
+				out.ended, err = lower(t, out, now)
 			} else {
 				out.ended, err = update(t, out.it.id, out.pos, &out.part, now)
 			}

@@ -33,7 +33,8 @@ import (
 // itself is killed, Linux kills the child too; the child's own processes are
 // killed when the same group's next session starts.
 type Process struct {
-	Command []string      // the default command; empty: this executable with "agentrunner run"
+	Command []string      // the default command; empty: "run" of the agentrunner beside this executable, or of this executable
+	Version string        // of this executable: another version's agentrunner is not run; empty: none is
 	Path    string        // the child's PATH; empty: the host's
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0: 5 s
 	Log     *slog.Logger  // nil: discard
@@ -47,7 +48,7 @@ func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := p.withDefaults(spec)
+	p, err := p.withDefaults(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -76,16 +77,16 @@ func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
 	return s, nil
 }
 
-func (p Process) withDefaults(spec Spec) (Process, error) {
+func (p Process) withDefaults(ctx context.Context, spec Spec) (Process, error) {
 	if len(spec.Command) > 0 {
 		p.Command = spec.Command
 	}
 	if len(p.Command) == 0 {
-		self, err := os.Executable()
+		program, err := runner(ctx, p.Version)
 		if err != nil {
-			return p, fmt.Errorf("find own executable: %w", err)
+			return p, err
 		}
-		p.Command = []string{self, "agentrunner", "run"}
+		p.Command = append(program, "run")
 	}
 	if p.Path == "" {
 		p.Path = os.Getenv("PATH")

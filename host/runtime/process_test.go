@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 		play(os.Args[2], os.Args[3:])
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == "agentrunner" {
+		say("longshore " + strings.Join(os.Args[1:], " "))
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -93,6 +97,12 @@ func play(part string, args []string) {
 		if len(args) > 0 {
 			select {}
 		}
+	case "runner": // is the host, and says what it runs by default
+		s, err := runtime.Process{Version: "v1"}.Start(context.Background(), spec(args[0]))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Print(strings.Join(all(s), ""))
 	case "host": // runs "family" as its assistant and is then killed by the test
 		s, err := runtime.Process{Command: []string{os.Args[0], "play", "family", "stay"}}.Start(context.Background(), spec(args[0]))
 		if err != nil {

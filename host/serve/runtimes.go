@@ -43,7 +43,7 @@ func (r *runtimes) of(g groups.Group) runtime.Runtime {
 // openRuntimes makes l's runtimes, and finds the container engine if an
 // assistant needs one and none did before.
 func (h *Host) openRuntimes(ctx context.Context, l *live) error {
-	l.runtimes = runtimes{process: runtime.Process{Log: h.opts.Log}, docker: map[string]docker.Runtime{}, ssh: map[string]ssh.Runtime{}, models: map[string]*models{}, layout: h.Layout, log: h.opts.Log}
+	l.runtimes = runtimes{process: runtime.Process{Version: h.opts.Version, Log: h.opts.Log}, docker: map[string]docker.Runtime{}, ssh: map[string]ssh.Runtime{}, models: map[string]*models{}, layout: h.Layout, log: h.opts.Log}
 	if h.opts.Idle {
 		return nil
 	}

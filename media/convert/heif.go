@@ -7,7 +7,7 @@ import (
 )
 
 // Partly reports whether only a part of a picture would be converted: the first page of a
-// TIFF, or one tile of a picture that is composed in a way that nobody here reads. mime is
+// TIFF, the first moment of one that moves, or one tile of a picture that is composed in a way that nobody here reads. mime is
 // the picture's type, and size its bytes.
 func Partly(r io.ReaderAt, size int64, mime string) bool {
 	switch mime {
@@ -18,6 +18,8 @@ func Partly(r io.ReaderAt, size int64, mime string) bool {
 		return err != nil
 	case "image/avif":
 		return composed(r)
+	case "image/webp", "image/png":
+		return moving(r)
 	}
 	return false
 }
@@ -32,4 +34,12 @@ func composed(r io.ReaderAt) bool {
 	head, err := io.ReadAll(io.NewSectionReader(r, 0, headHEIF))
 	has := func(box string) bool { return bytes.Contains(head, []byte(box)) }
 	return err != nil || !has("pitm") || slices.ContainsFunc([]string{"grid", "iovl", "irot", "imir"}, has)
+}
+
+// moving reports whether a WebP or a PNG has more than one frame: an ANIM or acTL chunk comes
+// before them (developers.google.com, WebP Container Specification; PNG, section 11.3.6.1).
+func moving(r io.ReaderAt) bool {
+	head, err := io.ReadAll(io.NewSectionReader(r, 0, 4<<10))
+	return err != nil || bytes.HasPrefix(head, []byte("RIFF")) && bytes.Contains(head, []byte("ANIM\x06")) ||
+		bytes.HasPrefix(head, []byte("\x89PNG")) && bytes.Contains(head, []byte("acTL"))
 }

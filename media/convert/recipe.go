@@ -55,7 +55,7 @@ func For(info media.Info, as media.Style, l media.Limits) (r Recipe, ok bool) {
 		limit := l.Kinds[k]
 		types := limit.MIME
 		if len(types) == 0 {
-			types = usual[k]
+			types = media.BrowserTypes(k)
 		}
 		return limit.Bytes > 0 && slices.Contains(types, mime)
 	}
@@ -87,14 +87,6 @@ func For(info media.Info, as media.Style, l media.Limits) (r Recipe, ok bool) {
 		return made(info, media.Video, "video/mp4", film(sound...), "converted from "+from+" to mp4"), true
 	}
 	return Recipe{}, false
-}
-
-// usual are the types that apps and browsers show if their platform names none.
-var usual = map[media.Kind][]string{
-	media.Image: {"image/jpeg", "image/png", "image/gif", "image/webp"},
-	media.Video: {"video/mp4", "video/webm", "video/3gpp"},
-	media.Audio: {"audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/wav", "audio/flac", "audio/webm"},
-	media.Voice: {"audio/ogg"},
 }
 
 // pictures are the types that ffmpeg makes a JPEG of.

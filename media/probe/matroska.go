@@ -25,7 +25,7 @@ const maxElements = 2000
 
 // matroskaCodecs are codecs of RFC 9559's registry, https://www.matroska.org/technical/codec_specs.html.
 var matroskaCodecs = map[string]string{
-	"V_MPEGH/ISO/HEVC": "hevc", "V_VP8": "vp8", "V_VP9": "vp9", "V_AV1": "av1", "V_THEORA": "theora", "V_MPEG4/ISO/": "mpeg4", "V_MPEG1": "mpeg1video", "V_MPEG2": "mpeg2video", "V_MJPEG": "mjpeg",
+	"V_MPEGH/ISO/HEVC": "hevc", "V_VP8": "vp8", "V_VP9": "vp9", "V_AV1": "av1", "V_THEORA": "theora", "V_MPEG4/ISO/": "mpeg4", "V_MPEG1": "mpeg1video", "V_MPEG2": "mpeg2video", "V_MJPEG": "mjpeg", "V_PRORES": "prores",
 	"A_OPUS": "opus", "A_VORBIS": "vorbis", "A_AAC": "aac", "A_MPEG/L3": "mp3", "A_MPEG/L2": "mp2", "A_FLAC": "flac", "A_AC3": "ac3", "A_EAC3": "eac3", "A_ALAC": "alac", "A_PCM": "pcm",
 }
 

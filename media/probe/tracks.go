@@ -149,7 +149,7 @@ func named(table map[string]string, own string) string {
 var mp4Codecs = map[string]string{
 	"hvc1": "hevc", "hev1": "hevc", "vp08": "vp8", "vp09": "vp9", "av01": "av1", "s263": "h263", "ap": "prores", "theo": "theora", "jpeg": "mjpeg", "mjp": "mjpeg", "png": "png",
 	"Opus": "opus", "fLaC": "flac", "alac": "alac", "ac-3": "ac3", "ec-3": "eac3", ".mp3": "mp3", "samr": "amr_nb", "sawb": "amr_wb",
-	"msvo": "vorbis", "sowt": "pcm", "twos": "pcm", "lpcm": "pcm", "ipcm": "pcm", "fpcm": "pcm", "in24": "pcm", "in32": "pcm", "raw": "pcm",
+	"msVo": "vorbis", ".mp2": "mp2", "sowt": "pcm", "twos": "pcm", "lpcm": "pcm", "ipcm": "pcm", "fpcm": "pcm", "in24": "pcm", "in32": "pcm", "raw": "pcm",
 }
 
 // mpeg4Objects are object types of https://mp4ra.org/registered-types/object-types.

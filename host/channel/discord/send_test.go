@@ -2,6 +2,7 @@ package discord_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"

@@ -167,7 +167,10 @@ func (r *reader) inline(n node) (string, bool) {
 		return hyperlink(cmp.Or(get[string](n, "image_url"), get[string](in, "url")), text), true
 	}
 	address := cmp.Or(get[string](n, "url"), get[string](n, "title_url"), get[string](n, "video_url"), get[string](n, "join_url"))
-	return join("\n", hyperlink(address, cmp.Or(label(n, "text"), label(n, "title"), label(n, "name"))), r.words(n["description"])), address != ""
+	if address == "" { // block reads the description
+		return "", false
+	}
+	return join("\n", hyperlink(address, cmp.Or(label(n, "text"), label(n, "title"), label(n, "name"))), r.words(n["description"])), true
 }
 
 func styled(text string, style node) string {

@@ -3,7 +3,6 @@ package slack
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"time"
@@ -16,8 +15,8 @@ import (
 )
 
 const (
-	maxEvent   = 512 << 10 // bytes; Slack's longest text, in blocks too, has less
-	maxInFiles = 20        // of a message; Slack's own most is 10
+	maxEvent   = 1 << 20 // bytes; a forward has up to 40,000 characters three times, of up to 6 bytes each
+	maxInFiles = 20      // of a message; Slack's own most is 10
 )
 
 var (
@@ -51,9 +50,6 @@ var lenient = jsontext.AllowInvalidUTF8(true)
 
 // unwrap takes an envelope's payload apart: the event's id, and its body.
 func unwrap(payload []byte) (id string, body []byte, err error) {
-	if len(payload) > maxEvent {
-		return "", nil, fmt.Errorf("the event has %d bytes, at most %d are taken", len(payload), maxEvent)
-	}
 	var p struct {
 		ID    string         `json:"event_id"`
 		Event jsontext.Value `json:"event"`
@@ -64,7 +60,30 @@ func unwrap(payload []byte) (id string, body []byte, err error) {
 	if !eventID.MatchString(p.ID) || len(p.Event) == 0 {
 		return "", nil, errors.New("it has no event_id or no event")
 	}
+	if len(p.Event) > maxEvent {
+		p.Event = bare(p.Event)
+	}
 	return p.ID, p.Event, nil
+}
+
+// bare is the head alone of an event that is too large or is not what Slack documents: a message
+// comes in as unreadable, all else not at all.
+func bare(body []byte) []byte {
+	var h struct {
+		Type    string `json:"type"`
+		Subtype string `json:"subtype"`
+		Channel string `json:"channel"`
+		User    string `json:"user"`
+		Bot     string `json:"bot_id"`
+		TS      string `json:"ts"`
+		Thread  string `json:"thread_ts"`
+	}
+	_ = json.Unmarshal(body, &h, lenient) // without a head it is no event that counts
+	if h.Subtype == "" || h.Subtype == "file_share" {
+		h.Subtype = "unreadable"
+	}
+	short, _ := json.Marshal(h, lenient)
+	return short
 }
 
 // decode reads an event's body: nil if it is of no kind that counts.

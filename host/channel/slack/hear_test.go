@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,6 +57,26 @@ func TestATextWithHalfACharacterComesIn(t *testing.T) {
 		"text": "hi " + cut, "attachments": json.RawMessage(`[{"text": "\ud83d"}]`)})
 	if got := last(in.next(t)); got.Text != "hi "+cut {
 		t.Errorf("came in: %+v", got)
+	}
+}
+
+// A forward of 40,000 letters that JSON escapes, and a message with a field of an unknown form,
+// were acknowledged and lost. One of more than a megabyte ended the connection, over and over.
+func TestAMessageThatIsTooLargeOrStrangeIsToldInWords(t *testing.T) {
+	w := newWorld(t)
+	in, _ := w.run(t)
+	for i, with := range []map[string]any{
+		{"text": "look", "attachments": json.RawMessage(`[{"is_share":true,"text":"` + strings.Repeat(`\u4e2d`, 40_000) + `","fallback":"` + strings.Repeat(`\u4e2d`, 60_000) + `"}]`)},
+		{"text": strings.Repeat("a", 3<<20)},
+		{"text": "look", "room": "huddle"},
+	} {
+		event := map[string]any{"type": "message", "channel": id(w.desk), "user": w.ada, "ts": fmt.Sprintf("1700000000.00000%d", i+1)}
+		maps.Copy(event, with)
+		w.Tell(id(w.desk), event)
+		got := last(in.next(t))
+		if ok := i == 0 && got.Forwarded && utf8.RuneCountInString(got.Text) > 40_000 || i > 0 && got.Told == "unreadable" && got.From != ""; !ok {
+			t.Errorf("%d came in as %+v, %.60s", i, got.Told, got.Text)
+		}
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *Settings) limits() media.Limits {
 			limit.Bytes = n
 		}
 		if kind == media.Video || kind == media.Audio { // the apps are browsers, or play no more than they do
-			limit.Codecs = media.BrowserCodecs()
+			limit.MIME, limit.Codecs = media.BrowserTypes(kind), media.BrowserCodecs()
 		}
 		l.Kinds[kind] = limit
 	}

@@ -261,3 +261,15 @@ func (r row) shows(t *testing.T) {
 		t.Errorf("%v shows %q, want %q", part, text, want)
 	}
 }
+
+// A description in a description was read twice at each level: a message of a kilobyte
+// occupied the host for a minute.
+func TestNestedDescriptionsAreReadOnce(t *testing.T) {
+	var part any = map[string]any{"type": "image", "slack_file": map[string]any{"id": "F1"}}
+	for range 12 {
+		part = map[string]any{"type": "new", "description": part}
+	}
+	if e := read(t, map[string]any{"blocks": []any{part}}); len(e.files) != 1 {
+		t.Errorf("the one file is there %d times", len(e.files))
+	}
+}

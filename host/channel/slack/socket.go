@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	maxEnvelope = 1 << 20          // bytes; a message of 40,000 characters in blocks has a fifth of it
+	maxEnvelope = 8 << 20          // bytes; a larger one ends the connection
 	pingEvery   = 20 * time.Second // a connection that does not answer in as long again is lost
 	ackWithin   = 3 * time.Second  // Slack sends what was not acknowledged once more
 )
@@ -204,7 +204,13 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 	}
 	if err != nil {
 		s.Log.Info("Slack sent an event that this host does not know", "error", err)
-		return nil
+		if e.Type != eventEnvelope || body == nil {
+			return nil
+		}
+		body = bare(body)
+		if ev, err = decode(body); err != nil {
+			return nil
+		}
 	}
 	if ev == nil || ev.envelope() != e.Type || ev.own(s.self.Load()) {
 		return nil

@@ -225,7 +225,7 @@ func defaultLimits() media.Limits {
 	l.Poll = media.PollLimit{Choices: 20, Choice: 200, Question: 2000}
 	for _, kind := range []media.Kind{media.Video, media.Audio} {
 		limit := l.Kinds[kind]
-		limit.Codecs = media.BrowserCodecs()
+		limit.MIME, limit.Codecs = media.BrowserTypes(kind), media.BrowserCodecs()
 		l.Kinds[kind] = limit
 	}
 	return l

@@ -115,10 +115,11 @@ func (d *said) message(part proto.Message) bool {
 	case *waE2E.ContactMessage:
 		d.Kind, d.Text = channel.KindContact, contact(p)
 	case *waE2E.ContactsArrayMessage:
-		d.Kind = channel.KindContact
+		var all []string
 		for _, c := range p.GetContacts() {
-			d.line(contact(c))
+			all = append(all, contact(c))
 		}
+		d.Kind, d.Text = channel.KindContact, strings.Join(all, "\n")
 	case *waE2E.PollCreationMessage:
 		var choices []string
 		for _, o := range p.GetOptions() {

@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -110,5 +111,21 @@ func TestAMessageThatIsNestedOrWideIsBounded(t *testing.T) {
 	}
 	if diff := cmp.Diff("inside", decode(deep, inboundInfo{}).Text); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A message of 200 KB with 100,000 empty contacts occupied the host for minutes: each contact
+// copied the text of those before it.
+func TestManyContactsCostNoMoreThanTheirBytes(t *testing.T) {
+	m := &waE2E.ContactsArrayMessage{}
+	for range 5000 {
+		m.Contacts = append(m.Contacts, &waE2E.ContactMessage{})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d := decode(&waE2E.Message{ContactsArrayMessage: m}, inboundInfo{})
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 || !strings.HasPrefix(d.Text, "Contact:\nContact:") {
+		t.Errorf("it took %d MiB: %.30q", used>>20, d.Text)
 	}
 }

@@ -262,8 +262,12 @@ func (s *session) opened(ctx context.Context, e *events.Message) *waE2E.Message 
 	return m
 }
 
-// keepCall records a call to the account, or in a group of its.
+// keepCall records a call to the account, or in a group of its. Of a direct one, WhatsApp's
+// server vouches for From alone: the caller's app may name somebody else.
 func (s *session) keepCall(c types.BasicCallMeta, video bool) bool {
+	if c.GroupJID.User == "" && c.CallCreator.ToNonAD() != c.From.ToNonAD() {
+		c.CallCreator, c.CallCreatorAlt = c.From, types.EmptyJID
+	}
 	info := types.MessageInfo{ID: "call-" + first(c.CallID, maxQuotedID), Timestamp: c.Timestamp, MessageSource: types.MessageSource{
 		Chat: c.CallCreator.ToNonAD(), Sender: c.CallCreator, SenderAlt: c.CallCreatorAlt,
 	}}

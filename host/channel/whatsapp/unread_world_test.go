@@ -49,6 +49,18 @@ func TestACallIsANote(t *testing.T) {
 	w.quiet()
 }
 
+// An app that said in its offer that somebody else calls left a note in that person's chat.
+func TestACallIsOfWhoWhatsAppSaysThatCalls(t *testing.T) {
+	w := newWorld(t)
+	w.run()
+	eve := w.srv.AddPhone("4915100000666", "Eve")
+	w.srv.RingAs(types.EmptyJID, eve, w.anna.Phone, w.bot, "C1", false)
+	if in := w.received(1)[0]; in.Chat != groups.JID(eve.JID().String()) || in.From == "Anna" {
+		t.Errorf("came in: %+v", in)
+	}
+	w.quiet()
+}
+
 // A device that has lost its keys asks for the message again. If nobody answers, the host
 // hears that there was one.
 func TestAMessageThatDoesNotDecryptComesAgainOrIsTold(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -96,13 +95,12 @@ func (r Runtime) Check(ctx context.Context) error {
 // Program is the agentrunner that is copied to other machines, and the arguments before its
 // command: the small one beside this program, if it is there, or this program.
 func Program() ([]string, error) {
+	if beside, err := runtime.Beside(); err == nil {
+		return []string{beside}, nil
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find own executable: %w", err)
-	}
-	beside := filepath.Join(filepath.Dir(self), "agentrunner")
-	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-		return []string{beside}, nil
 	}
 	return []string{self, "agentrunner"}, nil
 }

@@ -21,6 +21,11 @@ func (s *Server) Withhold(group types.JID, from *Phone, to *Phone, id types.Mess
 
 // Ring calls a phone, or a group that the phone is in. Nobody answers.
 func (s *Server) Ring(group types.JID, from *Phone, to *Phone, id string, video bool) {
+	s.RingAs(group, from, from, to, id, video)
+}
+
+// RingAs is Ring by an app that says in its offer that somebody else calls.
+func (s *Server) RingAs(group types.JID, rings, from *Phone, to *Phone, id string, video bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	caller := from.JID()
@@ -35,7 +40,7 @@ func (s *Server) Ring(group types.JID, from *Phone, to *Phone, id string, video 
 		}
 	}
 	for _, d := range to.linked() {
-		d.deliver(parent("call", attrs{"from": caller, "id": s.nextID(), "t": stamp()}, call))
+		d.deliver(parent("call", attrs{"from": rings.JID(), "id": s.nextID(), "t": stamp()}, call))
 	}
 	s.happened()
 }
