@@ -39,6 +39,7 @@ const (
 	FaultTrigger = "never_called"        // members write, and none has ever used the group's trigger
 	FaultChat    = "chat_not_registered" // somebody calls the assistant in a chat that no group has
 	FaultGroups  = "groups_gone"         // the file has lost more than half of the groups
+	FaultQueue   = "queue_unreadable"    // the host may not use a directory of a group's queue
 	FaultMount   = "mount_missing"       // a directory that a group shares is gone
 	FaultCall    = "model_call_refused"  // an assistant's call of the model holds what provider_tools does not allow
 )
@@ -77,6 +78,7 @@ func (d *Desk) Faults(ctx context.Context) Faults {
 	d.triggerFaults(&f)
 	d.strangerFaults(&f)
 	d.mountFaults(&f)
+	d.queueFaults(&f)
 	d.askedFaults(&f)
 	if d.Lost != nil {
 		if lost := d.Lost(); len(lost) > 0 {

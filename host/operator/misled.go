@@ -2,13 +2,17 @@ package operator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -88,6 +92,21 @@ func (d *Desk) mountFaults(f *Faults) {
 	for _, m := range d.Missing() {
 		f.add(FaultMount, "group "+m.Group+", "+m.Container, fmt.Sprintf("the directory %s, which group %s has as %s, is gone or another one", m.Host, m.Group, m.Container),
 			"put it back, or mount it again; if another directory is meant to be there, restart the host")
+	}
+}
+
+// queueFaults adds the groups whose queue the host may not use: their requests wait for ever.
+func (d *Desk) queueFaults(f *Faults) {
+	for _, g := range d.configured() {
+		for _, leaf := range []string{ipc.MessagesDir, ipc.FilesDir, ipc.ResultsDir, ipc.InputDir, ipc.ContextDir} {
+			err := safefs.Writable(d.Layout.IPC(g.Folder, leaf), true)
+			if err == nil || errors.Is(err, fs.ErrNotExist) { // the queue makes a missing one again
+				continue
+			}
+			f.add(FaultQueue, "group "+g.Folder, fmt.Sprintf("the host cannot use the queue of group %s: %v", g.Folder, err),
+				"give the directory back to the host's user, see: longshore doctor")
+			break
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 			o.Door = h.entrance
 		}
 		o.Strangers, o.Missing, o.Lost, o.Asked = h.knownStrangers, h.goneNow, h.lostGroups, h.asked
+		o.Whole = h.lostFiles
 		o.Codes, o.Approving = h.door.list, h.approve
 	}
 	return operator.NewDesk(o)
