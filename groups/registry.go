@@ -166,7 +166,11 @@ func (r *Registry) Authorize(folder, claimed string) (Address, error) {
 // does that with its own chat, main with every registered one. may_send_to gives no
 // right to read.
 func (r *Registry) AuthorizeCall(folder, claimed string) (Address, error) {
-	return r.authorize(folder, claimed, nil, func(g Group, folder string) bool { return g.Main || g.Folder == folder })
+	chat, err := r.authorize(folder, claimed, nil, func(g Group, folder string) bool { return g.Main || g.Folder == folder })
+	if refused := refusal.Of(err); refused != nil && refused.Code == CodeChatNotAllowed { // it may be one of may_send_to
+		refused.Message = strings.Replace(refused.Message, "send to", "read, or schedule for,", 1)
+	}
+	return chat, err
 }
 
 func (r *Registry) authorize(folder, claimed string, more map[string]Destination, reaches func(g Group, name string) bool) (Address, error) {

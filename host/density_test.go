@@ -27,7 +27,7 @@ var tooDense = map[string]density{
 	"host/assistant":                     {20, 9.4},
 	"host/bridge":                        {12, 5.1},
 	"host/channel/discord":               {10, 6.6},
-	"host/channel/slack":                 {12, 6.7},
+	"host/channel/slack":                 {14, 6.7},
 	"host/channel/telegram":              {13, 5.9},
 	"host/channel/web":                   {17, 6.9},
 	"host/channel/whatsapp":              {15, 6.2},

@@ -28,6 +28,9 @@ import (
 func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, before *acceptance, assistants Assistants) (judged, error) {
 	dst, err := b.authorize(it.Folder, it.Request)
 	dst.heads(&it.Found)
+	if err == nil {
+		err = b.Lost()
+	}
 	if err != nil {
 		return judged{}, err
 	}

@@ -52,6 +52,8 @@ type Options struct {
 	Approvers func() string
 	MayAsk    func(folder string) bool // whether the session of a group elsewhere may ask them for permissions; nil: none may
 
+	Lost func() error // why nothing may be accepted now beside a lack of room, which passes; nil, or a nil result: nothing
+
 	Audit *audit.Log // notes what became of deliveries; nil: nobody does
 
 	Log   *slog.Logger                       // nil discards
@@ -71,6 +73,9 @@ func New(o Options) *Bridge {
 	}
 	if o.Trace == nil {
 		o.Trace = func(string, string, string) {}
+	}
+	if o.Lost == nil {
+		o.Lost = func() error { return nil }
 	}
 	return &Bridge{Options: o}
 }

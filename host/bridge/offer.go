@@ -18,6 +18,9 @@ import (
 // says whose files it names.
 func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request, open Opener) (outbox.Delivery, error) {
 	dst, err := b.authorize(folder, r)
+	if err == nil {
+		err = b.Lost()
+	}
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
@@ -72,6 +75,9 @@ func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key s
 // Room says why no further message of the group may be accepted now, which
 // passes; nil: it may.
 func (b *Bridge) Room(folder string) error {
+	if err := b.Lost(); err != nil {
+		return err
+	}
 	return b.Outbox.Room(folder, outbox.Load{}, outbox.Load{Parts: 1})
 }
 

@@ -38,6 +38,12 @@ refuse the file last.`,
 				return err
 			}
 			group, err := findGroup(c, call.Group)
+			if err != nil && !dryRun { // a running host may still serve it
+				s, _ := operator.NewClient(operator.ControlDir(c.Layout())).Status(cmd.Context())
+				if g, ok := servedAs(s, call.Group); ok {
+					group.Folder, err = g.Folder, nil
+				}
+			}
 			if err != nil {
 				return err
 			}
@@ -72,7 +78,7 @@ refuse the file last.`,
 // group has the same.
 func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 	if wanted == "" {
-		return groups.Group{}, usage("no group given", "name one of "+folders(c.Groups))
+		return groups.Group{}, usage("no group given", oneOf(c.Groups))
 	}
 	var found []groups.Group
 	for _, g := range c.Groups {
@@ -89,11 +95,19 @@ func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 		for _, g := range c.Groups {
 			names = append(names, g.Folder, g.Name)
 		}
-		return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), near.Hint(wanted, names, "name one of "+folders(c.Groups)))
+		return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), near.Hint(wanted, names, oneOf(c.Groups)))
 	case 1:
 		return found[0], nil
 	}
 	return groups.Group{}, usage(fmt.Sprintf("%q means several groups", wanted), "name one of "+folders(found))
+}
+
+// oneOf is the hint for a name that no group has.
+func oneOf(all []groups.Group) string {
+	if len(all) == 0 {
+		return "the file has no groups; to add one: longshore groups add CHAT"
+	}
+	return "name one of " + folders(all)
 }
 
 func folders(all []groups.Group) string {
@@ -143,5 +157,12 @@ func refusedSend(err error) error {
 	if r == nil {
 		return err
 	}
-	return &exitError{code: exitRefused, err: fmt.Errorf("%s (%s)", r.Message, r.Code), hint: r.Hint}
+	hint := r.Hint
+	switch r.Code { // the hints of these are for the queue, which keeps a request
+	case "disk_full":
+		hint = "nothing was kept: make room on the disk of the state directory, and send it again"
+	case "over_quota":
+		hint = "nothing was kept: send it again once earlier ones are sent; see: longshore queue list"
+	}
+	return &exitError{code: exitRefused, err: fmt.Errorf("%s (%s)", r.Message, r.Code), hint: hint}
 }

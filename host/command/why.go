@@ -330,6 +330,12 @@ func (w *path) remedy(c cause.Cause) string {
 
 func (w *path) delivery(context.Context) {
 	s := w.served
+	for _, f := range w.status.Faults {
+		if f.Name == operator.FaultQueue && f.About == "group "+w.group.Folder {
+			w.stop("answers", f.Message, f.Hint)
+			return
+		}
+	}
 	if s.Pending+s.Waiting == 0 {
 		w.good("answers", "none is on the way")
 		return

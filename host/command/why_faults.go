@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/config"
@@ -28,7 +29,7 @@ func (w *path) file(context.Context) {
 
 func (w *path) queue(context.Context) {
 	for _, f := range w.status.Faults {
-		if f.Name == operator.FaultQueue && f.About == "group "+w.group.Folder {
+		if f.Name == operator.FaultStuck && f.About == "group "+w.group.Folder {
 			w.stop("queue", f.Message, f.Hint)
 		}
 	}
@@ -61,6 +62,15 @@ func (e *env) whyStranger(ctx context.Context, c *config.Config, wanted string, 
 	if err != nil {
 		return unknown
 	}
+	if g, ok := servedAs(s, wanted); ok {
+		w := &path{env: e, status: s}
+		w.file(ctx)
+		w.stop("group", fmt.Sprintf("the host still serves group %s, and %s has it no longer", g.Folder, e.config), "write it into the file again; or, if it is to end: "+e.command("reload", "--remove"))
+		if err := e.answer(map[string]any{"group": g.Folder, "answers": false, "steps": w.steps}, w.print); err != nil {
+			return err
+		}
+		return &exitError{code: exitFailed, err: fmt.Errorf("group %s is gone from the file", g.Folder)}
+	}
 	for _, one := range s.Strangers {
 		if wanted != one.Chat && wanted != one.Channel+"/"+one.Chat {
 			continue
@@ -74,6 +84,15 @@ func (e *env) whyStranger(ctx context.Context, c *config.Config, wanted string, 
 		return &exitError{code: exitFailed, err: fmt.Errorf("nobody answers in the chat %s", one.Chat)}
 	}
 	return unknown
+}
+
+// servedAs returns the group that a running host serves under a folder, a name or a chat.
+func servedAs(s operator.Status, wanted string) (operator.Group, bool) {
+	i := slices.IndexFunc(s.Groups, func(g operator.Group) bool { return wanted == g.Folder || wanted == g.Name || wanted == g.Chat })
+	if i < 0 {
+		return operator.Group{}, false
+	}
+	return s.Groups[i], true
 }
 
 // whyByOlder answers if the file is invalid, with the faults of the host that runs by an

@@ -69,13 +69,17 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	health := operator.NewClient(operator.ControlDir(d.Layout)).Health(ctx)
+	client := operator.NewClient(operator.ControlDir(d.Layout))
+	health := client.Health(ctx)
 	if errors.Is(health, operator.ErrDenied) { // the other checks could see nothing, and would report false problems
 		return found("user", Fault, health.Error(), "run the doctor as the user that the host runs as, or as root")
 	}
 	host := hostState(health)
+	if host.running {
+		host.status, _ = client.Status(ctx) // without it, what only the host knows is left out
+	}
 	checks := []func(context.Context, hosting) []Finding{
-		d.host, d.proc, d.state, d.disk, d.inotify, d.stores, d.queues, d.mounts, d.quarantine, d.clock, d.user, d.configured, d.metrics, d.channels, d.assistants,
+		d.host, d.proc, d.state, d.readable, d.disk, d.inotify, d.stores, d.queues, d.mounts, d.quarantine, d.clock, d.user, d.configured, d.metrics, d.channels, d.assistants,
 	}
 	var all []Finding
 	for _, check := range checks {
@@ -139,6 +143,14 @@ func CheckConfigFile(path string) []Finding {
 		return found("config", Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+path)
 	}
 	return fine("config", "the configuration is valid, and only its owner may change it")
+}
+
+// reason is an error without its path.
+func reason(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
 }
 
 func modeText(fi fs.FileInfo) string { return strconv.FormatUint(uint64(fi.Mode().Perm()), 8) }

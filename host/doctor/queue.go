@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,11 +18,14 @@ import (
 
 // queues checks the directories that containers write into: if an assistant
 // replaced one by a link, the host would read or write elsewhere.
-func (d Doctor) queues(context.Context, hosting) []Finding {
+func (d Doctor) queues(_ context.Context, h hosting) []Finding {
 	root := d.Layout.IPCDir()
 	if _, err := realDir(root); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
+		}
+		if !errors.Is(err, fs.ErrInvalid) {
+			return unusable(d.rel(root), root, err)
 		}
 		return found("queue", Fault, "ipc in the state directory is not a directory itself", "stop the host, find out who replaced it, and make it again")
 	}
@@ -32,7 +36,7 @@ func (d Doctor) queues(context.Context, hosting) []Finding {
 			all = append(all, found("queue", Fault, fmt.Sprintf("the workspace of group %s is not a directory itself", g.Folder), "stop the host, find out who replaced it, and make it again")...)
 		}
 	}
-	all = append(all, d.strangers(root)...)
+	all = append(all, d.strangers(root, h)...)
 	if len(all) == 0 {
 		return fine("queue", "the groups' queues are real directories, with the owners they need")
 	}
@@ -47,8 +51,17 @@ func (d Doctor) queue(g groups.Group) []Finding {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // made when the host starts
-		case err != nil:
+		case err == nil:
+			err = safefs.Writable(path, true)
+		}
+		switch {
+		case errors.Is(err, fs.ErrInvalid):
 			all = append(all, found("queue", Fault, d.rel(path)+" is not a directory itself", "stop the host, remove it, look at what the group's assistant was told, and start the host")...)
+		case err != nil:
+			all = append(all, unusable(d.rel(path), path, err)...)
+			if name == "" {
+				return all // nothing below it can be seen
+			}
 		case name == "" && d.Layout.V1: // v1's agents make directories of their own in it
 			all = append(all, d.agents(path, fi)...)
 		case name == "" || name == ipc.ResultsDir || name == ipc.ContextDir:
@@ -86,22 +99,44 @@ func (d Doctor) agents(path string, fi fs.FileInfo) []Finding {
 
 // strangers reports directories that belong to no configured group. The host
 // does not serve them, so requests in them wait for ever.
-func (d Doctor) strangers(root string) []Finding {
+func (d Doctor) strangers(root string, h hosting) []Finding {
 	entries, err := safefs.ReadDir(root)
 	if err != nil {
 		return found("queue", Fault, err.Error(), "run the doctor as the user that the host runs as")
 	}
-	var names []string
+	served := d.served(h)
+	var names, lost []string
 	for _, e := range entries {
 		known := slices.ContainsFunc(d.Groups, func(g groups.Group) bool { return g.Folder == e.Name() })
-		if e.Name() != ipc.ErrorsDir && !known {
+		switch {
+		case e.Name() == ipc.ErrorsDir || known:
+		case slices.Contains(served, e.Name()):
+			lost = append(lost, e.Name())
+		default:
 			names = append(names, fmt.Sprintf("%q", e.Name()))
 		}
 	}
-	if len(names) == 0 {
-		return nil
+	var all []Finding
+	if len(lost) > 0 {
+		all = found("queue", Warning, "groups that the host has served are gone from longshore.yaml: "+strings.Join(lost, ", "),
+			"write them into the file again; or, if they are to end: longshore reload --remove")
 	}
-	return found("queue", Note, "directories in ipc that belong to no configured group: "+strings.Join(names, ", "), "add the group to longshore.yaml, or remove the directory")
+	if len(names) == 0 {
+		return all
+	}
+	return append(all, found("queue", Note, "directories in ipc that belong to no configured group: "+strings.Join(names, ", "), "add the group to longshore.yaml, or remove the directory")...)
+}
+
+// served are the folders of the groups that a running host serves, or that one has served.
+func (d Doctor) served(h hosting) (folders []string) {
+	for _, g := range h.status.Groups {
+		folders = append(folders, g.Folder)
+	}
+	var kept []string
+	if data, err := os.ReadFile(d.Layout.Served()); err == nil && json.Unmarshal(data, &kept) == nil {
+		folders = append(folders, kept...)
+	}
+	return folders
 }
 
 // quarantine counts the entries of the errors folder.

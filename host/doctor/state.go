@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -22,7 +23,8 @@ const (
 // hosting says whether a host runs on the state directory.
 type hosting struct {
 	running bool
-	err     error // the problem that a running host reports
+	err     error           // the problem that a running host reports
+	status  operator.Status // of a running host; zero if it gives none
 }
 
 func hostState(err error) hosting {
@@ -39,7 +41,18 @@ func (d Doctor) host(_ context.Context, h hosting) []Finding {
 	case h.err != nil:
 		return found("host", Fault, "the host runs but reports a problem: "+h.err.Error(), "see: longshore status")
 	}
-	return fine("host", "the host runs and reports no problem")
+	var all []Finding
+	for _, f := range h.status.Faults {
+		severity := Warning
+		if slices.Contains([]string{operator.FaultConfig, operator.FaultGroups, operator.FaultQueue}, f.Name) {
+			severity = Fault // no other check sees it
+		}
+		all = append(all, found("host", severity, "the host reports "+f.Name+": "+f.Message, f.Hint)...)
+	}
+	if len(all) == 0 {
+		return fine("host", "the host runs and reports no problem")
+	}
+	return all
 }
 
 // state checks the state directory and the parts of it that only the host may

@@ -86,6 +86,10 @@ type DeskOptions struct {
 	Lost    func() []string
 	Asked   func() []Asked
 
+	// Whole is which files of the state are no longer those that the host has opened; it
+	// returns nil if they are. Nil: unknown.
+	Whole func() error
+
 	// Unapplied is why the last reload was refused; it returns nil if it was not. Nil: unknown.
 	Unapplied func() *string
 

@@ -32,7 +32,7 @@ const (
 	FaultTurns     = "turns_broken"   // turns of an assistant broke in a row
 	FaultDisk      = "disk_low"       // less than twice limits.free_disk is free
 	FaultAccepting = "not_accepting"  // no delivery can be accepted
-	FaultQueue     = "queue_waits"    // a group's queue waits behind a request that the host cannot accept
+	FaultStuck     = "queue_waits"    // a group's queue waits behind a request that the host cannot accept
 	FaultErrors    = "errors_growing" // requests are refused one after the other
 	FaultClock     = "clock_off"      // the platforms' clocks show another time
 	FaultConfig    = "config_refused" // the last reload was refused
@@ -40,6 +40,7 @@ const (
 	FaultTrigger = "never_called"        // members write, and none has ever used the group's trigger
 	FaultChat    = "chat_not_registered" // somebody calls the assistant in a chat that no group has
 	FaultGroups  = "groups_gone"         // the file has lost more than half of the groups
+	FaultQueue   = "queue_unreadable"    // the host may not use a directory of a group's queue
 	FaultMount   = "mount_missing"       // a directory that a group shares is gone
 	FaultCall    = "model_call_refused"  // an assistant's call of the model holds what provider_tools does not allow
 )
@@ -74,11 +75,12 @@ func (d *Desk) Faults(ctx context.Context) Faults {
 	}
 	d.assistantFaults(&f)
 	d.diskFaults(ctx, &f)
-	d.queueFaults(&f)
+	d.stuckFaults(&f)
 	d.clockFault(&f)
 	d.triggerFaults(&f)
 	d.strangerFaults(&f)
 	d.mountFaults(&f)
+	d.queueFaults(&f)
 	d.askedFaults(&f)
 	if d.Lost != nil {
 		if lost := d.Lost(); len(lost) > 0 {

@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,6 +93,12 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 		},
 		"groups_gone of configuration": func(o *operator.DeskOptions) {
 			o.Lost = func() []string { return []string{"kids", "work"} }
+		},
+		"queue_unreadable of group b": func(o *operator.DeskOptions) { // the log alone knew
+			dir := o.Layout.IPC("b", ipc.MessagesDir)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.WriteFile(dir, nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
 		},
 		"errors_growing of errors folder": func(o *operator.DeskOptions) {
 			refuse(t, o.Layout, 10, time.Now().Add(-time.Minute))

@@ -57,6 +57,14 @@ func (d *Desk) healthy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	err := d.Outbox.Check(ctx)
+	if err == nil && d.Whole != nil {
+		if lost := d.Whole(); lost != nil {
+			return &refusal.Error{
+				Code: CodeUnwell, Message: "no delivery can be accepted: " + lost.Error(),
+				Hint: "let no second host start; put them back, or stop the host, see docs/operations.md, and start it",
+			}
+		}
+	}
 	if err == nil {
 		return nil
 	}

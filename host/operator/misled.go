@@ -2,13 +2,17 @@ package operator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -84,15 +88,15 @@ func (d *Desk) strangerFaults(f *Faults) {
 // stuckTime is how long a queue waits before that is a fault.
 const stuckTime = time.Minute
 
-// queueFaults adds the groups whose queue waits, unless all wait for the same. A full quota
+// stuckFaults adds the groups whose queue waits, unless all wait for the same. A full quota
 // is none: what fills it is.
-func (d *Desk) queueFaults(f *Faults) {
+func (d *Desk) stuckFaults(f *Faults) {
 	if d.Stuck == nil || slices.ContainsFunc(f.Now, func(f Fault) bool { return f.Name == FaultAccepting }) {
 		return
 	}
 	for _, g := range d.configured() {
 		if s, ok := d.Stuck(g.Folder); ok && s.Why.Code != "over_quota" && time.Since(s.Since) >= stuckTime {
-			f.add(FaultQueue, "group "+g.Folder, fmt.Sprintf("the queue of group %s waits since %s behind request %s: %s", g.Folder, s.Since.UTC().Format("15:04 MST"), s.Request, s.Why.Message),
+			f.add(FaultStuck, "group "+g.Folder, fmt.Sprintf("the queue of group %s waits since %s behind request %s: %s", g.Folder, s.Since.UTC().Format("15:04 MST"), s.Request, s.Why.Message),
 				"make room if the disk lacks it; see: longshore logs")
 		}
 	}
@@ -105,6 +109,21 @@ func (d *Desk) mountFaults(f *Faults) {
 	for _, m := range d.Missing() {
 		f.add(FaultMount, "group "+m.Group+", "+m.Container, fmt.Sprintf("the directory %s, which group %s has as %s, is gone or another one", m.Host, m.Group, m.Container),
 			"put it back, or mount it again; if another directory is meant to be there, restart the host")
+	}
+}
+
+// queueFaults adds the groups whose queue the host may not use: their requests wait for ever.
+func (d *Desk) queueFaults(f *Faults) {
+	for _, g := range d.configured() {
+		for _, leaf := range []string{ipc.MessagesDir, ipc.FilesDir, ipc.ResultsDir, ipc.InputDir, ipc.ContextDir} {
+			err := safefs.Writable(d.Layout.IPC(g.Folder, leaf), true)
+			if err == nil || errors.Is(err, fs.ErrNotExist) { // the queue makes a missing one again
+				continue
+			}
+			f.add(FaultQueue, "group "+g.Folder, fmt.Sprintf("the host cannot use the queue of group %s: %v", g.Folder, err),
+				"give the directory back to the host's user, see: longshore doctor")
+			break
+		}
 	}
 }
 

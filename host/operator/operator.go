@@ -261,9 +261,9 @@ const (
 // ErrNoHost means that no host answers on the control socket.
 var ErrNoHost = errors.New("no host is running")
 
-// ErrDenied means that the control socket belongs to another user. Only that
-// user and root can see whether a host answers on it.
-var ErrDenied = errors.New("the state directory belongs to another user")
+// ErrDenied means that this user may not reach the control socket, and so cannot see whether
+// a host answers on it.
+var ErrDenied = errors.New("the state directory is closed to this user: it belongs to another one, or its mode is wrong")
 
 // ErrRunning means that a host already answers on the control socket.
 var ErrRunning = errors.New("a host is already running on this state directory")

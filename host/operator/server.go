@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,17 +34,19 @@ type Server struct {
 	Health  http.Handler // see Desk.Health; may be nil
 	Runtime string       // directory for the socket if its own path would be too long; empty: from the environment
 	Log     *slog.Logger // may be nil
+
+	Look time.Duration // how often Run looks whether the socket is still there; 0: five seconds
 }
 
-// Run serves until ctx is done, which is no error, and removes the socket. All
-// its goroutines have ended when it returns. If a host already answers on the
-// socket, the error is ErrRunning.
+// Run serves until ctx is done, which is no error, and removes the socket. A socket that is
+// deleted meanwhile is made again. All its goroutines have ended when it returns. If a host
+// already answers on the socket, the error is ErrRunning.
 func (s *Server) Run(ctx context.Context) error {
-	ln, remove, err := listen(ctx, s.Dir, s.Runtime)
+	at, err := listen(ctx, s.Dir, s.Runtime)
 	if err != nil {
 		return err
 	}
-	defer remove()
+	defer func() { at.remove() }()
 	log := s.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -57,11 +60,33 @@ func (s *Server) Run(ctx context.Context) error {
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(peerListener{ln, log}) }()
-	select {
-	case err = <-done:
-		return fmt.Errorf("serve control socket: %w", err)
-	case <-ctx.Done():
+	serve := func() {
+		ln := peerListener{at.UnixListener, log}
+		go func() { done <- srv.Serve(ln) }()
+	}
+	serve()
+	look := time.NewTicker(cmp.Or(s.Look, 5*time.Second))
+	defer look.Stop()
+	for ctx.Err() == nil {
+		select {
+		case err = <-done:
+			return fmt.Errorf("serve control socket: %w", err)
+		case <-ctx.Done():
+		case <-look.C:
+			if at.there() {
+				continue
+			}
+			next, failed := listen(ctx, s.Dir, s.Runtime)
+			if failed != nil {
+				log.Error("the control socket was deleted and cannot be made again", "error", failed)
+				continue
+			}
+			log.Warn("the control socket was deleted, and is made again")
+			at.remove()
+			<-done
+			at = next
+			serve()
+		}
 	}
 	// The calls in progress end with ctx; their replies get one second.
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

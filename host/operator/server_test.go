@@ -324,6 +324,35 @@ func TestAStaleSocketIsReplaced(t *testing.T) {
 	serve(t, &operator.Server{Dir: dir, Control: &control{}})
 }
 
+// TestADeletedSocketWasNeverMadeAgain: the commands said that no host runs.
+func TestADeletedSocketWasNeverMadeAgain(t *testing.T) {
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("long", 30))} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s := &operator.Server{Dir: dir, Control: &control{}, Runtime: t.TempDir(), Look: time.Millisecond}
+		serve(t, s)
+		c := operator.NewClient(dir)
+		for range 2 {
+			if err := os.Remove(filepath.Join(dir, "longshore.sock")); err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(3 * time.Second); ; {
+				_, err := c.Status(t.Context())
+				if err == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal(err)
+				}
+			}
+		}
+		if left, _ := os.ReadDir(s.Runtime); len(left) > 1 {
+			t.Errorf("%d directories of sockets are left", len(left))
+		}
+	}
+}
+
 func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {
 	dir := privateDir(t)
 	path := filepath.Join(dir, "longshore.sock")

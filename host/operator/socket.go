@@ -33,22 +33,21 @@ const (
 func ControlDir(l groups.Layout) string { return filepath.Dir(l.Outbox()) }
 
 // listen binds the control socket in own. If a host already answers, the error
-// is ErrRunning; the socket of a dead host is replaced. The returned function
-// removes the socket.
-func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, func(), error) {
+// is ErrRunning; the socket of a dead host is replaced. The caller removes the socket.
+func listen(ctx context.Context, own, runtimeDir string) (*socket, error) {
 	if conn, err := dial(ctx, own); err == nil {
 		_ = conn.Close()
-		return nil, nil, ErrRunning
+		return nil, ErrRunning
 	}
 	link := filepath.Join(own, socketName)
 	if err := removeStale(link); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	path := link
 	if len(path) > maxSocketPath {
 		dir, err := shortDir(runtimeDir)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		path = filepath.Join(dir, shortName)
 	}
@@ -57,7 +56,7 @@ func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, fun
 		if path != link {
 			err = errors.Join(err, os.Remove(filepath.Dir(path)))
 		}
-		return nil, nil, fmt.Errorf("bind control socket: %w", err)
+		return nil, fmt.Errorf("bind control socket: %w", err)
 	}
 	// Between bind and chmod, only the umask decides who may connect. The check
 	// of the peer's user in Accept covers that moment.
@@ -65,17 +64,41 @@ func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, fun
 	if err == nil && path != link {
 		err = os.Symlink(path, link)
 	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(link)
+	}
 	if err != nil {
 		_ = ln.Close()
-		return nil, nil, fmt.Errorf("place control socket: %w", err)
+		return nil, fmt.Errorf("place control socket: %w", err)
 	}
-	remove := func() {
-		if path != link {
-			_ = os.Remove(link)
-			_ = os.Remove(filepath.Dir(path))
-		}
+	return &socket{UnixListener: ln, link: link, path: path, info: info}, nil
+}
+
+// socket is the control socket: at path, to which link leads if they differ.
+type socket struct {
+	*net.UnixListener
+	link, path string
+	info       fs.FileInfo
+}
+
+// there reports whether commands still find this socket.
+func (s *socket) there() bool {
+	info, err := os.Stat(s.link)
+	return err == nil && os.SameFile(info, s.info)
+}
+
+// remove closes the socket, and deletes what is its own.
+func (s *socket) remove() {
+	s.SetUnlinkOnClose(s.path != s.link || s.there())
+	_ = s.Close()
+	if s.path == s.link {
+		return
 	}
-	return ln, remove, nil
+	if target, err := os.Readlink(s.link); err == nil && target == s.path {
+		_ = os.Remove(s.link)
+	}
+	_ = os.Remove(filepath.Dir(s.path))
 }
 
 // dial connects to the control socket in own. The error is ErrNoHost if nobody

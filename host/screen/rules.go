@@ -27,9 +27,10 @@ const MinOwn = 16
 func BuiltIn() []Rule {
 	return []Rule{
 		{Name: "env-file", What: "a file of environment variables",
-			ending: parts(`\.env(\.[^/]+)?|\.envrc`), except: later(`(?i)\.(example|sample|template|dist|defaults|schema)$`)},
+			ending: parts(`#?(\.env([._-][^/]+)?|[^/]+\.env|\.envrc)[~#]?`),
+			except: later(`(?i)([._-](example|sample|template|dist|defaults|schema)|(\A|/)(example|sample|template|dist|defaults|schema)\.env)$`)},
 		{Name: "ssh-key", What: "an SSH key",
-			ending: parts(`id_(rsa|dsa|ecdsa|ed25519|ecdsa_sk|ed25519_sk)`), name: later(`(?is)(\A|/)\.ssh/.`), // at any depth
+			ending: parts(`#?id_(rsa|dsa|ecdsa|ed25519|ecdsa_sk|ed25519_sk)(\.(bak|backup|old|orig|save))?[~#]?`), name: later(`(?is)(\A|/)\.ssh/.`), // at any depth
 			except: later(`(?i)(\.pub|/known_hosts|/authorized_keys|/config)$`)},
 		{Name: "key-store", What: "a store of keys or passwords",
 			ending: parts(`[^/]*\.(ppk|p12|pfx|jks|keystore|kdbx|kdb|keychain|keychain-db)`)},
@@ -39,7 +40,9 @@ func BuiltIn() []Rule {
 				`\.config/gh/hosts\.yml|rclone\.conf|\.terraformrc|\.htpasswd|\.claude/\.credentials\.json|\.codex/auth\.json|\.gemini/oauth_creds\.json|` +
 				`opencode/auth\.json|etc/g?shadow`)},
 		{Name: "own-state", What: "a part of this host's own state",
-			ending: parts(`longshore\.ya?ml|outbox\.db|sender-key|longshore\.sock`)},
+			ending: parts(`longshore\.ya?ml|(outbox|door/door|web/web|tasks/tasks|whatsapp/whatsapp)\.db(-wal|-shm|-journal)?|sender-key|audit/key|longshore\.sock`)},
+		{Name: "own-database", What: "a database of this host's own state", start: "SQLite format 3\x00", // see host/store
+			marks: []string{"CREATE TABLE longshore_store "}},
 		{Name: ownSecret, What: "a secret of this host's configuration"},
 		{Name: "private-key", What: "a private key", marks: []string{"-----BEGIN "},
 			content: later(`\A-----BEGIN (?:(?:[A-Z0-9]+ ){0,3}PRIVATE KEY|PGP PRIVATE KEY BLOCK)-----` + armored)},

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
@@ -187,14 +188,22 @@ func short(name string) string {
 }
 
 // named says whether the rule is one for files of that name: as it was given, as members will
-// see it, or as it was before media.SafeName changed it, which the assistant's tool may have done.
+// see it, without what they will not see in it, such as the joiners of Persian, or as it was
+// before media.SafeName changed it, which the assistant's tool may have done.
 func (r *Rule) named(name string) bool {
 	name = strings.ReplaceAll(name, `\`, "/")
-	if r.called(name) {
-		return true
-	}
 	visible := media.Visible(name)
-	return visible != name && r.called(visible)
+	seen := strings.Map(seenOnly, visible)
+	return r.called(name) || visible != name && r.called(visible) || seen != visible && r.called(seen)
+}
+
+// seenOnly leaves out what is not shown by itself: Unicode's Default_Ignorable_Code_Point
+// (DerivedCoreProperties.txt) is made of these tables.
+func seenOnly(char rune) rune {
+	if unicode.In(char, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		return -1
+	}
+	return char
 }
 
 func (r *Rule) called(name string) bool {

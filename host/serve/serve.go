@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os/exec"
@@ -89,6 +90,7 @@ type Host struct {
 	refusals   refusals
 	gone       goneCheck
 	clock      *clock
+	whole      whole
 	entrance   *entry.Door // for assistants elsewhere; nil: none
 	started    time.Time
 	converts   bool // the machine has ffmpeg, and it may run
@@ -103,7 +105,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if opts.Channels == nil {
 		opts.Channels = configuredChannels
 	}
-	h := &Host{Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent()}
+	h := &Host{Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
 	h.linker = &linker{find: h.account, log: opts.Log, all: map[string]*linking{}}
 	opts.disk = &scratch{dir: cfg.State, keep: h.freeDisk}
@@ -129,12 +131,15 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
 		Spool: h.spool, Wait: h.wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
-		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone, Audit: h.audit, Approvers: h.approvers, MayAsk: h.mayAsk,
+		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone, Audit: h.audit, Approvers: h.approvers, MayAsk: h.mayAsk, Lost: h.lostFiles,
 	})
 	if !opts.Idle {
 		if err := errors.Join(h.openTasks(ctx), h.openEntrance(ctx), h.models.prepare(ctx, cfg)); err != nil {
 			return nil, err
 		}
+	}
+	if err := h.lostFiles(); err != nil { // sees them for the first time
+		return nil, err
 	}
 	h.notifier = h.newNotifier()
 	h.assistants, err = assistant.New(h.assistantOptions())

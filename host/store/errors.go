@@ -63,8 +63,18 @@ func (s Spec) unreadable(cause error) *Error {
 	return &Error{
 		Kind: ErrUnreadable, Store: s.Name, Cause: cause,
 		Message: fmt.Sprintf("the %s's database, %s, cannot be opened (%v)", s.Name, s.path(), plain(cause)),
-		Remedy:  "run this as the user that the host runs as; check that the file, its directory and its disk can be read and written",
+		Remedy:  toRead,
 	}
+}
+
+const toRead = "run this as the user that the host runs as; check that the file, its directory and its disk can be read and written"
+
+// readableFirst is the remedy for a file that may not be read: it may be whole, so nothing is deleted.
+func readableFirst(err error, otherwise string) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return toRead
+	}
+	return otherwise
 }
 
 // Explain turns a system error into an *Error if the store is the cause, and

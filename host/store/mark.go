@@ -80,7 +80,7 @@ func (s Spec) readMarker() (m mark, err error) {
 	if err != nil {
 		return mark{}, &Error{
 			Kind: ErrMarker, Store: s.Name, Message: fmt.Sprintf("the marker of the %s, %s, cannot be used: %v", s.Name, s.markerPath(), plain(err)),
-			Remedy: "restore it from a backup; if the database beside it is the right one, delete the marker; the host writes a new one", Cause: err,
+			Remedy: readableFirst(err, "restore it from a backup; if the database beside it is the right one, delete the marker; the host writes a new one"), Cause: err,
 		}
 	}
 	return m, nil
@@ -128,7 +128,7 @@ func (h Home) read() (string, error) {
 	if err != nil {
 		return "", &Error{
 			Kind: ErrMarker, Store: "installation", Message: fmt.Sprintf("the installation's id, %s, cannot be used: %v", path, plain(err)),
-			Remedy: "restore it from a backup; if all stores are the right ones, delete the file; the host writes it again from their markers", Cause: err,
+			Remedy: readableFirst(err, "restore it from a backup; if all stores are the right ones, delete the file; the host writes it again from their markers"), Cause: err,
 		}
 	}
 	return id, nil

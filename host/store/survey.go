@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // survey is what exists on the disk of a store.
@@ -68,7 +70,14 @@ func (s Spec) places() error {
 			continue
 		}
 		path := filepath.Join(s.Dir, name)
-		fi, err := os.Stat(path)
+		see := os.Stat
+		if i == 1 {
+			see = os.Lstat // the files are in a real directory, or on a disk that is mounted there
+		}
+		fi, err := see(path)
+		if err == nil && i == 1 && fi.IsDir() {
+			err = safefs.Readable(path, true)
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:

@@ -30,7 +30,7 @@ func (g *Guard) Check(r *http.Request, opens bool) *Problem {
 	}
 	byLink := opens && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 	if g.cross.Check(r) != nil || hostnames.Foreign(r) && !byLink {
-		return Refuse(http.StatusForbidden, "cross_site", "requests from other sites are refused", "open the chat's own page")
+		return Refuse(http.StatusForbidden, "cross_site", "requests from other sites are refused", "open the page by its own address")
 	}
 	return nil
 }

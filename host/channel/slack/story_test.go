@@ -99,6 +99,7 @@ func TestFilesOfAForwardedMessageAreFetched(t *testing.T) {
 	if !got.Forwarded || got.Author != "Bo" || len(got.Files) != 1 || got.Files[0].Name != "report.pdf" || !bytes.Equal(w.fetch(t, w.desk, got.Files[0]), data) {
 		t.Errorf("came in: %+v", got)
 	}
+	w.Wait(t, "the acknowledgement", func() bool { return w.Unacknowledged() == 0 }) // else Slack sends it again
 	stop()
 	w.setup.Dir = t.TempDir() // no longer in the journal
 	in, _ = w.made(t).run(t)

@@ -1,0 +1,75 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// TestSendPromisedWhatItDidNotKeep: the hint of a full disk is for the queue, which keeps a request.
+func TestSendPromisedWhatItDidNotKeep(t *testing.T) {
+	for _, code := range []string{"disk_full", "over_quota"} {
+		err := refusedSend(&outbox.FullError{Code: code, Message: "full", Hint: "it is taken by itself"})
+		if got := err.(*exitError); got.code != exitRefused || !strings.HasPrefix(got.hint, "nothing was kept") {
+			t.Errorf("%s: %+v", code, got)
+		}
+	}
+}
+
+// serving is a host that serves a group, whatever the file says.
+type serving struct{ operator.Control }
+
+func (serving) Status(context.Context) (operator.Status, error) {
+	return operator.Status{Running: true, Groups: []operator.Group{{Folder: "family", Name: "Family", Chat: "web:family"}}}, nil
+}
+
+func (serving) Send(_ context.Context, s operator.Send) (operator.Item, error) {
+	return operator.Item{ID: "018f7a5e-aaaa", Chat: "web:" + s.Group}, nil
+}
+
+// TestWhyDidNotKnowAGroupThatTheFileHasLost, though the host served it.
+func TestWhyDidNotKnowAGroupThatTheFileHasLost(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "longshore.yaml")
+	if err := os.WriteFile(file, []byte("channels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := &env{config: file, platforms: stage.AllPlatforms(), getenv: func(string) string { return "" }}
+	c, err := e.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := operator.ControlDir(c.Layout())
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- (&operator.Server{Dir: at, Control: serving{}}).Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	for client := operator.NewClient(at); ; {
+		if _, err := client.Status(ctx); err == nil {
+			break
+		}
+	}
+	var out bytes.Buffer
+	if code := Run(ctx, "", stage.AllPlatforms(), []string{"-c", file, "send", file, "--group", "family"}, nil, &out, &out); code != exitOK {
+		t.Errorf("send: %d, it says:\n%s", code, out.String())
+	}
+	code := Run(ctx, "", stage.AllPlatforms(), []string{"-c", file, "why", "family"}, nil, &out, &out)
+	if code != exitFailed || !strings.Contains(out.String(), "still serves group family") || strings.Contains(out.String(), "name one of \n") {
+		t.Errorf("%d, it says:\n%s", code, out.String())
+	}
+}

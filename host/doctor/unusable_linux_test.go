@@ -1,0 +1,129 @@
+package doctor_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// asOwner calls do without root's right to open everything, on a thread that ends with it.
+func asOwner(t *testing.T, do func()) {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		if err := unix.Capset(&head, &make([]unix.CapUserData, 2)[0]); err != nil {
+			done <- err
+			return
+		}
+		do()
+	}()
+	for err := range done {
+		t.Error(err)
+	}
+}
+
+// TestDoctorWasContentWithWhatKeepsServeFromStarting: every file and directory of a state is
+// closed to its owner in turn.
+func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
+	p := newPatient(t)
+	p.database(false)
+	for _, name := range []string{"audit/key", "audit/2026-07.jsonl", "installation/id", "web/files/ab/x", "served.json"} {
+		path := filepath.Join(p.Layout.State, name)
+		p.must(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("[]"), 0o600))
+	}
+	p.must(os.MkdirAll(filepath.Join(p.Layout.Outbox(), "files"), 0o700))
+	for _, leaf := range []string{ipc.MessagesDir, ipc.FilesDir, ipc.InputDir} { // a host that is root gives them to the containers' user
+		p.must(os.Chown(p.Layout.IPC("family", leaf), os.Geteuid(), -1))
+	}
+	worst := func() (worst doctor.Severity, said string) {
+		asOwner(t, func() {
+			findings := p.Examine(t.Context())
+			for _, f := range findings {
+				if f.Check == "disk" || f.Check == "clock" || f.Severity == doctor.Fine {
+					continue
+				}
+				said += f.Message + "; "
+				if strings.Contains(f.Remedy, "remove it") || strings.Contains(f.Remedy, "delete the") {
+					t.Errorf("a dangerous remedy: %+v", f)
+				}
+				worst = doctor.Worst([]doctor.Finding{{Severity: worst}, f})
+			}
+		})
+		return worst, said
+	}
+	if is, said := worst(); is == doctor.Fault {
+		t.Fatalf("a state that is well: %s", said)
+	}
+	var paths []string
+	p.must(filepath.WalkDir(p.Layout.State, func(path string, e fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(p.Layout.State, path)
+		if depth := strings.Count(rel, "/"); depth < 2 || depth == 2 && e.IsDir() && strings.HasPrefix(rel, "ipc/family/") {
+			paths = append(paths, path)
+		}
+		return err
+	}))
+	if len(paths) < 20 {
+		t.Fatalf("the state has only %q", paths)
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		p.must(err, os.Chmod(path, 0))
+		if is, said := worst(); is != doctor.Fault {
+			t.Errorf("%s with mode 0: %s %s", path, is, said)
+		}
+		p.must(os.Chmod(path, info.Mode().Perm()))
+	}
+}
+
+// TestDoctorFollowedTheLinkThatServeRefuses in the place of the outbox's files.
+func TestDoctorFollowedTheLinkThatServeRefuses(t *testing.T) {
+	p := newPatient(t)
+	p.database(false)
+	p.must(os.Symlink(t.TempDir(), filepath.Join(p.Layout.Outbox(), "files")))
+	if is := doctor.Worst(p.Examine(t.Context())); is != doctor.Fault {
+		t.Errorf("%s", is)
+	}
+}
+
+// lately is a host that serves a group which the file has lost.
+type lately struct{ running }
+
+func (lately) Status(context.Context) (operator.Status, error) {
+	return operator.Status{
+		Running: true, Groups: []operator.Group{{Folder: "work"}},
+		Faults: []operator.Fault{{Name: operator.FaultConfig, Message: "the last reload was refused"}},
+	}, nil
+}
+
+// TestDoctorAdvisedToRemoveALiveGroup that the file has lost, and said that the host has no problem.
+func TestDoctorAdvisedToRemoveALiveGroup(t *testing.T) {
+	for _, alive := range []bool{true, false} {
+		p := newPatient(t)
+		p.must(os.MkdirAll(p.Layout.IPC("work", ipc.MessagesDir), 0o700))
+		if alive {
+			serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: lately{}, Health: healthy()})
+		} else {
+			p.must(os.WriteFile(p.Layout.Served(), []byte(`["family","work"]`), 0o600))
+		}
+		var said string
+		for _, f := range p.Examine(t.Context()) {
+			said += f.Message + "; " + f.Remedy + "\n"
+		}
+		if strings.Contains(said, "remove the directory") || !strings.Contains(said, "gone from longshore.yaml: work") || strings.Contains(said, "config_refused") != alive {
+			t.Errorf("alive: %v: it says\n%s", alive, said)
+		}
+	}
+}
