@@ -55,6 +55,8 @@ type Batch struct {
 	group   *group
 	gone    []removal // to be unlinked
 	later   []string  // names of requests that stay in the queue
+	first   string    // the first of these that waits for a reason
+	why     *Refusal  // that reason; nil: none has one
 	through int       // items that were accepted or refused
 }
 
@@ -109,8 +111,56 @@ func (b *Batch) Refuse(it *Item, r *Refusal) {
 func (b *Batch) Defer(it *Item, why *Refusal) {
 	it.decided = true
 	b.later = append(b.later, it.Name)
-	b.spool.await(b.group, it, why).leased = time.Time{} // the file could be read, so no lease blocks it
+	b.waits(it, why).leased = time.Time{} // the file could be read, so no lease blocks it
 }
+
+// waits counts an attempt at a request that has to wait, and notes its reason.
+func (b *Batch) waits(it *Item, why *Refusal) *waiting {
+	if why != nil && (b.why == nil || byID(it.Name, b.first) < 0) {
+		b.first, b.why = it.Name, why
+	}
+	return b.spool.await(b.group, it, why)
+}
+
+// mostTold is how many requests behind one that waits are told so: as many results of a
+// group are kept.
+const mostTold = 1000
+
+// tellBehind writes a queued result for each request that stands behind one that waits, so
+// that no request waits without a reason.
+func (b *Batch) tellBehind() {
+	s, g, why := b.spool, b.group, b.why
+	if why == nil {
+		return
+	}
+	behind := &Refusal{Code: why.Code, Message: "an earlier request of this group waits: " + why.Message, Hint: why.Hint}
+	for _, name := range g.names[:min(len(g.names), mostTold)] {
+		if w := g.later[name]; name != b.first && (w == nil || w.reason != why.Code && w.reason != behindA+why.Code) {
+			_, file := placeOf(name)
+			s.tell(g, &Item{Folder: g.folder, Name: name, ID: strings.TrimSuffix(file, suffix)}, behindA+why.Code, behind)
+		}
+	}
+}
+
+// stick notes at which request the batch has ended, and why.
+func (b *Batch) stick() {
+	g := b.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b.why == nil {
+		g.stuck = Stuck{}
+		return
+	}
+	_, file := placeOf(b.first)
+	now := Stuck{Request: printable(strings.TrimSuffix(file, suffix)), Since: time.Now(), Why: *b.why}
+	if g.stuck.Request == now.Request {
+		now.Since = g.stuck.Since
+	}
+	g.stuck = now
+}
+
+// behindA is before the code in the reason of a request that waits for an earlier one.
+const behindA = "behind "
 
 // Withdrawn reports whether the request's file is gone since it was read: its client
 // has unlinked it, or moved its directory away. The caller then removes the request,
@@ -129,7 +179,11 @@ func (b *Batch) Withdrawn(it *Item) bool {
 func (b *Batch) Done() {
 	s, g := b.spool, b.group
 	for _, it := range b.Items {
-		if !it.decided {
+		switch {
+		case it.decided:
+		case b.why != nil: // told below
+			b.later = append(b.later, it.Name)
+		default:
 			b.Defer(it, nil)
 		}
 	}
@@ -145,7 +199,9 @@ func (b *Batch) Done() {
 		slices.SortFunc(b.later, byID)
 		g.names = append(b.later, g.names...)
 		g.size = max(b.through, 1)
+		b.tellBehind()
 	}
+	b.stick()
 	s.done(g, len(b.later) > 0)
 	s.batches.Done()
 }
@@ -196,7 +252,7 @@ func (b *Batch) read(name string) bool {
 		return true // withdrawn
 	case errors.As(err, &refusal):
 	case exhausted(err):
-		s.await(g, it, &Refusal{Message: cannotRead})
+		b.waits(it, &Refusal{Message: cannotRead})
 		s.noise.say(slog.LevelWarn, "the host has run out of descriptors or memory; requests wait", g.folder, "request", printable(it.ID), "error", err)
 		return false
 	case err != nil:
@@ -226,6 +282,13 @@ func (s *Spool) await(g *group, it *Item, why *Refusal) *waiting {
 	if why == nil {
 		why = &Refusal{}
 	}
+	w := s.tell(g, it, why.Code, why)
+	w.attempts++
+	return w
+}
+
+// tell writes a queued result, unless the last one of the request had the same reason.
+func (s *Spool) tell(g *group, it *Item, reason string, why *Refusal) *waiting {
 	w, known := g.later[it.Name]
 	if !known {
 		if g.later == nil {
@@ -234,11 +297,10 @@ func (s *Spool) await(g *group, it *Item, why *Refusal) *waiting {
 		w = &waiting{first: time.Now()}
 		g.later[it.Name] = w
 	}
-	w.attempts++
-	if known && w.code == why.Code || !ValidID(it.ID) {
+	if known && w.reason == reason || !ValidID(it.ID) {
 		return w
 	}
-	w.code = why.Code
+	w.reason = reason
 	err := s.WriteResult(g.folder, Result{ID: it.ID, Status: Queued, Code: why.Code, Message: why.Message, Hint: why.Hint})
 	if err != nil {
 		s.noise.say(slog.LevelWarn, "result not written", g.folder, "request", it.ID, "error", err)
@@ -261,6 +323,7 @@ func (b *Batch) reject(it *Item, r *Refusal) bool {
 	if err := s.errors.add(q, strings.TrimPrefix(it.Name, FilesDir+"/"), it.Body); err != nil {
 		s.noise.say(slog.LevelError, "cannot move a refused request to the errors folder; it stays in the queue", g.folder, "request", q.Request, "error", err)
 		b.later = append(b.later, it.Name)
+		b.waits(it, &Refusal{Message: "the host cannot refuse the request now and will try again"})
 		return false
 	}
 	if s.opts.Refused != nil {

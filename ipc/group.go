@@ -43,6 +43,7 @@ type group struct {
 	stepped []string            // could not be read; tried again at the next check
 	stamps  [2]stamp            // of messages/ and files/ at the last listing
 	told    chan struct{}       // closed at the next result; nil: nobody waits
+	stuck   Stuck               // zero: nothing waits for a reason
 
 	// Only the goroutine that has the group's batch uses these fields.
 	names   []string // listed, not handed out yet, sorted
@@ -57,7 +58,7 @@ type group struct {
 type waiting struct {
 	first    time.Time
 	attempts int
-	code     string
+	reason   string    // of the last result: a code, maybe after behindA
 	leased   time.Time // when a lease was first seen to block the file; zero if none does
 }
 
@@ -66,6 +67,24 @@ type stamp struct {
 	id       safefs.Identity // zero: it could not be listed
 	modified int64           // of the directory, in ns since 1970
 	at       int64           // likewise
+}
+
+// Stuck is the first request of a queue while the host defers it; all others wait behind it.
+type Stuck struct {
+	Request string // its id, printable
+	Since   time.Time
+	Why     Refusal
+}
+
+// Stuck returns what a group's queue waits for; ok is false if it waits for nothing.
+func (s *Spool) Stuck(folder string) (stuck Stuck, ok bool) {
+	g := s.all()[folder]
+	if g == nil {
+		return stuck, false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stuck, g.stuck.Request != ""
 }
 
 // watchMark is the directory that is being watched.

@@ -149,7 +149,7 @@ func (s *soak) leftovers() (all []string) {
 	}
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
+			if err == nil && !d.IsDir() && filepath.Ext(path) != ".marker" {
 				all = append(all, path)
 			}
 			return err

@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -167,7 +169,7 @@ func TestBrokenFilesOnDiskStopNothing(t *testing.T) {
 		w.write("family", "1", "hello")
 		dir := filepath.Join(w.state, "inbound", "family")
 		for name, content := range map[string]string{
-			"turn.json": "{", "00000000000000000001-aaaa.json": `{"kind":`, "seen": "torn", "x.json.tmp": "half",
+			"turn.json": "{", "00000000000000000001-aaaaaaaa.json": `{"kind":`, "seen": "torn", ".x.json-1.tmp": "half",
 		} {
 			check(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 		}
@@ -182,6 +184,32 @@ func TestBrokenFilesOnDiskStopNothing(t *testing.T) {
 		w.write("family", "1", "hello") // known in spite of the torn file
 		if w.kept("family") != 0 {
 			t.Error("taken twice")
+		}
+	})
+}
+
+// A start deleted and renamed files in a group's directory that the host had not made, also
+// behind a link.
+func TestAStartTouchedFilesThatAreNotTheHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.write("family", "1", "hello")
+		dir := filepath.Join(w.state, "inbound", "family")
+		foreign := []string{"upload-123.tmp", "photo.json", "turn-by-turn", "wanted/note.json", "wanted/a-1.tmp"}
+		check(t, os.MkdirAll(filepath.Join(dir, "wanted"), 0o700))
+		for _, name := range foreign {
+			check(t, os.WriteFile(filepath.Join(dir, name), []byte("{"), 0o600))
+		}
+		w = w.restart()
+		for _, name := range foreign {
+			if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(data) != "{" {
+				t.Errorf("%s: %q, %v", name, data, err)
+			}
+		}
+		check(t, os.Rename(dir, dir+"-elsewhere"))
+		check(t, os.Symlink(dir+"-elsewhere", dir))
+		if err := assistant.Examine(filepath.Dir(dir), "family"); err == nil || !strings.Contains(err.Error(), "is a link") {
+			t.Errorf("a link: %v", err)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,14 @@ const (
 const (
 	seenKeep = 2000
 	seenMax  = 4000
+)
+
+// The forms of the names that a start reads, and puts aside if it cannot. Files with other
+// names are not the host's: it leaves them alone.
+var (
+	recordForm = regexp.MustCompile(`^\d{20}-[0-9a-f]{8}\.json$`)
+	turnForm   = regexp.MustCompile(`^` + threadTurn + `[0-9a-f]{32}$`)
+	wantForm   = regexp.MustCompile(`^[0-9a-f]{32}-\d+\.json$`)
 )
 
 // store keeps one group's records. Changes are durable when its methods return. Only the
@@ -73,14 +82,16 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 	var turns []string
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasSuffix(name, ".tmp") {
+		switch {
+		case !e.Type().IsRegular(): // not the host's
+			continue
+		case safefs.IsTemp(name):
 			os.Remove(s.path(name))
 			continue
-		}
-		if name == turnFile || strings.HasPrefix(name, threadTurn) && !strings.HasSuffix(name, ".broken") {
+		case name == turnFile, turnForm.MatchString(name):
 			turns = append(turns, name)
-		}
-		if name == turnFile || !strings.HasSuffix(name, ".json") {
+			continue
+		case !recordForm.MatchString(name):
 			continue
 		}
 		var r record
@@ -116,12 +127,12 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 func Examine(parent, folder string) error {
 	dir := filepath.Join(parent, folder)
 	for _, place := range []string{parent, dir} {
-		fi, err := os.Stat(place)
+		fi, err := os.Lstat(place) // a link leads to files that are not the host's
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // the first start makes it
 		case err == nil && !fi.IsDir():
-			return fmt.Errorf("%s is not a directory: find out who replaced it, and move it away", place)
+			return fmt.Errorf("%s is a link or no directory: find out who replaced it, and move it away; if the files lie on another disk, mount that there", place)
 		case err == nil:
 			_, err = safefs.ReadDir(place)
 		}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -71,6 +70,9 @@ func (s *store) dropWant(w *want) error {
 // wants loads the wants of earlier hosts, in any order. A want that cannot be read is put
 // aside.
 func (s *store) wants() ([]*want, error) {
+	if fi, err := os.Lstat(s.path(wantedDir)); err == nil && !fi.IsDir() {
+		return nil, fmt.Errorf("%s is a link or no directory: move it away", s.path(wantedDir))
+	}
 	entries, err := safefs.ReadDir(s.path(wantedDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -82,9 +84,10 @@ func (s *store) wants() ([]*want, error) {
 	for _, e := range entries {
 		name := filepath.Join(wantedDir, e.Name())
 		switch {
-		case strings.HasSuffix(name, ".tmp"):
+		case !e.Type().IsRegular():
+		case safefs.IsTemp(e.Name()):
 			os.Remove(s.path(name))
-		case strings.HasSuffix(name, ".json"):
+		case wantForm.MatchString(e.Name()):
 			w := &want{}
 			if s.load(name, w) != nil || w.fileName() != name {
 				os.Rename(s.path(name), s.path(name+".broken"))

@@ -65,6 +65,7 @@ type Report struct {
 	Bytes  int64         `json:"bytes"` // of the files, linked ones too
 	Frozen time.Duration `json:"frozen_ns"`
 	Unread []string      `json:"unreadable,omitempty"` // paths below the state directory that could not be read
+	Sparse []string      `json:"holes,omitempty"`      // paths that were left out for their holes
 	Gone   []string      `json:"deleted,omitempty"`    // older backups that Keep deleted
 }
 
@@ -207,6 +208,7 @@ func (o Options) fill(ctx context.Context, temp string, r *Report) (err error) {
 		return err
 	}
 	r.Unread = slices.Compact(slices.Sorted(slices.Values(c.unread)))
+	r.Sparse = slices.Compact(slices.Sorted(slices.Values(c.sparse)))
 	r.Files, r.Bytes = c.sum()
 	return writeManifest(filepath.Join(temp, manifestName), header, c.sorted())
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,7 @@ const (
 	deepest   = 100      // directories in one another; a deeper one is left out
 	longest   = 2 << 10  // bytes of a path; a longer one is left out: a restore has to make it below another directory
 	mostHeld  = 500      // descriptors that stay open over the thaw
-	mostHoles = 64 << 30 // bytes of holes that are hashed; a file with more than is left is left out
+	mostHoles = 64 << 30 // bytes of holes that are hashed of each group, and of all else; a file with more than is left is left out
 	unsynced  = ".part"  // the suffix of a blob that is not whole yet
 )
 
@@ -29,16 +30,18 @@ type copier struct {
 	from, to string
 	tops     []string        // what is copied, relative to from
 	cold     map[string]bool // directories that only the first pass reads
+	groups   map[string]bool // directories of groups' directories
 	skip     map[string]bool // paths that are left out
 	blobs    map[string]bool // directories whose files never change
 
 	all   map[string]*copied
-	holes int64 // bytes of holes in files that may still be hashed
+	holes map[string]*int64 // bytes of holes in files that may still be hashed, by group
 
 	n      int  // the pass
 	hold   bool // copy nothing: keep the files open
 	held   []held
 	unread []string
+	sparse []string // left out for their holes
 }
 
 type copied struct {
@@ -60,7 +63,7 @@ type held struct {
 
 func newCopier(ctx context.Context, o Options, to string) *copier {
 	c := &copier{
-		ctx: ctx, from: o.Layout.State, to: to, all: map[string]*copied{}, holes: mostHoles,
+		ctx: ctx, from: o.Layout.State, to: to, all: map[string]*copied{}, holes: map[string]*int64{},
 		cold: map[string]bool{}, skip: map[string]bool{}, blobs: map[string]bool{},
 	}
 	for _, path := range o.Layout.Private() {
@@ -70,6 +73,8 @@ func newCopier(ctx context.Context, o Options, to string) *copier {
 	for _, path := range []string{l.Groups(), l.Homes(), l.Sessions(), l.Logs(), filepath.Dir(filepath.Dir(l.Place("x", 1)))} {
 		c.cold[c.rel(path)] = true
 	}
+	c.groups = maps.Clone(c.cold)
+	c.groups[c.rel(l.IPCDir())] = true
 	for _, path := range []string{l.Aside(), filepath.Dir(l.Temp("x"))} {
 		c.skip[c.rel(path)] = true
 	}
@@ -158,7 +163,7 @@ func (c *copier) walk(dir *os.Root, rel string, hot bool, depth int) error {
 		}
 		err := c.visit(dir, name, path, hot, depth)
 		if leftOut(err) { // an assistant can make such files, and must not stop a backup with them
-			c.leaveOut(path)
+			c.leaveOut(path, err)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -167,8 +172,12 @@ func (c *copier) walk(dir *os.Root, rel string, hot bool, depth int) error {
 }
 
 // leaveOut takes a path out of the backup, also what an earlier pass has copied.
-func (c *copier) leaveOut(path string) {
-	c.unread = append(c.unread, path)
+func (c *copier) leaveOut(path string, why error) {
+	if errors.Is(why, errHoles) {
+		c.sparse = append(c.sparse, path)
+	} else {
+		c.unread = append(c.unread, path)
+	}
 	_ = os.RemoveAll(c.target(path))
 	delete(c.all, path)
 }
@@ -287,7 +296,7 @@ func (c *copier) copyHeld() error {
 	for _, h := range c.held {
 		path := strings.TrimPrefix(h.e.Path, stateDir+"/")
 		if err := c.copy(path, h.e, h.f); leftOut(err) {
-			c.leaveOut(path)
+			c.leaveOut(path, err)
 		} else if err != nil {
 			return err
 		}
@@ -313,8 +322,24 @@ func (c *copier) copy(path string, e *copied, f *os.File) (err error) {
 		e.SHA256, e.Size, err = sum(c.ctx, f)
 		return err
 	}
-	e.SHA256, e.Size, err = copyTo(c.ctx, to, f, e.Size, &c.holes)
+	e.SHA256, e.Size, err = copyTo(c.ctx, to, f, e.Size, c.share(path))
 	return err
+}
+
+// share returns the bytes of holes that may still be hashed of the path's group. So no group
+// takes another one's files out of the backup.
+func (c *copier) share(path string) *int64 {
+	group := ""
+	for dir := path; dir != "."; dir = filepath.Dir(dir) {
+		if c.groups[filepath.Dir(dir)] {
+			group = filepath.Base(dir)
+		}
+	}
+	if c.holes[group] == nil {
+		c.holes[group] = new(int64)
+		*c.holes[group] = mostHoles
+	}
+	return c.holes[group]
 }
 
 // linked gives a file that never changes a second name.

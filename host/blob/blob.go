@@ -175,7 +175,7 @@ func (s *Store) Sweep(ctx context.Context, spec store.Spec, known, deleted map[s
 		found[name] = true
 		stem, unfinished := strings.CutSuffix(name, partSuffix)
 		switch {
-		case known[name]:
+		case known[name], strings.HasPrefix(strings.TrimPrefix(name, "."), spec.MarkerName()): // or its replacement that a crash cut off
 		case !IsName(stem) || !e.Type().IsRegular():
 			foreign++
 		case deleted[name], unfinished:
@@ -222,14 +222,14 @@ func (s *Store) list(ctx context.Context) (all []fs.DirEntry, err error) {
 	}
 }
 
-// Free returns the number of bytes that can still be written to the directory's
-// file system.
-func (s *Store) Free() (int64, error) {
+// Space returns how many bytes can still be written to the directory's file system, and
+// how many it has in all.
+func (s *Store) Space() (free, total int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.path, &st); err != nil {
-		return 0, os.NewSyscallError("statfs", err)
+		return 0, 0, os.NewSyscallError("statfs", err)
 	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
+	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
 }
 
 // IsBlob reports whether s has the form of a blob's name.

@@ -209,8 +209,8 @@ func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *judged) *ipc.Refu
 	return nil
 }
 
-// postpone leaves requests in the queue, and says in their results why. A
-// fault of the host is for the operator to read.
+// postpone leaves requests in the queue, the first for that reason, which its result has,
+// and the others behind it. A fault of the host is for the operator to read.
 func (b *Bridge) postpone(batch *ipc.Batch, items []*ipc.Item, err error) {
 	why := &ipc.Refusal{
 		Code:    "not_recorded",
@@ -227,9 +227,7 @@ func (b *Bridge) postpone(batch *ipc.Batch, items []*ipc.Item, err error) {
 	default:
 		b.Log.Error("requests not accepted, will be tried again", "group", batch.Folder, "request", items[0].ID, "count", len(items), "error", err)
 	}
-	for _, it := range items {
-		batch.Defer(it, why)
-	}
+	batch.Defer(items[0], why)
 }
 
 // results is the way back: it writes the results of deliveries that changed,

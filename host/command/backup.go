@@ -78,7 +78,10 @@ func (e *env) backup(ctx context.Context, dir string, secrets bool, keep int) er
 	}
 	e.say("%s: %s in %s; the host waited %s", r.Dir, media.Size(r.Bytes), media.Count(r.Files, "file"), r.Frozen.Round(time.Millisecond).String())
 	for _, path := range r.Unread {
-		fmt.Fprintf(e.stderr, "warning: not in the backup, since it cannot be read or is nearly all holes: %s\n", media.Printable(path))
+		fmt.Fprintf(e.stderr, "warning: not in the backup, since it cannot be read: %s\n", media.Printable(path))
+	}
+	for _, path := range r.Sparse {
+		fmt.Fprintf(e.stderr, "warning: not in the backup, since its holes and those of its group's files before it are more than 64 GiB: %s\n", media.Printable(path))
 	}
 	for _, path := range r.Gone {
 		e.say("deleted %s", path)

@@ -96,7 +96,7 @@ func (w *path) warn(name, words, remedy string) {
 // walk takes the steps in the order of a message.
 func (w *path) walk(ctx context.Context) {
 	for _, step := range []func(context.Context){
-		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.key, w.mounts, w.budget, w.turn, w.policy, w.delivery,
+		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.key, w.mounts, w.budget, w.turn, w.policy, w.queue, w.delivery,
 	} {
 		if step(ctx); w.stopped {
 			return

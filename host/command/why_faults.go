@@ -27,6 +27,14 @@ func (w *path) file(context.Context) {
 	w.faulty("configuration", operator.FaultConfig, "")
 }
 
+func (w *path) queue(context.Context) {
+	for _, f := range w.status.Faults {
+		if f.Name == operator.FaultStuck && f.About == "group "+w.group.Folder {
+			w.stop("queue", f.Message, f.Hint)
+		}
+	}
+}
+
 func (w *path) clock(context.Context) {
 	w.faulty("clock", operator.FaultClock, "")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // DeskOptions are the parts that a Desk works with.
@@ -79,9 +80,11 @@ type DeskOptions struct {
 	// directories that are gone; Lost are the groups that the host has served and its file
 	// lacks; Asked is what calls of models were refused for lately. Nil: unknown.
 	Strangers func() []Stranger
-	Missing   func() []Gone
-	Lost      func() []string
-	Asked     func() []Asked
+	// Stuck is what the queue of the group with that folder waits for; nil: unknown.
+	Stuck   func(folder string) (ipc.Stuck, bool)
+	Missing func() []Gone
+	Lost    func() []string
+	Asked   func() []Asked
 
 	// Whole is which files of the state are no longer those that the host has opened; it
 	// returns nil if they are. Nil: unknown.

@@ -32,6 +32,7 @@ const (
 	FaultTurns     = "turns_broken"   // turns of an assistant broke in a row
 	FaultDisk      = "disk_low"       // less than twice limits.free_disk is free
 	FaultAccepting = "not_accepting"  // no delivery can be accepted
+	FaultStuck     = "queue_waits"    // a group's queue waits behind a request that the host cannot accept
 	FaultErrors    = "errors_growing" // requests are refused one after the other
 	FaultClock     = "clock_off"      // the platforms' clocks show another time
 	FaultConfig    = "config_refused" // the last reload was refused
@@ -74,6 +75,7 @@ func (d *Desk) Faults(ctx context.Context) Faults {
 	}
 	d.assistantFaults(&f)
 	d.diskFaults(ctx, &f)
+	d.stuckFaults(&f)
 	d.clockFault(&f)
 	d.triggerFaults(&f)
 	d.strangerFaults(&f)

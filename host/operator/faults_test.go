@@ -75,6 +75,12 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 				return []operator.Stranger{{Channel: "phone", Chat: "a", Last: time.Now()}, {Channel: "phone", Chat: "b", Last: time.Now()}, {Channel: "other", Chat: "c", Last: time.Now().Add(-2 * time.Hour)}}
 			}
 		},
+		"queue_waits of group b": func(o *operator.DeskOptions) {
+			o.Stuck = func(folder string) (ipc.Stuck, bool) {
+				code := map[string]string{"a": "over_quota", "b": "disk_full"}[folder]
+				return ipc.Stuck{Request: "1", Since: time.Now().Add(-time.Hour), Why: ipc.Refusal{Code: code, Message: "no room for 5.5 MB"}}, code != ""
+			}
+		},
 		"mount_missing of group a, /workspace/extra/docs": func(o *operator.DeskOptions) {
 			o.Missing = func() []operator.Gone {
 				return []operator.Gone{{Group: "a", Container: "/workspace/extra/docs", Host: "/srv/docs"}}

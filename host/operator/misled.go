@@ -85,6 +85,23 @@ func (d *Desk) strangerFaults(f *Faults) {
 	}
 }
 
+// stuckTime is how long a queue waits before that is a fault.
+const stuckTime = time.Minute
+
+// stuckFaults adds the groups whose queue waits, unless all wait for the same. A full quota
+// is none: what fills it is.
+func (d *Desk) stuckFaults(f *Faults) {
+	if d.Stuck == nil || slices.ContainsFunc(f.Now, func(f Fault) bool { return f.Name == FaultAccepting }) {
+		return
+	}
+	for _, g := range d.configured() {
+		if s, ok := d.Stuck(g.Folder); ok && s.Why.Code != "over_quota" && time.Since(s.Since) >= stuckTime {
+			f.add(FaultStuck, "group "+g.Folder, fmt.Sprintf("the queue of group %s waits since %s behind request %s: %s", g.Folder, s.Since.UTC().Format("15:04 MST"), s.Request, s.Why.Message),
+				"make room if the disk lacks it; see: longshore logs")
+		}
+	}
+}
+
 func (d *Desk) mountFaults(f *Faults) {
 	if d.Missing == nil {
 		return

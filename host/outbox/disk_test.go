@@ -15,6 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // large makes a content too large to be kept in the database.
@@ -29,7 +31,9 @@ func blobs(t testing.TB, o *outbox.Outbox) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if filepath.Ext(e.Name()) != ".marker" {
+			names = append(names, e.Name())
+		}
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(o.Dir(), "outbox.db"))
 	if err != nil {
@@ -187,6 +191,15 @@ func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 	}
 }
 
+// A file that the disk can never hold waited for ever, and all of its group behind it.
+func TestAFileThatTheDiskCanNeverHoldWaitedForEver(t *testing.T) {
+	o := open(t, outbox.Options{Limits: limits(outbox.Limits{FreeDisk: 1})})
+	err := o.Room("a", outbox.Load{}, outbox.Load{Parts: 1, Bytes: 1 << 60})
+	if r, full := refusal.Of(err), new(outbox.FullError); r == nil || r.Code != "file_too_large" || errors.As(err, &full) || !strings.Contains(r.Message, "disk can hold") {
+		t.Errorf("%#v", err)
+	}
+}
+
 func TestRoomNamesWhatIsFull(t *testing.T) {
 	ch := &fake{name: "fake"}
 	b := newBook()
@@ -199,6 +212,10 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 	b.o = o
 	a := file(t, o, "fake:a", "a", strings.Repeat("x", 60))
 	put(t, o, a, text("fake:a", "b"))
+	disk, err := safefs.VolumeOf(opts.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name   string
 		folder string
@@ -214,7 +231,7 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 		{"too large with those ahead", "other", outbox.Load{Parts: 1, Bytes: 1}, 1, 100, "over_quota"},
 		{"another group's", "other", outbox.Load{}, 3, 100, ""},
 		{"alone it may exceed", "other", outbox.Load{}, 9, 1000, ""},
-		{"larger than the disk", "other", outbox.Load{}, 1, 1 << 60, "disk_full"},
+		{"larger than what is free", "other", outbox.Load{}, 1, int64(disk.Total) - 1, "disk_full"},
 	}
 	check := func(o *outbox.Outbox) {
 		for _, tt := range tests {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -74,7 +75,7 @@ func (o *Outbox) use(folder string, more usage) {
 // *FullError. ahead is what the caller has accepted from the group and not yet passed to
 // Put. A single request that is larger than the whole quota has room if the group has
 // nothing else waiting. Room checks the disk for the group's first request, and for every
-// request with bytes.
+// request with bytes; what the whole disk cannot hold is a *refusal.Error, which is final.
 func (o *Outbox) Room(folder string, ahead, more Load) error {
 	most, first := o.limits(), ahead == Load{}
 	o.mu.Lock()
@@ -108,12 +109,19 @@ func (o *Outbox) accepting(bytes int64) error {
 	if keep <= 0 {
 		return nil
 	}
-	free, err := o.blobs.Free()
-	if err != nil {
+	free, total, err := o.blobs.Space()
+	switch {
+	case err != nil:
 		return fmt.Errorf("ask for free space: %w", err)
-	}
-	if free-bytes < keep {
-		return diskFull(fmt.Errorf("%s of the disk are free, and limits.free_disk is %s", media.Size(free), media.Size(keep)))
+	case keep < total && bytes > total-keep:
+		return &refusal.Error{Code: "file_too_large", Hint: "send a smaller file",
+			Message: fmt.Sprintf("the file has %s, and the host's disk can hold %s", media.Size(bytes), media.Size(total-keep))}
+	case free-bytes < keep:
+		full := diskFull(fmt.Errorf("%s of the disk are free, and limits.free_disk is %s", media.Size(free), media.Size(keep)))
+		if bytes > 0 {
+			full.Message += ": it has no room for " + media.Size(bytes)
+		}
+		return full
 	}
 	return nil
 }

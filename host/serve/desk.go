@@ -45,6 +45,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 		if h.Config().Door.Listen != "" {
 			o.Door = h.entrance
 		}
+		o.Stuck = h.spool.Stuck
 		o.Strangers, o.Missing, o.Lost, o.Asked = h.knownStrangers, h.goneNow, h.lostGroups, h.asked
 		o.Whole = h.lostFiles
 		o.Codes, o.Approving = h.door.list, h.approve

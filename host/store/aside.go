@@ -129,6 +129,9 @@ func (s Spec) Sweep(ctx context.Context, dir string, names []string, now time.Ti
 }
 
 func (s Spec) expireSwept(now time.Time) error {
+	if fi, err := os.Lstat(s.aside()); err == nil && !fi.IsDir() {
+		return fmt.Errorf("delete files that were swept: %s is a link or no directory", s.aside())
+	}
 	entries, err := safefs.ReadDir(s.aside())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete files that were swept: %w", Words(err))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +106,18 @@ func TestASweepDeletesNothingForAWeek(t *testing.T) {
 	}
 	if _, err := os.Stat(aside.Dir); err != nil {
 		t.Errorf("what an operator set aside was deleted: %v", err)
+	}
+}
+
+// Through a link in the place of aside, a sweep deleted at the link's target.
+func TestASweepFollowedALinkAndDeletedThere(t *testing.T) {
+	s, _ := made(t)
+	elsewhere := t.TempDir()
+	old := filepath.Join(elsewhere, "20200101T000000Z-notes-swept")
+	must(t, os.Mkdir(old, 0o700), os.Symlink(elsewhere, s.Home.Aside))
+	_, err := s.Sweep(t.Context(), filepath.Join(s.Dir, "files"), nil, noon)
+	if _, gone := os.Stat(old); gone != nil || err == nil || !strings.Contains(err.Error(), "is a link") {
+		t.Errorf("%v, %v", err, gone)
 	}
 }
 

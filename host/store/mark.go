@@ -23,6 +23,7 @@ type mark struct {
 	Store        string `json:"store"`
 	Version      int    `json:"version"` // of the schema; in a database, user_version
 	Installation string `json:"installation"`
+	Files        bool   `json:"files,omitempty"` // a copy of the marker lies among the store's files
 }
 
 // idSize is the size of an installation's id, in bytes.
@@ -88,14 +89,20 @@ func (s Spec) readMarker() (m mark, err error) {
 // writeMarks writes the marker and the reference if they are missing. An older
 // program that may open a newer database keeps the newer version in the marker.
 func (s Spec) writeMarks(found survey, id string) error {
-	want := mark{s.Name, max(s.version(), found.marker.Version), id}
+	want := mark{s.Name, max(s.version(), found.marker.Version), id, s.Files != ""}
 	if found.marker != want {
 		data, err := json.Marshal(want)
 		if err != nil {
 			return fmt.Errorf("mark the %s: %w", s.Name, err)
 		}
-		if err := replace(s.markerPath(), append(data, '\n')); err != nil {
-			return s.Explain("mark", err)
+		places := []string{s.markerPath()}
+		if want.Files { // first: the other marker says that it is there
+			places = []string{s.filesMarker(), s.markerPath()}
+		}
+		for _, path := range places {
+			if err := replace(path, append(data, '\n')); err != nil {
+				return s.Explain("mark", err)
+			}
 		}
 	}
 	if s.Home.Installation == "" || found.reference {

@@ -6,6 +6,7 @@
 //
 //	<dir>/<file>               the database; it holds the store's name and the installation's id
 //	<dir>/<name>.marker        both of these, and the schema's version
+//	<dir>/<files>/<name>.marker  a copy, by which the files' directory is known: an unmounted disk leaves an empty one
 //	state/installation/id      the installation's id
 //	state/installation/<name>  the reference: the installation has used this store, even if its directory is gone or not mounted
 //	state/aside/…              files moved aside by an operator or by a sweep
@@ -26,6 +27,7 @@
 //	empty directory for files    a first start
 //	<file>.new                   a first start; <file>.new is created again
 //	<file> without the marker    an existing store; the marker is written
+//	the files' marker alone      an existing store; the marker is written
 //	the marker, no reference     an existing store; the reference is written
 //
 // A database without an id comes from a release that had no markers. Open adds
@@ -147,8 +149,12 @@ func (s Spec) version() int {
 	return len(s.Steps) + 1
 }
 
+// MarkerName is the name of the marker, in Dir and in the directory of files.
+func (s Spec) MarkerName() string { return s.Name + ".marker" }
+
 func (s Spec) path() string          { return filepath.Join(s.Dir, s.File) }
-func (s Spec) markerPath() string    { return filepath.Join(s.Dir, s.Name+".marker") }
+func (s Spec) markerPath() string    { return filepath.Join(s.Dir, s.MarkerName()) }
+func (s Spec) filesMarker() string   { return filepath.Join(s.Dir, s.Files, s.MarkerName()) }
 func (s Spec) referencePath() string { return filepath.Join(s.Home.Installation, s.Name) }
 
 // aside returns the directory for files of this store that are moved aside.

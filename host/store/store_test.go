@@ -102,6 +102,10 @@ func brokenStores() []broken {
 		{"missing, its marker is there", both(remove("notes.db", "files"), forget), store.ErrMissing, "its marker"},
 		{"missing with its directory", func(t *testing.T, s store.Spec) { must(t, os.RemoveAll(s.Dir)) }, store.ErrMissing, "not mounted"},
 		{"its files are missing", remove("files"), store.ErrMissing, "files of the notes"},
+		{"its files' disk is not mounted", both(remove("files"), emptyFiles), store.ErrMissing, "files of the notes"},
+		{"another disk is mounted for its files", both(remove("files"), emptyFiles, func(t *testing.T, s store.Spec) {
+			take(t, s, stranger(t, "notes"), "files/notes.marker")
+		}), store.ErrMissing, "another directory"},
 		{"its database is restored alone", remove("files", "notes.marker"), store.ErrMissing, "files of the notes"},
 		{"a file in the place of the files", both(remove("files"), write("files", "x")), store.ErrDamaged, "not a directory"},
 		{"a file in the place of its directory", func(t *testing.T, s store.Spec) {
@@ -141,6 +145,39 @@ func brokenStores() []broken {
 		{"installation of no form", func(t *testing.T, s store.Spec) {
 			must(t, os.WriteFile(filepath.Join(s.Home.Installation, "id"), []byte("me"), 0o600))
 		}, store.ErrMarker, "id"},
+	}
+}
+
+func emptyFiles(t *testing.T, s store.Spec) {
+	must(t, os.Mkdir(filepath.Join(s.Dir, "files"), 0o700))
+}
+
+// A file that waited was given up for good, and its bytes were swept, because the disk of
+// the files was not mounted at a start: the empty mount point was taken for their directory.
+func TestADiskOfFilesThatWasNotMountedEndedWhatWaits(t *testing.T) {
+	s, _ := made(t)
+	files, disk := filepath.Join(s.Dir, "files"), filepath.Join(s.Dir, "disk")
+	must(t, os.Rename(files, disk), os.Mkdir(files, 0o700))
+	if err := store.Check(t.Context(), s); !errors.Is(err, store.ErrMissing) {
+		t.Errorf("the empty mount point: %v", err)
+	}
+	must(t, os.Remove(files), os.Rename(disk, files))
+	notes(t, s) // opens it again
+	must(t, os.RemoveAll(files), os.Mkdir(files, 0o700))
+	marker, err := os.ReadFile(filepath.Join(s.Dir, "notes.marker"))
+	must(t, err, os.WriteFile(filepath.Join(files, "notes.marker"), marker, 0o600)) // the remedy of files that are lost
+	notes(t, s)
+}
+
+// A store of a release before the files had a marker gets it at its next opening.
+func TestTheFilesOfAnOlderReleaseGetTheirMarker(t *testing.T) {
+	s, _ := made(t)
+	data, err := os.ReadFile(filepath.Join(s.Dir, "notes.marker"))
+	must(t, err)
+	both(remove("files/notes.marker"), write("notes.marker", strings.Replace(string(data), `,"files":true`, "", 1)))(t, s)
+	notes(t, s)
+	if now, err := os.ReadFile(filepath.Join(s.Dir, "files", "notes.marker")); err != nil || string(now) != string(data) {
+		t.Errorf("%s, %v", now, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -45,10 +47,10 @@ func (s Spec) survey() (found survey, err error) {
 	}
 	found.present = state == ""
 	if found.present {
-		if err := s.filesThere(found); err != nil {
+		if err := s.agree(found, found.marker, "its marker"); err != nil {
 			return found, err
 		}
-		return found, s.agree(found, found.marker, "its marker")
+		return found, s.filesThere(found)
 	}
 	if rest := s.rest(found); rest != "" {
 		return found, &Error{
@@ -97,16 +99,33 @@ func (s Spec) misplaced(path, what string) error {
 }
 
 // filesThere refuses a store whose directory of files was moved or is not
-// mounted, since every record would lose its bytes. A first start that was
-// killed may leave a database alone; then neither marker nor reference exists.
+// mounted, since every record would lose its bytes. The marker in the directory
+// tells it from an empty mount point. A first start that was killed may leave a
+// database alone; then neither marker nor reference exists.
 func (s Spec) filesThere(found survey) error {
-	path := filepath.Join(s.Dir, s.Files)
-	if _, err := os.Stat(path); s.Files == "" || found.marker == (mark{}) && !found.reference || !errors.Is(err, fs.ErrNotExist) {
+	if s.Files == "" || found.marker == (mark{}) && !found.reference {
 		return nil
 	}
+	path, lost := filepath.Join(s.Dir, s.Files), "create an empty directory in its place"
+	_, err := os.Stat(path)
+	if found.marker.Files {
+		lost = fmt.Sprintf("or are to lie elsewhere from now on, copy %s into the directory", s.markerPath())
+		var m mark
+		if data, failed := readSmall(s.filesMarker()); failed != nil {
+			err = failed
+		} else if json.Unmarshal(data, &m) != nil || m.Store != s.Name || m.Installation != found.marker.Installation {
+			err = fs.ErrNotExist
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return s.unreadable(err)
+	}
 	return &Error{
-		Kind: ErrMissing, Store: s.Name, Message: fmt.Sprintf("the files of the %s, %s, are missing", s.Name, path),
-		Remedy: "put the directory back, mount its disk, or restore it from a backup; if its files are lost, create an empty directory in its place",
+		Kind: ErrMissing, Store: s.Name, Message: fmt.Sprintf("the files of the %s are missing: %s is not there, or is another directory than before", s.Name, path),
+		Remedy: "put the directory back, mount its disk, or restore it from a backup; if its files are lost, " + lost,
 	}
 }
 
@@ -148,7 +167,7 @@ const magic = "SQLite format 3\x00"
 func (s Spec) rest(found survey) string {
 	var all []string
 	for _, name := range append(s.besides("-wal", "-journal"), s.Rest...) {
-		if n := holds(filepath.Join(s.Dir, name)); n != "" {
+		if n := s.holds(filepath.Join(s.Dir, name)); n != "" {
 			all = append(all, name+n)
 		}
 	}
@@ -179,9 +198,9 @@ func (s Spec) besides(suffixes ...string) (names []string) {
 // manyFiles is how many entries of a directory are counted for a message.
 const manyFiles = 100_000
 
-// holds describes a file that is not empty, or a directory that is not empty;
-// "" for anything else.
-func holds(path string) string {
+// holds describes a file that is not empty, or a directory that has more than the
+// marker; "" for anything else.
+func (s Spec) holds(path string) string {
 	fi, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -198,6 +217,7 @@ func holds(path string) string {
 	}
 	defer d.Close()
 	names, _ := d.Readdirnames(manyFiles)
+	names = slices.DeleteFunc(names, func(name string) bool { return name == s.MarkerName() })
 	if len(names) == 0 {
 		return ""
 	}

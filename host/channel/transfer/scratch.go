@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -30,7 +31,9 @@ func OpenScratch(dir string, reserve Reserve) (*Scratch, error) {
 	left, readErr := safefs.ReadDir(dir)
 	err = errors.Join(err, readErr)
 	for _, e := range left { // a crash between creation and unlinking
-		err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		if strings.HasPrefix(e.Name(), unnamedPrefix) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("clear temporary files: %w", err)
@@ -64,8 +67,11 @@ func (s *Scratch) Bounded(most int64) (*File, error) {
 	return &File{File: f, Most: most, Reserve: s.reserve}, nil
 }
 
+// unnamedPrefix begins the names of the files until they have none.
+const unnamedPrefix = "bytes-"
+
 func (s *Scratch) unnamed() (*os.File, error) {
-	f, err := os.CreateTemp(s.dir, "bytes-*") // 0600
+	f, err := os.CreateTemp(s.dir, unnamedPrefix+"*") // 0600
 	if err != nil {
 		return nil, OrDiskFull(fmt.Errorf("make temporary file: %w", err), err)
 	}

@@ -79,7 +79,7 @@ func (b *blobs) settle(chat string, files []*staged) {
 
 // free returns the free bytes of the disk, if known.
 func (b *blobs) free() (int64, bool) {
-	n, err := b.Free()
+	n, _, err := b.Space()
 	return n, err == nil
 }
 

@@ -94,7 +94,9 @@ func stored(t testing.TB, dir string) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if filepath.Ext(e.Name()) != ".marker" {
+			names = append(names, e.Name())
+		}
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "web.db")+"?mode=ro")
 	if err != nil {
