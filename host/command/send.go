@@ -40,7 +40,7 @@ refuse the file last.`,
 			group, err := findGroup(c, call.Group)
 			if err != nil && !dryRun { // a running host may still serve it
 				s, _ := operator.NewClient(operator.ControlDir(c.Layout())).Status(cmd.Context())
-				if g, ok := servedAs(s, call.Group); ok {
+				if g, ok := servedAs(s, call.Group, c.Groups); ok {
 					group.Folder, err = g.Folder, nil
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
@@ -62,7 +63,7 @@ func (e *env) whyStranger(ctx context.Context, c *config.Config, wanted string, 
 	if err != nil {
 		return unknown
 	}
-	if g, ok := servedAs(s, wanted); ok {
+	if g, ok := servedAs(s, wanted, c.Groups); ok {
 		w := &path{env: e, status: s}
 		w.file(ctx)
 		w.stop("group", fmt.Sprintf("the host still serves group %s, and %s has it no longer", g.Folder, e.config), "write it into the file again; or, if it is to end: "+e.command("reload", "--remove"))
@@ -86,9 +87,12 @@ func (e *env) whyStranger(ctx context.Context, c *config.Config, wanted string, 
 	return unknown
 }
 
-// servedAs returns the group that a running host serves under a folder, a name or a chat.
-func servedAs(s operator.Status, wanted string) (operator.Group, bool) {
-	i := slices.IndexFunc(s.Groups, func(g operator.Group) bool { return wanted == g.Folder || wanted == g.Name || wanted == g.Chat })
+// servedAs returns the group that a running host serves under a folder, a name or a chat, and
+// that the file has no longer.
+func servedAs(s operator.Status, wanted string, file []groups.Group) (operator.Group, bool) {
+	i := slices.IndexFunc(s.Groups, func(g operator.Group) bool {
+		return (wanted == g.Folder || wanted == g.Name || wanted == g.Chat) && !slices.ContainsFunc(file, func(f groups.Group) bool { return f.Folder == g.Folder })
+	})
 	if i < 0 {
 		return operator.Group{}, false
 	}

@@ -210,7 +210,7 @@ func TestTheStoreIsPrivateAndHoldsNoFiles(t *testing.T) {
 	if err != nil || len(modes) > 0 {
 		t.Errorf("others may read %v, %v", modes, err)
 	}
-	left := filepath.Join(w.opts.Dir, "whatsapp-tmp", "media-1") // of a crash
+	left := filepath.Join(w.opts.Dir, "whatsapp-tmp", "bytes-1") // of a crash
 	if err := os.WriteFile(left, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
