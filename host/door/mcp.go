@@ -163,7 +163,8 @@ func (in *inside) Enqueue(ctx context.Context, r ipc.Request, _ ipc.Type, key st
 	if err := checkKey(key); err != nil { // the tool's own is as the model wrote it
 		return "", in.words(err)
 	}
-	result, err := in.order(ctx, in.who, key, r, in.given)
+	// A caller that goes away as its request is made still takes it back, so it must know its id.
+	result, err := in.order(context.WithoutCancel(ctx), in.who, key, r, in.given)
 	in.given = nil // the queue has copies
 	return result.ID, in.words(err)
 }
@@ -203,7 +204,7 @@ func (in *inside) Wait(ctx context.Context, id string, changed func(ipc.Result))
 
 // Status returns the current result of a delivery of the conversation.
 func (in *inside) Status(id string) (ipc.Result, error) {
-	c, err := in.find(in.ctx, in.who, id)
+	c, err := in.find(context.WithoutCancel(in.ctx), in.who, id)
 	if err == nil && c.withdrawn {
 		err = errWithdrawn
 	}
