@@ -211,7 +211,8 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 	}
 	b.o = o
 	a := file(t, o, "fake:a", "a", strings.Repeat("x", 60))
-	put(t, o, a, text("fake:a", "b"))
+	words := text("fake:a", "b")
+	put(t, o, a, words)
 	disk, err := safefs.VolumeOf(opts.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +250,7 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 	o = b.open(t, opts)
 	check(o)
 	stop := run(t, o)
-	b.settled(t, a)
+	b.settled(t, a, words)
 	stop()
 	if err := o.Room(a.Folder, outbox.Load{}, outbox.Load{Parts: 3, Bytes: 100}); err != nil {
 		t.Errorf("once all is sent: %v", err)
