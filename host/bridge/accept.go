@@ -20,7 +20,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
-	"github.com/longshore-bridge/longshore/media/probe"
 )
 
 // accept makes a delivery of a request, which the policy has seen. before is what was
@@ -276,16 +275,6 @@ func (d destination) examine(f *os.File, ref ipc.FileRef) (media.Info, error) {
 		return media.Info{}, fmt.Errorf("read head: %w", err)
 	}
 	return classify(ref, head[:n], f, stat.Size())
-}
-
-// classify looks at a file's head and tracks.
-func classify(ref ipc.FileRef, head []byte, all io.ReaderAt, size int64) (media.Info, error) {
-	info, err := media.ClassifyTracks(nameOf(ref), ref.MIME, head, probe.Tracks(all, size), size, media.Style(ref.As))
-	if err != nil {
-		return media.Info{}, err
-	}
-	info.Alt = altOf(ref.Alt)
-	return info, nil
 }
 
 // copy keeps the file if the copy is what the check said: a file that was

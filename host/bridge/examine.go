@@ -1,9 +1,12 @@
 package bridge
 
 import (
+	"io"
+
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/probe"
 )
 
 // Finding is what Examine finds of a request.
@@ -58,4 +61,14 @@ func (d destination) look(open Opener, ref ipc.FileRef) (media.Info, error) {
 		err = d.screenSource(open, ref)
 	}
 	return info, err
+}
+
+// classify looks at a file's head and tracks.
+func classify(ref ipc.FileRef, head []byte, all io.ReaderAt, size int64) (media.Info, error) {
+	info, err := media.ClassifyTracks(nameOf(ref), ref.MIME, head, probe.Tracks(all, size), size, media.Style(ref.As))
+	if err != nil {
+		return media.Info{}, err
+	}
+	info.Alt = altOf(ref.Alt)
+	return info, nil
 }

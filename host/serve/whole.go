@@ -7,13 +7,17 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/longshore-bridge/longshore/host/config"
 )
 
 // whole notices when a file that the running host uses is deleted or replaced. Without a lock,
 // a second host can start on the same state; what goes into a deleted database is lost.
 type whole struct {
-	mu   sync.Mutex
-	seen map[string]fs.FileInfo // by path: as the file was when it was first there
+	mu    sync.Mutex
+	of    *config.Config         // whose files paths are
+	paths []string               // that must stay: each request looks at them
+	seen  map[string]fs.FileInfo // by path: as the file was when it was first there
 }
 
 // held are the files that must stay while the host runs.
@@ -30,7 +34,10 @@ func (h *Host) lostFiles() error {
 	var lost []string
 	h.whole.mu.Lock()
 	defer h.whole.mu.Unlock()
-	for _, path := range h.held() {
+	if c := h.Config(); h.whole.of != c {
+		h.whole.of, h.whole.paths = c, h.held()
+	}
+	for _, path := range h.whole.paths {
 		now, err := os.Stat(path)
 		switch before := h.whole.seen[path]; {
 		case before == nil && err == nil:
