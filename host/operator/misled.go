@@ -96,7 +96,7 @@ func (d *Desk) stuckFaults(f *Faults) {
 	}
 	for _, g := range d.configured() {
 		if s, ok := d.Stuck(g.Folder); ok && s.Why.Code != "over_quota" && time.Since(s.Since) >= stuckTime {
-			f.add(FaultStuck, "group "+g.Folder, fmt.Sprintf("the queue of group %s waits since %s behind request %s: %s", g.Folder, s.Since.UTC().Format("15:04 MST"), s.Request, s.Why.Message),
+			f.add(FaultStuck, "group "+g.Folder, fmt.Sprintf("the queue of group %s has waited since %s behind request %s: %s", g.Folder, s.Since.UTC().Format("15:04 MST"), s.Request, s.Why.Message),
 				"make room if the disk lacks it; see: longshore logs")
 		}
 	}
