@@ -38,7 +38,6 @@ var tooManyFunctions = map[string]int{
 	"host/links":            1,
 	"host/nanoclaw":         2,
 	"host/notify":           4,
-	"host/operator":         29,
 	"host/outbox":           3,
 	"host/runtime":          2,
 	"host/runtime/docker":   2,

@@ -18,19 +18,19 @@ type TokenOrder struct {
 const CodeDoorOff = "door_off"
 
 // entrance is the door of a running host.
-func (d *Desk) entrance() (*door.Door, error) {
+func (l *Local) entrance() (*door.Door, error) {
 	switch {
-	case !d.Running:
+	case l.Running == nil:
 		return nil, ErrNoHost
-	case d.Door == nil:
+	case l.Running.Remote == nil:
 		return nil, &refusal.Error{Code: CodeDoorOff, Message: "this host lets no assistants in by HTTP", Hint: "add door: {listen: 127.0.0.1:8430} to longshore.yaml and restart the host"}
 	}
-	return d.Door, nil
+	return l.Running.Remote, nil
 }
 
 // Tokens implements Control.
-func (d *Desk) Tokens(ctx context.Context) ([]door.Token, error) {
-	at, err := d.entrance()
+func (l *Local) Tokens(ctx context.Context) ([]door.Token, error) {
+	at, err := l.entrance()
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (d *Desk) Tokens(ctx context.Context) ([]door.Token, error) {
 }
 
 // MakeToken implements Control.
-func (d *Desk) MakeToken(ctx context.Context, o TokenOrder) (door.NewToken, error) {
-	at, err := d.entrance()
+func (l *Local) MakeToken(ctx context.Context, o TokenOrder) (door.NewToken, error) {
+	at, err := l.entrance()
 	if err != nil {
 		return door.NewToken{}, err
 	}
@@ -47,8 +47,8 @@ func (d *Desk) MakeToken(ctx context.Context, o TokenOrder) (door.NewToken, erro
 }
 
 // RevokeToken implements Control.
-func (d *Desk) RevokeToken(ctx context.Context, id string) error {
-	at, err := d.entrance()
+func (l *Local) RevokeToken(ctx context.Context, id string) error {
+	at, err := l.entrance()
 	if err != nil {
 		return err
 	}

@@ -61,8 +61,8 @@ func foldersOf(cfg *config.Config) (all []string) {
 	return all
 }
 
-// freeDisk is how much of the disk stays free.
-func (h *Host) freeDisk() int64 { return h.limits().FreeDisk }
+// FreeDisk is how much of the disk stays free.
+func (h *Host) FreeDisk() int64 { return h.limits().FreeDisk }
 
 // rate is that of a group's sends. What a group that is gone has left in the outbox
 // goes out at the rate of a group that states none.
@@ -175,3 +175,6 @@ func (l *live) closeBut(other *live) error {
 	}
 	return nil
 }
+
+// Groups are the groups of the configuration in force.
+func (h *Host) Groups() []groups.Group { return h.Config().Groups }
