@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mayBeFunctions are the fields of host's structs that hold a function, each with the reason
+// why an interface or a method would not read better. A field that is gone leaves the list.
+var mayBeFunctions = map[string]string{}
+
+// tooManyFunctions are the packages with fields that hold functions without a reason, and how
+// many. None may grow; a package that has fewer lowers its row.
+var tooManyFunctions = map[string]int{
+	"host/assistant":        29,
+	"host/audit":            2,
+	"host/backup":           2,
+	"host/bridge":           12,
+	"host/channel":          19,
+	"host/channel/bot":      3,
+	"host/channel/journal":  2,
+	"host/channel/link":     1,
+	"host/channel/telegram": 1,
+	"host/channel/transfer": 9,
+	"host/channel/web":      2,
+	"host/channel/whatsapp": 10,
+	"host/command":          3,
+	"host/config":           2,
+	"host/console":          1,
+	"host/doctor":           2,
+	"host/door":             7,
+	"host/keys":             2,
+	"host/links":            1,
+	"host/nanoclaw":         2,
+	"host/notify":           4,
+	"host/operator":         29,
+	"host/outbox":           3,
+	"host/runtime":          2,
+	"host/runtime/docker":   2,
+	"host/runtime/feed":     2,
+	"host/runtime/ssh":      3,
+	"host/screen":           1,
+	"host/serve":            15,
+	"host/store":            4,
+	"host/tasks":            6,
+	"host/channel/memory":   2,
+}
+
+// TestStructsAreNotBagsOfFunctions counts the fields that hold a function in what the program
+// consists of. Whoever reads a call of such a field has to look for who filled it.
+func TestStructsAreNotBagsOfFunctions(t *testing.T) {
+	reasons := map[string]bool{}
+	for dir, names := range packages(t) {
+		if !strings.HasPrefix(dir+"/", "host/") || strings.HasSuffix(dir, "test") {
+			continue
+		}
+		without := 0
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, field := range functionFields(f) {
+				at := dir + " " + field
+				if mayBeFunctions[at] == "" {
+					without++
+				}
+				reasons[at] = true
+			}
+		}
+		if most := tooManyFunctions[dir]; without > most {
+			t.Errorf("%s has %d fields that hold functions, more than %d: name what they do with an interface", dir, without, most)
+		} else if without < most {
+			t.Errorf("%s has %d fields that hold functions: lower its row, or remove it", dir, without)
+		}
+	}
+	for at := range mayBeFunctions {
+		if !reasons[at] {
+			t.Errorf("%s is on the list and holds no function", at)
+		}
+	}
+	if len(mayBeFunctions) > 30 {
+		t.Errorf("%d fields hold functions, more than 30", len(mayBeFunctions))
+	}
+}
+
+// functionFields are the fields of a file's named structs that hold a function: "Type.Field".
+func functionFields(f *ast.File) []string {
+	var found []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		s, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			return true
+		}
+		for _, field := range s.Fields.List {
+			if _, ok := field.Type.(*ast.FuncType); !ok {
+				continue
+			}
+			for _, name := range field.Names {
+				found = append(found, fmt.Sprintf("%s.%s", spec.Name.Name, name.Name))
+			}
+		}
+		return true
+	})
+	return found
+}
