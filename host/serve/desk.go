@@ -60,7 +60,7 @@ func (h *Host) offer(ctx context.Context, s operator.Send) (outbox.Delivery, err
 	if mounts.InContainer(s.Path) {
 		open = h.Bridge.Mounted(s.Group)
 	}
-	return h.Bridge.Offer(ctx, s.Group, FileRequest(s), open)
+	return h.Bridge.SendFor(ctx, s.Group, FileRequest(s), open)
 }
 
 // FileRequest is the request that an assistant would write.
