@@ -72,6 +72,7 @@ var rooms = map[string][]string{
 	"host/notify":              {"host/operator", "host/channel/httpd", "host/channel/transfer", "media"},
 	"host/console":             {"host/audit", "host/operator", "host/tasks", "host/channel/httpd"},
 	"host/doctor":              {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
+	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "groups", "groups/mounts"},
 	"host/serve":               {"host/...", "agentrunner/cli", "ipc", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/command":             {"host/...", "agentrunner/...", "ipc", "groups", "groups/mounts", "media", "internal/hostnames", "internal/near", "internal/confine", "internal/cause"},
 	"host":                     {"host/command", "groups", "host/channel", "host/channel/...", "internal/confine"},

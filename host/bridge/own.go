@@ -13,10 +13,10 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Offer accepts a request that did not come through the queue: an operator's,
+// SendFor accepts a request that did not come through the queue: the operator's,
 // in the name of the group. It passes the same checks as the group's own; open
 // says whose files it names.
-func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request, open Opener) (outbox.Delivery, error) {
+func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open Opener) (outbox.Delivery, error) {
 	dst, err := b.authorize(folder, r)
 	if err == nil {
 		err = b.Lost()
@@ -81,11 +81,11 @@ func (b *Bridge) Room(folder string) error {
 	return b.Outbox.Room(folder, outbox.Load{}, outbox.Load{Parts: 1})
 }
 
-// AcceptedSince reports whether anything from a group was accepted at or after the
+// SentSince reports whether anything from a group was accepted at or after the
 // time. The host's own words in other threads do not count, and neither do those that
 // Say took under the keys in but. If the outbox cannot be
 // read, the answer is yes: the caller would otherwise send something twice.
-func (b *Bridge) AcceptedSince(folder, thread string, since time.Time, but ...string) bool {
+func (b *Bridge) SentSince(folder, thread string, since time.Time, but ...string) bool {
 	keys := make([]string, len(but))
 	for i, id := range but {
 		keys[i] = hostKey(folder, id)
