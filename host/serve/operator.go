@@ -25,7 +25,7 @@ func (h *Host) Local(running bool) *operator.Local {
 			Linker: h.linker, Notifier: h.notifier, Tasks: h.tasks, Recent: h.recent,
 		}
 		if h.Config().Door.Listen != "" {
-			o.Running.Remote = h.entrance
+			o.Running.Remote = h.remote
 		}
 	}
 	return operator.NewLocal(o)
@@ -43,7 +43,7 @@ func (h *Host) SendFor(ctx context.Context, s operator.Send) (outbox.Delivery, e
 	if mounts.InContainer(s.Path) {
 		open = h.Bridge.Mounted(s.Group)
 	}
-	return h.Bridge.Offer(ctx, s.Group, FileRequest(s), open)
+	return h.Bridge.SendFor(ctx, s.Group, FileRequest(s), open)
 }
 
 // FileRequest is the request that an assistant would write.
@@ -52,9 +52,6 @@ func FileRequest(s operator.Send) ipc.Request {
 }
 
 // The rest implements operator.Host and operator.Machine.
-
-// Applied is when the configuration in force was.
-func (h *Host) Applied() time.Time { return h.now().applied }
 
 // Unapplied is why the last reload was refused; nil if it was not.
 func (h *Host) Unapplied() *string { return h.unapplied.Load() }
@@ -68,7 +65,7 @@ func (h *Host) ClockAhead() (time.Duration, bool) { return h.clock.ahead() }
 // Quota is what each group may keep waiting.
 func (h *Host) Quota() operator.Quota {
 	limits := h.Config().Limits
-	terms, _ := h.linkTerms()
+	terms, _ := h.LinkTerms()
 	return operator.Quota{Pending: limits.Pending, Bytes: int64(limits.Outbox), Inbox: int64(limits.Inbox), Links: terms.Quota}
 }
 
