@@ -28,13 +28,13 @@ func (e *env) watchable(root *cobra.Command) {
 }
 
 func (e *env) addWatch(cmd *cobra.Command) {
-	run := cmd.RunE
+	plain := *cmd
 	watch := cmd.Flags().BoolP("watch", "w", false, "go on: show it anew every 2 seconds, or with --json print it as a line each time")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*watch {
-			return run(cmd, args)
+			return plain.RunE(cmd, args)
 		}
-		w := &watcher{env: e, title: cmd.CommandPath(), run: func() error { return run(cmd, args) }}
+		w := &watcher{env: e, title: cmd.CommandPath(), plain: &plain, cmd: cmd, args: args}
 		return w.watch(cmd.Context(), watchEvery)
 	}
 }
@@ -44,7 +44,9 @@ func (e *env) addWatch(cmd *cobra.Command) {
 type watcher struct {
 	env   *env
 	title string
-	run   func() error
+	plain *cobra.Command // as it runs without --watch
+	cmd   *cobra.Command
+	args  []string
 }
 
 // watch runs until ctx is done, which is no error. The command's first error ends it; a
@@ -98,7 +100,7 @@ func (w *watcher) once() (string, error) {
 		e.stderr = &out
 	}
 	defer func() { e.watched, e.stdout, e.stderr = nil, stdout, stderr }()
-	err := w.run()
+	err := w.plain.RunE(w.cmd, w.args)
 	return out.String(), err
 }
 

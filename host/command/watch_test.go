@@ -67,7 +67,7 @@ func TestWatchPrintsADocumentALine(t *testing.T) {
 		e := &env{stdout: &out, stderr: &problems, json: true}
 		ctx, interrupt := context.WithCancel(t.Context())
 		n, start := 0, time.Now()
-		w := &watcher{env: e, title: "longshore queue list", run: func() error {
+		w := &watcher{env: e, title: "longshore queue list", plain: &cobra.Command{RunE: func(*cobra.Command, []string) error {
 			n++
 			switch n {
 			case 2:
@@ -76,7 +76,7 @@ func TestWatchPrintsADocumentALine(t *testing.T) {
 				interrupt()
 			}
 			return e.answer([]operator.Item{{ID: "a", Message: "two\nlines \u202e"}}, func() error { return errors.New("printed for people") })
-		}}
+		}}}
 		if err := w.watch(ctx, watchEvery); err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestWatchPrintsADocumentALine(t *testing.T) {
 func TestWatchEndsWithTheFirstError(t *testing.T) {
 	var out, problems bytes.Buffer
 	e := &env{stdout: &out, stderr: &problems}
-	w := &watcher{env: e, run: func() error { e.say("half"); return usage("wrong", "right") }}
+	w := &watcher{env: e, plain: &cobra.Command{RunE: func(*cobra.Command, []string) error { e.say("half"); return usage("wrong", "right") }}}
 	if err := w.watch(t.Context(), time.Hour); err == nil || out.Len() > 0 || problems.String() != "half\n" {
 		t.Errorf("%v, %q, %q", err, out.String(), problems.String())
 	}
