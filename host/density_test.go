@@ -32,7 +32,6 @@ var tooDense = map[string]density{
 	"host/channel/web":                   {17, 6.9},
 	"host/channel/whatsapp":              {15, 6.2},
 	"host/channel/whatsapp/whatsapptest": {15, 5.4},
-	"host/command":                       {14, 5.6},
 	"host/config":                        {13, 5.7},
 	"host/outbox":                        {17, 9.5},
 	"host/remote":                        {13, 6.7},
