@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -111,9 +110,7 @@ func (e *env) withDesk(ctx context.Context, c *config.Config, do func(*operator.
 	h, err := serve.New(ctx, c, serve.Options{
 		Version: readVersion(e.version).Version,
 		Log:     slog.New(slog.DiscardHandler), Idle: true,
-		Channels: func(c *config.Config, _ serve.Options) ([]channel.Channel, error) {
-			return serve.OfflineChannels(c), nil
-		},
+		Channels: serve.OfflineChannels(c),
 	})
 	if errors.Is(err, outbox.ErrLocked) {
 		return outboxInUse()

@@ -17,22 +17,31 @@ func DoorOf(c *config.Config) store.Spec { return entry.Store(c.Layout().Door(),
 
 // openEntrance listens for assistants that share no directory with the host, if the
 // configuration says so.
-func (h *Host) openEntrance(ctx context.Context) (err error) {
+func (h *Host) openEntrance(ctx context.Context) (_ Part, err error) {
 	c := h.Config()
 	if c.Door.Listen == "" && !letsIn(c) {
-		return nil
+		return nil, nil
 	}
 	h.entrance, err = entry.Open(ctx, entry.Options{
 		Listen: c.Door.Listen, Hosts: c.Door.Hosts, Dir: h.Layout.Door(), Home: HomeOf(c),
 		Groups: h.Registry, Chat: h.contextOf, Spool: h.spool, Wait: h.Wait,
 		Keep:    func() time.Duration { return h.Config().Limits.KeepResults.Std() },
 		Quota:   func() int64 { return int64(h.Config().Limits.Outbox) },
-		Reserve: h.opts.disk.reserve, Log: h.opts.Log,
+		Reserve: h.disk.reserve, Log: h.opts.Log,
 		Shares: h.SharesDirectories,
 		Inbox:  fetching{h},
 		Limits: doorLimits(c.Door.Limits),
 	})
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return remotePart{Door: h.entrance}, nil
+}
+
+// remotePart lets assistants elsewhere in.
+type remotePart struct {
+	noApply
+	*entry.Door
 }
 
 // doorLimits are the bounds of the door as the configuration has them.

@@ -52,6 +52,8 @@ func (m *models) keepKeys(plan assistant.Plan, a config.Assistant, folder string
 
 // models are the proxies of the groups whose assistants have been started.
 type models struct {
+	noApply
+	noRun
 	host *Host
 
 	mu     sync.Mutex
@@ -79,14 +81,15 @@ func (m *models) openLedger(ctx context.Context) (err error) {
 	return err
 }
 
-// prepare opens the ledger if the configuration needs it.
-func (m *models) prepare(ctx context.Context, c *config.Config) error {
-	if !c.KeepsKeys() {
-		return nil
+// openModels opens the ledger if the configuration needs it.
+func (h *Host) openModels(ctx context.Context) (Part, error) {
+	m := &h.models
+	if !h.Config().KeepsKeys() {
+		return m, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.openLedger(ctx)
+	return m, m.openLedger(ctx)
 }
 
 // dir returns the directory of a group's socket, and opens that if it is not open.
@@ -147,7 +150,8 @@ func (m *models) pass(folder string) string {
 	return m.passes[folder]
 }
 
-func (m *models) close() error {
+// Close implements Part.
+func (m *models) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var errs []error

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
@@ -11,20 +10,29 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// newNotifier makes what tells the operator of lasting faults.
-func (h *Host) newNotifier() *notify.Notifier {
+// notifierPart tells the operator of lasting faults.
+type notifierPart struct {
+	noApply
+	noClose
+	*notify.Notifier
+}
+
+func (h *Host) openNotifier(context.Context) (Part, error) {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "this machine"
 	}
-	desk := sync.OnceValue(func() *operator.Desk { return h.Desk(true) })
-	return notify.New(notify.Options{
+	h.desk = h.Desk(true)
+	h.notifier = notify.New(notify.Options{
 		File: h.Layout.Notified(), Host: name, Log: h.opts.Log,
-		Faults:  func(ctx context.Context) operator.Faults { return desk().Faults(ctx) },
+		Faults:  h.desk.Faults,
 		After:   func() time.Duration { return h.Config().Notify.After.Std() },
 		Targets: h.notified,
 	})
+	return notifierPart{Notifier: h.notifier}, nil
 }
+
+func (p notifierPart) Run(ctx context.Context) error { p.Notifier.Run(ctx); return nil }
 
 // notified are the targets of the configuration in force.
 func (h *Host) notified() (all []notify.Target) {

@@ -17,7 +17,7 @@ func TasksOf(c *config.Config) store.Spec {
 }
 
 // openTasks opens the store of scheduled tasks.
-func (h *Host) openTasks(ctx context.Context) (err error) {
+func (h *Host) openTasks(ctx context.Context) (_ Part, err error) {
 	h.tasks, err = tasks.Open(ctx, tasks.Options{
 		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Groups: h.Registry, Zone: h.Zone, Log: h.opts.Log,
 		Changed: h.tasksChanged, Spent: h.spent,
@@ -29,10 +29,10 @@ func (h *Host) openTasks(ctx context.Context) (err error) {
 		},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	h.book.tasks.Store(h.tasks)
-	return h.takeOverTasks(ctx)
+	h.lists.tasks.Store(h.tasks)
+	return tasksPart{h.tasks}, h.takeOverTasks(ctx)
 }
 
 // taskEnded notes the end of a task's run.
