@@ -7,7 +7,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/notify"
-	"github.com/longshore-bridge/longshore/host/operator"
 )
 
 // notifierPart tells the operator of lasting faults.
@@ -22,13 +21,14 @@ func (h *Host) openNotifier(context.Context) (Part, error) {
 	if err != nil {
 		name = "this machine"
 	}
-	h.desk = h.Desk(true)
+	h.local = h.Local(true)
 	h.notifier = notify.New(notify.Options{
 		File: h.Layout.Notified(), Host: name, Log: h.opts.Log,
-		Faults:  h.desk.Faults,
+		Faults:  h.local.Faults,
 		After:   func() time.Duration { return h.Config().Notify.After.Std() },
 		Targets: h.notified,
 	})
+	h.local.Running.Notifier = h.notifier
 	return notifierPart{Notifier: h.notifier}, nil
 }
 
@@ -48,5 +48,3 @@ func (h *Host) notified() (all []notify.Target) {
 	}
 	return all
 }
-
-func (h *Host) notifyTest(ctx context.Context) []operator.Notified { return h.notifier.Test(ctx) }

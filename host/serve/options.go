@@ -37,7 +37,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Tell:      h.Bridge.Tell,
 		React:     h.Bridge.React,
 		Room:      h.Bridge.Room,
-		SentSince: h.Bridge.AcceptedSince,
+		SentSince: h.Bridge.SentSince,
 		Sent:      h.sent,
 		Vote:      h.vote,
 		Role:      carriers(h.Channels).role,

@@ -44,7 +44,7 @@ func (h *Host) openers(cfg *config.Config) []func(context.Context) (Part, error)
 	if h.opts.Idle {
 		return append(all, h.openAssistants)
 	}
-	return append(all, h.openTasks, h.openEntrance, h.openModels, h.openPairing, h.openAssistants, h.openContexts,
+	return append(all, h.openTasks, h.openRemote, h.openModels, h.openPairing, h.openAssistants, h.openContexts,
 		h.openLinker, h.openNotifier, h.openConsole, h.openControl, h.openMetrics)
 }
 
@@ -204,7 +204,7 @@ func (h *Host) openBridge(context.Context) (Part, error) {
 		Registry: h.Registry, Mounts: h.Mounts, Channels: h.Channels, Outbox: h.Outbox,
 		Spool: h.spool, Wait: h.Wait, Answers: answers{h}, Log: h.opts.Log, Trace: h.opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), h.disk.file),
-		Links:   h.linksNow, Screen: h.Screens, Zone: h.Zone, Audit: h.audit, Approvers: h.Approvers, MayAsk: h.MayAsk, Lost: h.lostFiles,
+		Links:   h.linksNow, Screen: h.Screens, Zone: h.Zone, Audit: h.audit, Approvers: h.Approvers, MayAsk: h.MayAsk, Lost: h.LostFiles,
 	})
 	return bridgePart{h: h}, nil
 }

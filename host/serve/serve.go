@@ -18,12 +18,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/console"
-	entry "github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/notify"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -63,7 +63,7 @@ type Host struct {
 	Layout     groups.Layout
 	reloading  sync.Mutex               // held while the configuration is replaced
 	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
-	lost       atomic.Pointer[[]string] // see lostGroups
+	lost       atomic.Pointer[[]string] // see LostGroups
 	adding     sync.Mutex               // held while a group is registered; before reloading
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
@@ -72,7 +72,7 @@ type Host struct {
 	spool      *ipc.Spool
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
 	assistants *assistant.Manager
-	desk       *operator.Desk   // nil if the host is not to run
+	local      *operator.Local  // nil if the host is not to run
 	console    *console.Console // nil: no page
 	tasks      *tasks.Tasks     // nil if the host is not to run
 	disk       *scratch
@@ -87,7 +87,7 @@ type Host struct {
 	gone       goneCheck
 	clock      *clock
 	whole      whole
-	entrance   *entry.Door // for assistants elsewhere; nil: none
+	remote     *remote.Server // for assistants elsewhere; nil: none
 	started    time.Time
 	converts   bool // the machine has ffmpeg, and it may run
 }
@@ -116,7 +116,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if err := h.openParts(ctx, cfg); err != nil {
 		return nil, err
 	}
-	return h, h.lostFiles() // which sees the files of the state for the first time
+	return h, h.LostFiles() // which sees the files of the state for the first time
 }
 
 // Run runs every part until ctx is done, or until one of them cannot go on.

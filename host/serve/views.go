@@ -18,10 +18,10 @@ func (h *Host) openConsole(context.Context) (_ Part, err error) {
 	if o.Listen == "" {
 		return nil, nil
 	}
-	if h.console, err = console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: h.desk, Log: h.opts.Log}); err != nil {
+	if h.console, err = console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: h.local, Log: h.opts.Log}); err != nil {
 		return nil, err
 	}
-	h.desk.SignIn = h.console.SignIn
+	h.local.Running.Page = h.console
 	return consolePart{Console: h.console}, nil
 }
 
@@ -42,7 +42,7 @@ type controlPart struct {
 }
 
 func (h *Host) openControl(context.Context) (Part, error) {
-	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.desk, Health: h.desk.Health(), Log: h.opts.Log}}, nil
+	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}}, nil
 }
 
 // metricsPart answers /healthz and /metrics at an address of their own.
@@ -61,5 +61,5 @@ func (h *Host) openMetrics(context.Context) (Part, error) {
 
 func (p metricsPart) Run(ctx context.Context) error {
 	m := p.h.Config().Metrics
-	return operator.ServeHealth(ctx, m.Listen, m.Hosts, p.h.desk.Health())
+	return operator.ServeHealth(ctx, m.Listen, m.Hosts, p.h.local.Health())
 }
