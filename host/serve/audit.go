@@ -31,7 +31,7 @@ func (r *refusals) add(code string) {
 	r.code[code]++
 }
 
-func (r *refusals) all() map[string]int64 {
+func (r *refusals) counts() map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.code)

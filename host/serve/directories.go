@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -79,4 +80,16 @@ func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
 		added = append(added, g)
 	}
 	return h.Layout.Prepare(added)
+}
+
+// prepare makes what cfg means for the host. before is what is in force, nil at a start.
+func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Live) (*live.Live, error) {
+	l, err := live.New(cfg, before)
+	if err != nil {
+		return nil, err
+	}
+	if l.Runtimes, err = h.openRuntimes(ctx, l); err != nil {
+		return nil, errors.Join(err, l.CloseBut(before))
+	}
+	return l, nil
 }

@@ -92,8 +92,8 @@ func (h *Host) openModels(ctx context.Context) (Part, error) {
 	return m, m.openLedger(ctx)
 }
 
-// dir returns the directory of a group's socket, and opens that if it is not open.
-func (m *models) dir(ctx context.Context, folder string) (string, error) {
+// socketDir returns the directory of a group's socket, and opens that if it is not open.
+func (m *models) socketDir(ctx context.Context, folder string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dir := filepath.Join(m.host.Layout.State, "model", folder)
@@ -239,7 +239,7 @@ type withModel struct {
 
 // Start implements runtime.Runtime.
 func (w withModel) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
-	dir, err := w.models.dir(ctx, spec.Group.Folder)
+	dir, err := w.models.socketDir(ctx, spec.Group.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("open the way to the model: %w", err)
 	}

@@ -83,18 +83,6 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live.Live)
 	return nil
 }
 
-// prepare makes what cfg means for the host. before is what is in force, nil at a start.
-func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Live) (*live.Live, error) {
-	l, err := live.New(cfg, before)
-	if err != nil {
-		return nil, err
-	}
-	if l.Runtimes, err = h.openRuntimes(ctx, l); err != nil {
-		return nil, errors.Join(err, l.CloseBut(before))
-	}
-	return l, nil
-}
-
 // noWayBack is the problem of a first assistant with runtime: ssh or share: none: the door that its tools
 // come through is opened at a start.
 func (h *Host) noWayBack(next *config.Config) []*config.Problem {

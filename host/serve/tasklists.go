@@ -30,8 +30,8 @@ type taskList struct {
 	channel string
 }
 
-// open finds the tasks, and the group of a chat.
-func (p taskList) open(chat groups.JID) (*tasks.Tasks, string, error) {
+// find returns the tasks, and the group of a chat.
+func (p taskList) find(chat groups.JID) (*tasks.Tasks, string, error) {
 	ts := p.tasks.Load()
 	g, ok := p.groups.Registry().ByAddress(groups.Address{Channel: p.channel, JID: chat})
 	if ts == nil || !ok {
@@ -42,7 +42,7 @@ func (p taskList) open(chat groups.JID) (*tasks.Tasks, string, error) {
 
 // Tasks implements channel.TaskBook.
 func (p taskList) Tasks(ctx context.Context, chat groups.JID) ([]channel.Task, error) {
-	ts, folder, err := p.open(chat)
+	ts, folder, err := p.find(chat)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (p taskList) Tasks(ctx context.Context, chat groups.JID) ([]channel.Task, e
 
 // Operate implements channel.TaskBook.
 func (p taskList) Operate(ctx context.Context, chat groups.JID, id, verb string) (string, error) {
-	ts, folder, err := p.open(chat)
+	ts, folder, err := p.find(chat)
 	if err != nil {
 		return "", err
 	}
