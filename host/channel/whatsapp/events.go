@@ -19,6 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 )
 
 // deadLine is how long a connection may be silent before it counts as lost.
@@ -203,14 +204,14 @@ func (s *session) keep(e *events.Message) bool {
 	}
 	m := s.received(&e.Info)
 	m.message = s.opened(s.gate.Context(), e)
-	d := decode(m.message, m.info)
+	d := decode.Message(m.message, m.info)
 	if m.Chat == "" {
-		if d.Kind.IsMessage() && d.ignored == "" {
+		if d.Kind.IsMessage() && d.Ignored == "" {
 			s.knock(e, d.Text)
 		}
 		return true
 	}
-	keep := d.ignored == ""
+	keep := d.Ignored == ""
 	if keep && d.Kind == channel.KindVote {
 		var err error
 		if m.info.Choices, keep, err = s.vote(s.gate.Context(), m.Chat, e); err != nil {
@@ -221,7 +222,7 @@ func (s *session) keep(e *events.Message) bool {
 	if keep && !s.put(m) {
 		return false
 	}
-	if d.ignored != onlyKeys {
+	if d.Ignored != decode.OnlyKeys {
 		s.came(m.Chat, m.ID)
 	}
 	return true
@@ -232,7 +233,7 @@ func (s *session) keep(e *events.Message) bool {
 func (s *session) received(info *types.MessageInfo) inboundMessage {
 	return inboundMessage{
 		Inbound: journal.Inbound{Chat: s.chatOf(info.MessageSource), ID: info.ID}, message: &waE2E.Message{},
-		info: inboundInfo{
+		info: decode.Meta{
 			Chat: info.Chat, Sender: info.Sender, Alt: info.SenderAlt, IsGroup: info.IsGroup,
 			PushName: info.PushName, Time: info.Timestamp,
 		},
@@ -268,7 +269,7 @@ func (s *session) keepCall(c types.BasicCallMeta, video bool) bool {
 	if c.GroupJID.User == "" && c.CallCreator.ToNonAD() != c.From.ToNonAD() {
 		c.CallCreator, c.CallCreatorAlt = c.From, types.EmptyJID
 	}
-	info := types.MessageInfo{ID: "call-" + first(c.CallID, maxQuotedID), Timestamp: c.Timestamp, MessageSource: types.MessageSource{
+	info := types.MessageInfo{ID: "call-" + decode.First(c.CallID, decode.MaxID), Timestamp: c.Timestamp, MessageSource: types.MessageSource{
 		Chat: c.CallCreator.ToNonAD(), Sender: c.CallCreator, SenderAlt: c.CallCreatorAlt,
 	}}
 	if c.GroupJID.User != "" {
@@ -297,7 +298,7 @@ func (s *session) knock(e *events.Message, text string) {
 		chat = alt
 	}
 	if jid := groups.JID(chat.String()); s.w.Owns(jid) {
-		s.w.opts.Knock(channel.Knock{Chat: jid, From: cleanName(e.Info.PushName), Time: e.Info.Timestamp})
+		s.w.opts.Knock(channel.Knock{Chat: jid, From: decode.CleanName(e.Info.PushName), Time: e.Info.Timestamp})
 	}
 }
 
@@ -305,10 +306,10 @@ func (s *session) knock(e *events.Message, text string) {
 // an event no id, so keepMembers derives one: a repeated event has the same id.
 func (s *session) keepMembers(e *events.GroupInfo) bool {
 	source := types.MessageSource{Chat: e.JID, IsGroup: true}
-	m := inboundMessage{message: &waE2E.Message{}, info: inboundInfo{
+	m := inboundMessage{message: &waE2E.Message{}, info: decode.Meta{
 		Chat: e.JID, IsGroup: true, Time: e.Timestamp, Joined: e.Join, Left: e.Leave,
 	}}
-	if m.Chat = s.chatOf(source); m.Chat == "" || !m.info.members() {
+	if m.Chat = s.chatOf(source); m.Chat == "" || !m.info.IsMembership() {
 		return true
 	}
 	if e.Sender != nil {

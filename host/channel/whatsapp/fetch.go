@@ -9,6 +9,7 @@ import (
 	"go.mau.fi/whatsmeow"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 )
 
 // sentRef begins the ref of a file of ours, with its message's id behind it; quotedRef
@@ -36,11 +37,11 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	if m == nil {
 		return nil, channel.Unfetchable("the host does not know the message any more")
 	}
-	d := decode(m.message, m.info)
-	if d.file == nil {
+	d := decode.Message(m.message, m.info)
+	if d.File == nil {
 		return nil, channel.Unfetchable("the message holds no file")
 	}
-	file, err := s.fetch(ctx, m, d.file, d.Files[0].Info, s.w.pace(f.Patient))
+	file, err := s.fetch(ctx, m, d.File, d.Files[0].Info, s.w.pace(f.Patient))
 	var lost *whatsmeow.DisconnectedError
 	if errors.Is(err, whatsmeow.ErrNotConnected) || errors.As(err, &lost) {
 		return nil, notAsked(err)
@@ -56,8 +57,8 @@ func (s *session) byRef(ctx context.Context, f channel.FileRef) (*inboundMessage
 		if err != nil || m == nil {
 			return nil, err
 		}
-		about := decode(m.message, m.info).about
-		return &inboundMessage{message: about.GetQuotedMessage(), info: inboundInfo{Time: m.info.Time}}, nil
+		about := decode.Message(m.message, m.info).Context
+		return &inboundMessage{message: about.GetQuotedMessage(), info: decode.Meta{Time: m.info.Time}}, nil
 	}
 	id, ours := strings.CutPrefix(f.Ref, sentRef)
 	if !ours {
@@ -67,7 +68,7 @@ func (s *session) byRef(ctx context.Context, f channel.FileRef) (*inboundMessage
 	if err != nil || m == nil || m.Chat != f.Chat {
 		return nil, err
 	}
-	return &inboundMessage{message: m.message, info: inboundInfo{Time: m.Created}}, nil
+	return &inboundMessage{message: m.message, info: decode.Meta{Time: m.Created}}, nil
 }
 
 // notAsked is the temporary error of an attempt that reached no media server.

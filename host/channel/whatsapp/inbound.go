@@ -3,26 +3,21 @@ package whatsapp
 import (
 	"context"
 	"strings"
-	"unicode/utf8"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 )
 
-// Bounds for messages that a modified app has made. The apps themselves write up
-// to 65,536 characters, and a group has up to 1,024 members.
-const (
-	maxInboundText = 65536 // characters
-	maxMentions    = 1024
-	maxQuotedID    = 128 // characters; the apps' own ids have up to 32
-)
+// maxMentions bounds the mentions of a message: a group has up to 1,024 members.
+const maxMentions = 1024
 
 // inbound converts a row of the journal for the Inbox.
 func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inbound {
-	d, who := decode(m.message, m.info), m.writer()
+	d, who := decode.Message(m.message, m.info), m.writer()
 	in := d.Inbound
 	in.ID, in.Chat, in.Time, in.Role = m.ID, m.Chat, m.info.Time, s.chats.roleOf(ctx, m.info.Chat, who)
 	in.From, in.Sender, in.Also = s.people.nameOf(ctx, who, m.info.PushName), s.people.senderOf(ctx, who), s.people.alsoOf(ctx, who)
@@ -32,15 +27,15 @@ func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inboun
 	in.Target = s.ourName(ctx, m.Chat, in.Target)
 	in.Joined, in.Left = s.persons(ctx, m.info.Joined), s.persons(ctx, m.info.Left)
 	var direct bool
-	in.Text, direct = s.mentions(ctx, in.Text, d.about.GetMentionedJID())
-	in.Files = d.files(m.Ref())
+	in.Text, direct = s.mentions(ctx, in.Text, d.Context.GetMentionedJID())
+	in.Files = d.WithRef(m.Ref())
 	if !in.Kind.IsMessage() {
 		return in
 	}
 	in.Direct = direct
-	if d.about.GetStanzaID() != "" {
+	if d.Context.GetStanzaID() != "" {
 		var ours bool
-		in.Quote, ours = s.quote(ctx, m, d.about)
+		in.Quote, ours = s.quote(ctx, m, d.Context)
 		in.Direct = in.Direct || ours
 	}
 	return in
@@ -60,14 +55,6 @@ func (s *session) ourName(ctx context.Context, chat groups.JID, id string) strin
 		return id
 	}
 	return m.receiptID()
-}
-
-// files are the message's files, by the ref that Fetch knows.
-func (d *said) files(ref string) []channel.Attachment {
-	for i := range d.Files {
-		d.Files[i].Ref = ref
-	}
-	return d.Files
 }
 
 // persons converts addresses of members.
@@ -105,7 +92,7 @@ func (s *session) mentions(ctx context.Context, text string, mentioned []string)
 // ours. The quoted content comes from the phone of the one who answers, and may be
 // forged: only the ledger's record of that id and writer counts.
 func (s *session) quote(ctx context.Context, m *inboundMessage, info *waE2E.ContextInfo) (q *channel.Quote, ours bool) {
-	q = &channel.Quote{ID: first(info.GetStanzaID(), maxQuotedID), Elsewhere: elsewhere(info, m.info.Chat)}
+	q = &channel.Quote{ID: decode.First(info.GetStanzaID(), decode.MaxID), Elsewhere: elsewhere(info, m.info.Chat)}
 	claimed, err := types.ParseJID(info.GetParticipant())
 	if err != nil {
 		claimed = types.EmptyJID
@@ -118,8 +105,8 @@ func (s *session) quote(ctx context.Context, m *inboundMessage, info *waE2E.Cont
 		}
 	}
 	if q.Unverified = !q.Own && q.Sender == ""; q.Unverified {
-		d := decode(info.GetQuotedMessage(), inboundInfo{Time: m.info.Time})
-		q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.files(quotedRef+m.Ref())
+		d := decode.Message(info.GetQuotedMessage(), decode.Meta{Time: m.info.Time})
+		q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.WithRef(quotedRef+m.Ref())
 		if !ours && who.jid.User != "" {
 			q.From = s.people.nameOf(ctx, who, "")
 		}
@@ -143,27 +130,17 @@ func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *cha
 		if err != nil || m == nil || m.Chat != chat {
 			return err
 		}
-		d := decode(m.message, inboundInfo{Time: m.Created})
-		q.ID, q.Own, q.Text = m.receiptID(), true, first(ownText(m.message), maxInboundText)
-		q.From, q.Files = s.people.nameOf(ctx, who, ""), d.files(sentRef+m.ID)
+		d := decode.Message(m.message, decode.Meta{Time: m.Created})
+		q.ID, q.Own, q.Text = m.receiptID(), true, decode.First(decode.OwnText(m.message), decode.MaxText)
+		q.From, q.Files = s.people.nameOf(ctx, who, ""), d.WithRef(sentRef+m.ID)
 		return nil
 	}
 	m, err := s.ledger.inboundBy(ctx, chat, q.ID, s.people.both(ctx, who))
 	if err != nil || m == nil {
 		return err
 	}
-	writer, d := m.writer(), decode(m.message, m.info)
-	q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.files(m.Ref())
+	writer, d := m.writer(), decode.Message(m.message, m.info)
+	q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.WithRef(m.Ref())
 	q.From, q.Sender, q.Also = s.people.nameOf(ctx, writer, m.info.PushName), s.people.senderOf(ctx, writer), s.people.alsoOf(ctx, writer)
 	return nil
-}
-
-// first truncates a text to so many characters. Bytes that are not valid UTF-8
-// become U+FFFD: WhatsApp's format does not promise UTF-8.
-func first(text string, characters int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= characters || utf8.RuneCountInString(text) <= characters {
-		return text
-	}
-	return string([]rune(text)[:characters])
 }

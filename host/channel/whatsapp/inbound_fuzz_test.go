@@ -22,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -73,8 +74,8 @@ func fuzzSession(f testing.TB) *session {
 	return s
 }
 
-func fuzzInfo(group bool, push string) inboundInfo {
-	info := inboundInfo{Chat: fuzzAnna, Sender: fuzzAnna, Alt: fuzzLID, IsGroup: group, PushName: push, Time: time.Unix(1, 0)}
+func fuzzInfo(group bool, push string) decode.Meta {
+	info := decode.Meta{Chat: fuzzAnna, Sender: fuzzAnna, Alt: fuzzLID, IsGroup: group, PushName: push, Time: time.Unix(1, 0)}
 	if group {
 		info.Chat = waAddress(fuzzGroup)
 	}
@@ -163,7 +164,7 @@ func FuzzInbound(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q := contextOf(about.GetQuotedMessage()); q.GetQuotedMessage() != nil || proto.Size(about) > maxQuoted+1<<10+len(id) {
+		if q := decode.ContextOf(about.GetQuotedMessage()); q.GetQuotedMessage() != nil || proto.Size(about) > decode.MaxQuoted+1<<10+len(id) {
 			t.Errorf("an answer repeats %d bytes: %v", proto.Size(about), about)
 		}
 	})
@@ -219,11 +220,11 @@ func checkInbound(t *testing.T, in channel.Inbound) {
 		if q.Unverified == (q.Own || q.Sender != "") || q.Own && q.ID != fuzzOurs || q.Sender != "" && q.ID != fuzzAnnas && q.ID != in.ID {
 			t.Errorf("a quote claims %+v", q)
 		}
-		if utf8.RuneCountInString(q.Text) > maxInboundText || utf8.RuneCountInString(q.ID) > maxQuotedID {
+		if utf8.RuneCountInString(q.Text) > decode.MaxText || utf8.RuneCountInString(q.ID) > decode.MaxID {
 			t.Errorf("a quote has %d bytes of text, %d of id", len(q.Text), len(q.ID))
 		}
 	}
-	if n := utf8.RuneCountInString(in.Target); n > maxQuotedID || channel.CleanName(in.Emoji) != in.Emoji {
+	if n := utf8.RuneCountInString(in.Target); n > decode.MaxID || channel.CleanName(in.Emoji) != in.Emoji {
 		t.Errorf("it is about %q with %q", in.Target, in.Emoji)
 	}
 	if in.Target != "" && (len(in.Files) > 0 || in.Quote != nil || in.Direct || in.Kind == channel.KindMessage) {
@@ -247,7 +248,7 @@ func checkInbound(t *testing.T, in channel.Inbound) {
 	if channel.CleanName(in.From) != in.From || in.From == "" || strings.ContainsAny(in.From+in.Sender, "\n\x1b\x00") {
 		t.Errorf("it is from %q, %q", in.From, in.Sender)
 	}
-	if longest := maxInboundText * 33; utf8.RuneCountInString(in.Text) > longest { // "@1" becomes a name of 64 characters
+	if longest := decode.MaxText * 33; utf8.RuneCountInString(in.Text) > longest { // "@1" becomes a name of 64 characters
 		t.Error(fmt.Sprint(len(in.Text), " bytes of text"))
 	}
 }

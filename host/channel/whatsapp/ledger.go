@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
-	"go.mau.fi/whatsmeow/types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 )
 
 // ledger is the journal, in WhatsApp's terms.
@@ -44,26 +44,10 @@ func (l ledger) putSent(ctx context.Context, m sentMessage) (err error) {
 	return l.Record(ctx, m.Sent)
 }
 
-// inboundInfo is recorded with a member's message, beside its content.
-type inboundInfo struct {
-	Chat     types.JID // as WhatsApp addresses it
-	Sender   types.JID // with the device
-	Alt      types.JID // the sender's other address
-	IsGroup  bool
-	PushName string
-	Time     time.Time
-
-	Joined, Left []types.JID `json:",omitempty"` // of a group; then there is no content
-	Choices      []string    `json:",omitempty"` // of a vote, decrypted
-	Unread       string      `json:",omitempty"` // why the device cannot read the message; then there is no content
-}
-
-func (i inboundInfo) members() bool { return len(i.Joined)+len(i.Left) > 0 }
-
 // inboundMessage is a member's message.
 type inboundMessage struct {
 	journal.Inbound
-	info    inboundInfo
+	info    decode.Meta
 	message *waE2E.Message
 }
 
@@ -80,7 +64,7 @@ func (l ledger) putInbound(ctx context.Context, m inboundMessage) (err error) {
 	if m.Body, err = proto.Marshal(m.message); err != nil {
 		return fmt.Errorf("keep inbound message: %w", err)
 	}
-	m.Event = !decode(m.message, m.info).Kind.IsMessage()
+	m.Event = !decode.Message(m.message, m.info).Kind.IsMessage()
 	m.Sender, m.Received = m.info.Sender.ToNonAD().String(), time.Now()
 	return l.Keep(ctx, m.Inbound)
 }

@@ -6,7 +6,7 @@ import (
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/types"
 
-	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 )
 
 // member is a person's address without a device and, if the message had it, the
@@ -92,7 +92,7 @@ func (p *people) alsoOf(ctx context.Context, who member) string {
 // else the number.
 func (p *people) nameOf(ctx context.Context, who member, push string) string {
 	if p.isMe(who.jid) {
-		if name := cleanName(p.device.PushName); name != "" {
+		if name := decode.CleanName(p.device.PushName); name != "" {
 			return name
 		}
 	}
@@ -108,7 +108,7 @@ func (p *people) nameOf(ctx context.Context, who member, push string) string {
 		}
 	}
 	for _, name := range append(append(given, push), own...) {
-		if name := cleanName(name); name != "" {
+		if name := decode.CleanName(name); name != "" {
 			return name
 		}
 	}
@@ -118,13 +118,4 @@ func (p *people) nameOf(ctx context.Context, who member, push string) string {
 		}
 	}
 	return who.jid.User
-}
-
-// cleanName makes a name that a person chose safe to show. Apps send "-" for a
-// name that was never chosen; it becomes empty.
-func cleanName(name string) string {
-	if name = channel.CleanName(name); name == "-" {
-		return ""
-	}
-	return name
 }

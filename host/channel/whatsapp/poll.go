@@ -1,7 +1,6 @@
 package whatsapp
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -45,11 +44,6 @@ func pollMessage(question string, p *channel.Poll, info *waE2E.ContextInfo) *waE
 		poll.Options = append(poll.Options, &waE2E.PollCreationMessage_Option{OptionName: &c})
 	}
 	return &waE2E.Message{PollCreationMessage: poll}
-}
-
-// ownText is what a message of ours says: also the question of a poll.
-func ownText(m *waE2E.Message) string {
-	return cmp.Or(m.GetPollCreationMessage().GetName(), decode(m, inboundInfo{}).Text)
 }
 
 // vote decrypts a member's vote. Its choices are those of our question, in the

@@ -7,13 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/groups"
-)
-
-// The largest message that a quote repeats whole, in bytes, and how much text the
-// quote of a larger message has, in characters.
-const (
-	maxQuoted     = 64 << 10
-	maxQuotedText = 4096
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 )
 
 // contextInfo builds the quote and the disappearing timer of an outgoing message;
@@ -28,7 +22,7 @@ func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (
 		if quoted == nil {
 			return nil, replyGone()
 		}
-		info.StanzaID, info.Participant, info.QuotedMessage = &id, proto.String(writer.address(chat.hidden)), quotable(quoted)
+		info.StanzaID, info.Participant, info.QuotedMessage = &id, proto.String(writer.address(chat.hidden)), decode.Quotable(quoted)
 	}
 	if chat.expiration != 0 {
 		info.Expiration = &chat.expiration
@@ -54,27 +48,4 @@ func (s *session) known(ctx context.Context, chat groups.JID, id string) (shown 
 		return "", member{}, nil, err
 	}
 	return id, theirs.writer(), theirs.message, nil
-}
-
-// quotable returns the part of a message that a quote repeats: its content, without
-// its own quote and without the data beside the content. The most important of
-// those is the message's secret: whoever has the secret can read and forge votes and
-// edits in the writer's name.
-func quotable(m *waE2E.Message) *waE2E.Message {
-	inner, part := contentOf(m)
-	switch valueOf(inner, part).(type) {
-	case string, *waE2E.ExtendedTextMessage, *waE2E.ImageMessage, *waE2E.VideoMessage, *waE2E.AudioMessage, *waE2E.DocumentMessage,
-		*waE2E.StickerMessage, *waE2E.LocationMessage, *waE2E.ContactMessage:
-		if part == nil || proto.Size(inner) > maxQuoted {
-			break
-		}
-		content, r := &waE2E.Message{}, proto.Clone(inner).ProtoReflect()
-		content.ProtoReflect().Set(part, r.Get(part))
-		if part.Message() != nil {
-			c := r.Get(part).Message()
-			c.Clear(c.Descriptor().Fields().ByName("contextInfo"))
-		}
-		return content
-	}
-	return &waE2E.Message{Conversation: proto.String(first(ownText(m), maxQuotedText))}
 }

@@ -22,14 +22,6 @@ const (
 	unreadFact  = "unread "   // begins the key of the fact that a message is waited for
 )
 
-// unreadWords says of a message that cannot be read what it was.
-func unreadWords(why string) string {
-	if why == string(events.UnavailableTypeViewOnce) {
-		return "a picture, film or voice note to be viewed once, which only the phone shows"
-	}
-	return "a message that this device cannot read; the member can send it again"
-}
-
 // unread are the messages that the device could not read. The library asks the sender's
 // device and the account's phone for each. If neither sends it, the host gets words in its
 // place. Facts of the ledger keep them over a restart, after which they are waited for anew.
@@ -71,7 +63,10 @@ func (s *session) cannotRead(e *events.UndecryptableMessage, now time.Time) {
 	if m.Chat == "" || e.Info.IsFromMe || e.Info.Sender.IsBot() || e.DecryptFailMode == events.DecryptFailHide {
 		return
 	}
-	m.info.Unread = either(e.UnavailableType == events.UnavailableTypeViewOnce, string(events.UnavailableTypeViewOnce), "undecryptable")
+	m.info.Unread = "undecryptable"
+	if e.UnavailableType == events.UnavailableTypeViewOnce {
+		m.info.Unread = string(events.UnavailableTypeViewOnce)
+	}
 	key := unreadKey(m.Chat, m.ID)
 	info, err := json.Marshal(m.info)
 	s.unread.mu.Lock()

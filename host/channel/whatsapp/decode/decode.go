@@ -1,4 +1,6 @@
-package whatsapp
+// Package decode turns a message of WhatsApp's schema into what the host gets of it. It is
+// the only package that knows what the schema's fields mean; it does no I/O.
+package decode
 
 import (
 	"cmp"
@@ -9,82 +11,84 @@ import (
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// said is what a message says in itself: its record and the address book add who wrote it,
-// and what it answers.
-type said struct {
+// Content is what a message says in itself. Who wrote it and what it answers come from the
+// message's record and the address book.
+type Content struct {
 	channel.Inbound                               // without ids, names and Ref
-	about           *waE2E.ContextInfo            // whom it mentions and what it answers; may be nil
-	file            whatsmeow.DownloadableMessage // by which Files is downloaded; nil without
-	ignored         string                        // why the host does not get it; empty: it does
-	at              time.Time
+	Context         *waE2E.ContextInfo            // mentions, quote, timer; may be nil
+	File            whatsmeow.DownloadableMessage // the keys and the path of the file in Files; nil without a file
+	Ignored         string                        // why the host does not get the message; empty if it does
+	at              time.Time                     // when the message was written
 }
 
-// onlyKeys is why the commonest of messages is ignored.
-const onlyKeys = "keys by which devices read other messages"
+// OnlyKeys is the Ignored of the most frequent messages.
+const OnlyKeys = "keys by which devices read other messages"
 
-// decode reads a message and what is recorded beside it. It is the only function that
-// knows what WhatsApp's schema means. A kind that it does not know becomes words.
-func decode(m *waE2E.Message, info inboundInfo) said {
-	d := said{at: info.Time}
+// Message decodes a message with the metadata of its record. A kind that this program does
+// not know is described in words.
+func Message(m *waE2E.Message, info Meta) Content {
+	d := Content{at: info.Time}
 	switch {
-	case info.members():
+	case info.IsMembership():
 		d.Kind = channel.KindMembership
 	case info.Unread != "":
-		d.tell(info.Unread, unreadWords(info.Unread))
+		d.describe(info.Unread, unreadWords(info.Unread))
 	default:
 		d.read(m)
 	}
 	d.Choices = info.Choices
-	if f := d.about.GetForwardedNewsletterMessageInfo(); f != nil {
-		d.Author = cleanName(f.GetNewsletterName())
+	if f := d.Context.GetForwardedNewsletterMessageInfo(); f != nil {
+		d.Author = CleanName(f.GetNewsletterName())
 	}
-	d.Text, d.Target = first(d.Text, maxInboundText), first(d.Target, maxQuotedID)
+	d.Text, d.Target = First(d.Text, MaxText), First(d.Target, MaxID)
 	return d
 }
 
-// tell fills in words for a message of a kind that has no other form.
-func (d *said) tell(kind, words string) { d.Told, d.Text = kind, channel.NotShown(words) }
+// describe sets a description as the text of a message of a kind that has no other form.
+func (d *Content) describe(kind, words string) { d.Told, d.Text = kind, channel.NotShown(words) }
 
-// note fills in words for what nobody has to answer, about the message with that key.
-func (d *said) note(about *waCommon.MessageKey, words string) {
+// note makes the content a note about the message with that key: nobody has to answer it.
+func (d *Content) note(about *waCommon.MessageKey, words string) {
 	d.Kind, d.Target, d.Text = channel.KindNote, about.GetID(), words
 }
 
-func (d *said) read(m *waE2E.Message) {
+func (d *Content) read(m *waE2E.Message) {
 	inner, part := contentOf(m)
 	if part == nil {
-		if d.ignored = onlyKeys; len(inner.ProtoReflect().GetUnknown()) > 0 {
-			d.ignored = ""
-			d.tell("unknown", "a message of a kind that is newer than this program")
+		if d.Ignored = OnlyKeys; len(inner.ProtoReflect().GetUnknown()) > 0 {
+			d.Ignored = ""
+			d.describe("unknown", "a message of a kind that is newer than this program")
 		}
 		return
 	}
 	content := valueOf(inner, part)
-	d.about = contextOf(content)
+	d.Context = ContextOf(content)
 	if c, ok := content.(proto.Message); !ok {
 		d.Text = inner.GetConversation()
 	} else if !d.message(c) && !d.act(c) {
-		d.other(part.Name(), c)
+		d.describeOther(part.Name(), c)
 	}
 	if d.Kind == channel.KindMessage {
-		d.link(d.about.GetExternalAdReply().GetSourceURL())
+		d.link(d.Context.GetExternalAdReply().GetSourceURL())
 	}
-	d.Forwarded = d.about.GetIsForwarded() || m.GetBotForwardedMessage() != nil
+	d.Forwarded = d.Context.GetIsForwarded() || m.GetBotForwardedMessage() != nil
 	switch {
 	case belongs(m) || belongs(inner):
-		d.ignored = "belongs to a message that has come: another size of a picture, or a picture of a poll or event"
-	case d.Text == "" && d.file == nil && d.Kind == channel.KindMessage && d.ignored == "":
-		d.ignored = "without a word or a file"
+		d.Ignored = "belongs to a message that has come: another size of a picture, or a picture of a poll or event"
+	case d.Text == "" && d.File == nil && d.Kind == channel.KindMessage && d.Ignored == "":
+		d.Ignored = "without a word or a file"
 	}
 }
 
-// belongs reports whether a message is a part of another one that says enough.
+// belongs reports whether a message only adds to another message that the host gets.
 func belongs(m *waE2E.Message) bool {
 	if m.GetEventCoverImage() != nil || m.GetPollCreationOptionImageMessage() != nil {
 		return true
@@ -97,8 +101,8 @@ func belongs(m *waE2E.Message) bool {
 	return false
 }
 
-// message reads the kinds that a member says something by; false for others.
-func (d *said) message(part proto.Message) bool {
+// message decodes the kinds by which a member says something. It returns false for others.
+func (d *Content) message(part proto.Message) bool {
 	switch p := part.(type) {
 	case *waE2E.ExtendedTextMessage:
 		d.Text = p.GetText()
@@ -143,15 +147,15 @@ func (d *said) message(part proto.Message) bool {
 	case *waE2E.CommentMessage:
 		d.read(p.GetMessage())
 		key := p.GetTargetMessageKey()
-		d.about = &waE2E.ContextInfo{StanzaID: proto.String(key.GetID()), Participant: proto.String(key.GetParticipant()), MentionedJID: d.about.GetMentionedJID()}
+		d.Context = &waE2E.ContextInfo{StanzaID: proto.String(key.GetID()), Participant: proto.String(key.GetParticipant()), MentionedJID: d.Context.GetMentionedJID()}
 	default:
 		return false
 	}
 	return true
 }
 
-// act reads what members do to messages and to the chat; false for others.
-func (d *said) act(part proto.Message) bool {
+// act decodes what members do to messages and to the chat. It returns false for others.
+func (d *Content) act(part proto.Message) bool {
 	switch p := part.(type) {
 	case *waE2E.ReactionMessage:
 		d.Kind, d.Target, d.Emoji = channel.KindReaction, p.GetKey().GetID(), channel.CleanName(p.GetText())
@@ -174,26 +178,26 @@ func (d *said) act(part proto.Message) bool {
 		return false
 	}
 	if named := d.Kind == channel.KindReaction || d.Kind == channel.KindVote || d.Kind == channel.KindEdit || d.Kind == channel.KindDeletion; named && d.Target == "" {
-		d.ignored = "names no message"
+		d.Ignored = "names no message"
 	}
 	return true
 }
 
 // protocol reads edits, deletions and settings of a chat.
-func (d *said) protocol(p *waE2E.ProtocolMessage) {
+func (d *Content) protocol(p *waE2E.ProtocolMessage) {
 	switch p.GetType() {
 	case waE2E.ProtocolMessage_REVOKE:
 		d.Kind, d.Target = channel.KindDeletion, p.GetKey().GetID()
 		if p.Type == nil && len(p.ProtoReflect().GetUnknown()) > 0 { // a type that the library does not know
-			d.tell("protocolMessage", "a change of a kind that is newer than this program")
+			d.describe("protocolMessage", "a change of a kind that is newer than this program")
 			d.Kind, d.Target = channel.KindNote, ""
 		}
 	case waE2E.ProtocolMessage_MESSAGE_EDIT:
-		inner := said{at: d.at}
+		inner := Content{at: d.at}
 		inner.read(p.GetEditedMessage())
-		d.Kind, d.Target, d.Text, d.about = channel.KindEdit, p.GetKey().GetID(), inner.Text, inner.about
-		if inner.Text == "" && inner.file == nil {
-			d.ignored = "an edit without content"
+		d.Kind, d.Target, d.Text, d.Context = channel.KindEdit, p.GetKey().GetID(), inner.Text, inner.Context
+		if inner.Text == "" && inner.File == nil {
+			d.Ignored = "an edit without content"
 		}
 	case waE2E.ProtocolMessage_EPHEMERAL_SETTING:
 		d.note(nil, "turned disappearing messages off")
@@ -209,11 +213,11 @@ func (d *said) protocol(p *waE2E.ProtocolMessage) {
 	case waE2E.ProtocolMessage_LIMIT_SHARING:
 		d.note(nil, "changed whether messages may be shared outside this chat")
 	default:
-		d.ignored = "between an account's own devices, or with Meta's bots"
+		d.Ignored = "between an account's own devices, or with Meta's bots"
 	}
 }
 
-func (d *said) event(e *waE2E.EventMessage) {
+func (d *Content) event(e *waE2E.EventMessage) {
 	d.note(nil, either(e.GetIsCanceled(), "cancelled an event: ", "made an event: ")+e.GetName())
 	for i, at := range []int64{e.GetStartTime(), e.GetEndTime()} {
 		if at != 0 {
@@ -227,64 +231,59 @@ func (d *said) event(e *waE2E.EventMessage) {
 	d.line(e.GetJoinLink())
 }
 
-// other puts into words what is left, with the words and the file in it.
-func (d *said) other(name protoreflect.Name, part proto.Message) {
-	if d.ignored = ignored[name]; d.ignored != "" {
+// describeOther describes a message of any other kind, with the words and the file in it.
+func (d *Content) describeOther(name protoreflect.Name, part proto.Message) {
+	if d.Ignored = ignored[name]; d.Ignored != "" {
 		return
 	}
 	if notes[name] != "" {
 		d.note(nil, notes[name])
-	} else if d.tell(string(name), cmp.Or(told[name], sealed[name], string(name))); sealed[name] != "" {
+	} else if d.describe(string(name), cmp.Or(described[name], unreadable[name], string(name))); unreadable[name] != "" {
 		d.Kind = channel.KindNote
 	}
 	d.collect(part)
 }
 
-// attach adds a file and its caption; false if the part is no file.
-func (d *said) attach(part proto.Message) bool {
+// attach adds a file and its caption. It returns false if the part is no file.
+func (d *Content) attach(part proto.Message) bool {
 	file, info := downloadable(part, d.at)
 	if file == nil {
 		return false
 	}
-	d.file, d.Files = file, []channel.Attachment{{Info: info}}
+	d.File, d.Files = file, []channel.Attachment{{Info: info}}
 	if c, ok := part.(interface{ GetCaption() string }); ok {
 		d.line(c.GetCaption())
 	}
 	return true
 }
 
-func (d *said) locate(latitude, longitude float64, name, caption string) {
+func (d *Content) locate(latitude, longitude float64, name, caption string) {
 	d.Kind, d.Location = channel.KindLocation, place(latitude, longitude, name)
 	d.Text = d.Location.String()
 	d.line(caption)
 }
 
-func place(latitude, longitude float64, name string) *channel.Location {
-	return &channel.Location{Latitude: latitude, Longitude: longitude, Name: first(strings.Join(strings.Fields(name), " "), maxInboundText)}
+// Meta is recorded with a member's message, beside its content.
+type Meta struct {
+	Chat     types.JID // as WhatsApp addresses it
+	Sender   types.JID // with the device
+	Alt      types.JID // the sender's other address
+	IsGroup  bool
+	PushName string
+	Time     time.Time
+
+	Joined, Left []types.JID `json:",omitempty"` // of a group; then there is no content
+	Choices      []string    `json:",omitempty"` // of a vote, decrypted
+	Unread       string      `json:",omitempty"` // why the device cannot read the message; then there is no content
 }
 
-func either(is bool, yes, no string) string {
-	if is {
-		return yes
+// IsMembership reports whether members have joined or left.
+func (i Meta) IsMembership() bool { return len(i.Joined)+len(i.Left) > 0 }
+
+// unreadWords describes a message that the device cannot read.
+func unreadWords(why string) string {
+	if why == string(events.UnavailableTypeViewOnce) {
+		return "a picture, film or voice note to be viewed once, which only the phone shows"
 	}
-	return no
-}
-
-// line adds a line to the text.
-func (d *said) line(s string) {
-	if s != "" && d.Text != "" {
-		d.Text += "\n"
-	}
-	d.Text += s
-}
-
-// link adds an address that the text does not show.
-func (d *said) link(address string) {
-	if !strings.Contains(d.Text, address) {
-		d.line(address)
-	}
-}
-
-func contact(c *waE2E.ContactMessage) string {
-	return channel.CardText(c.GetDisplayName(), first(c.GetVcard(), maxInboundText))
+	return "a message that this device cannot read; the member can send it again"
 }

@@ -1,4 +1,4 @@
-package whatsapp
+package decode
 
 import (
 	"time"
@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// maxWrapped is how deep a message may be wrapped in others. The apps wrap three deep.
+// maxWrapped bounds how often a message may be wrapped in another. The apps wrap three times.
 const maxWrapped = 10
 
 // contentOf returns the field that is a message's content, inside all wrappings, with the
@@ -31,7 +31,7 @@ func contentOf(m *waE2E.Message) (*waE2E.Message, protoreflect.FieldDescriptor) 
 	return m, partOf(m)
 }
 
-// partOf returns the first field of a message that is no key and no data about the message.
+// partOf returns the first field of a message that is neither a key nor metadata.
 func partOf(m *waE2E.Message) protoreflect.FieldDescriptor {
 	r := m.ProtoReflect()
 	for i := range r.Descriptor().Fields().Len() {
@@ -54,16 +54,16 @@ func valueOf(m *waE2E.Message, f protoreflect.FieldDescriptor) any {
 	return m.GetConversation()
 }
 
-// contextOf returns the ContextInfo (quote, mentions, timer) of a message's content, or nil.
-func contextOf(content any) *waE2E.ContextInfo {
+// ContextOf returns the ContextInfo (quote, mentions, timer) of a message's content, or nil.
+func ContextOf(content any) *waE2E.ContextInfo {
 	if c, ok := content.(interface{ GetContextInfo() *waE2E.ContextInfo }); ok {
 		return c.GetContextInfo()
 	}
 	return nil
 }
 
-// downloadable returns a file by which it is downloaded, and its claimed name, type and
-// size; nil if the part of a message is no file.
+// downloadable returns how to download the file that a part of a message is, and the file's
+// claimed name, type and size; nil if the part is no file.
 func downloadable(part proto.Message, at time.Time) (whatsmeow.DownloadableMessage, media.Info) {
 	switch f := part.(type) {
 	case *waE2E.ImageMessage:

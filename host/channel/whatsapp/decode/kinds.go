@@ -1,4 +1,4 @@
-package whatsapp
+package decode
 
 import (
 	"strings"
@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// told are the fields of WhatsApp's schema that are a member's message and are only told in
-// words: what they are.
-var told = map[protoreflect.Name]string{
+// described are the fields of WhatsApp's schema that are messages of members and reach the
+// host as a description, with that description.
+var described = map[protoreflect.Name]string{
 	"buttonsMessage": "a message with buttons", "interactiveMessage": "a message with buttons", "templateMessage": "a message with buttons",
 	"listMessage": "a message with a list to choose from", "highlyStructuredMessage": "a message of a business",
 	"requestPaymentMessage": "a request for money", "cancelPaymentRequestMessage": "a request for money, withdrawn", "declinePaymentRequestMessage": "a refusal to pay",
@@ -22,32 +22,32 @@ var told = map[protoreflect.Name]string{
 	"richResponseMessage": "an answer of Meta AI", "stickerPackMessage": "a pack of stickers", "chat": "a chat",
 }
 
-// notes are those that nobody has to answer: what the member did.
+// notes are the fields that nobody has to answer, with what the member did.
 var notes = map[protoreflect.Name]string{
 	"call": "called", "bcallMessage": "called many", "scheduledCallCreationMessage": "planned a call", "scheduledCallEditMessage": "cancelled a planned call",
 	"messageHistoryBundle": "showed a new member earlier messages", "messageHistoryNotice": "showed a new member earlier messages",
 	"statusNotificationMessage": "did something about a status", "statusStickerInteractionMessage": "reacted to a status",
 }
 
-// sealed are notes of which the device cannot read what the member did.
-var sealed = map[protoreflect.Name]string{
+// unreadable are notes whose content the device cannot decrypt.
+var unreadable = map[protoreflect.Name]string{
 	"encEventResponseMessage": "an answer to an event", "encReactionMessage": "a reaction that this device cannot read", "secretEncryptedMessage": "a change of a message that this device cannot read",
 }
 
-// ignored are those of which the host hears nothing, and why.
+// ignored are the fields that do not reach the host, and why.
 var ignored = map[protoreflect.Name]string{
 	"albumMessage":          "its pictures and films come as messages of their own",
 	"stickerSyncRmrMessage": "between an account's own devices",
 }
 
-// maxCollected is how many parts of a message are looked at for words.
+// maxCollected bounds how many parts of a message collect reads.
 const maxCollected = 1000
 
 // collect adds what people read in a message of any kind, and its first file.
-func (d *said) collect(m proto.Message) {
+func (d *Content) collect(m proto.Message) {
 	left, inside := maxCollected, 0 // how long the path is of what is passed over
 	_ = protorange.Options{Stable: true}.Range(m.ProtoReflect(), func(p protopath.Values) error {
-		if left--; left < 0 || len(d.Text) > maxInboundText {
+		if left--; left < 0 || len(d.Text) > MaxText {
 			return protorange.Terminate
 		}
 		if inside > 0 && len(p.Path) > inside {
@@ -57,7 +57,7 @@ func (d *said) collect(m proto.Message) {
 		switch last := p.Index(-1); v := last.Value.Interface().(type) {
 		case protoreflect.Message:
 			file, _ := downloadable(v.Interface(), d.at)
-			if file != nil && d.file == nil {
+			if file != nil && d.File == nil {
 				d.attach(v.Interface())
 			}
 			if file != nil || v.Descriptor().Name() == "ContextInfo" {

@@ -1,4 +1,4 @@
-package whatsapp
+package decode
 
 import (
 	"testing"
@@ -50,23 +50,12 @@ func TestAQuoteHoldsTheContentAlone(t *testing.T) {
 		}
 		for _, m := range []*waE2E.Message{whole, wrapped} {
 			before := proto.Clone(m)
-			if diff := cmp.Diff(content(nil), quotable(m), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(content(nil), Quotable(m), protocmp.Transform()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
 			if !proto.Equal(m, before) {
 				t.Errorf("%s: the message itself has changed", name)
 			}
 		}
-	}
-}
-
-func TestTheSecretOfAMessageOutlivesItsUpload(t *testing.T) {
-	first := secretOf(nil)
-	old := &sentMessage{message: &waE2E.Message{MessageContextInfo: &waE2E.MessageContextInfo{MessageSecret: first}}}
-	if again := secretOf(old); len(first) != 32 || string(again) != string(first) {
-		t.Errorf("secret %x became %x", first, again)
-	}
-	if string(secretOf(nil)) == string(first) || len(secretOf(&sentMessage{message: &waE2E.Message{}})) != 32 {
-		t.Error("two messages have one secret, or one has none")
 	}
 }

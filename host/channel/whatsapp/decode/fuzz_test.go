@@ -1,4 +1,4 @@
-package whatsapp
+package decode
 
 import (
 	"strings"
@@ -8,15 +8,6 @@ import (
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"google.golang.org/protobuf/proto"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func words(s string) *waE2E.Message { return &waE2E.Message{Conversation: proto.String(s)} }
 
 // What a member may send is any message at all.
 func FuzzMessage(f *testing.F) {
@@ -45,18 +36,18 @@ func FuzzMessage(f *testing.F) {
 		if proto.Unmarshal(b, m) != nil {
 			return
 		}
-		d := decode(m, inboundInfo{Time: time.Unix(0, 0)})
-		if d.ignored == "" && d.Kind.IsMessage() && d.Text == "" && len(d.Files) == 0 {
+		d := Message(m, Meta{Time: time.Unix(0, 0)})
+		if d.Ignored == "" && d.Kind.IsMessage() && d.Text == "" && len(d.Files) == 0 {
 			t.Errorf("an empty message: %+v", d)
 		}
 		if len(d.Told) > 64 || strings.Trim(d.Told, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") != "" {
 			t.Errorf("told of %q", d.Told)
 		}
-		if q := quotable(m); contextOf(q) != nil || q.MessageContextInfo != nil || q.SenderKeyDistributionMessage != nil {
+		if q := Quotable(m); ContextOf(q) != nil || q.MessageContextInfo != nil || q.SenderKeyDistributionMessage != nil {
 			t.Error("what is quoted has more than its content")
 		}
 		for _, f := range d.Files {
-			if d.file == nil || f.Size < 0 || f.Name == "" || f.MIME == "" || f.Kind == "" {
+			if d.File == nil || f.Size < 0 || f.Name == "" || f.MIME == "" || f.Kind == "" {
 				t.Errorf("a file is %+v", f.Info)
 			}
 		}

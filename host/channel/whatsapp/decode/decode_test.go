@@ -1,4 +1,4 @@
-package whatsapp
+package decode
 
 import (
 	"runtime"
@@ -78,7 +78,7 @@ func TestWhatAMessageSaysIsDecoded(t *testing.T) {
 		"a reaction to nothing":              {&waE2E.Message{ReactionMessage: &waE2E.ReactionMessage{Text: proto.String("👍")}}, "ignored: names no message"},
 		"keys beside a text":                 {&waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{}, Conversation: proto.String("hello")}, "message, hello"},
 	} {
-		if got := outcome(decode(tt.m, inboundInfo{Time: time.Unix(0, 0)})); got != tt.want {
+		if got := outcome(Message(tt.m, Meta{Time: time.Unix(0, 0)})); got != tt.want {
 			t.Errorf("%s is %q, want %q", name, got, tt.want)
 		}
 	}
@@ -89,7 +89,7 @@ func TestAForwardedMessageIsMarked(t *testing.T) {
 	m := image("look")
 	m.ImageMessage.ContextInfo = about
 	for _, m := range []*waE2E.Message{m, {EphemeralMessage: wrap(m)}, {BotForwardedMessage: wrap(words("said Meta AI"))}} {
-		if d := decode(m, inboundInfo{}); !d.Forwarded || m.BotForwardedMessage == nil && d.Author != "Harbour news" {
+		if d := Message(m, Meta{}); !d.Forwarded || m.BotForwardedMessage == nil && d.Author != "Harbour news" {
 			t.Errorf("%v is %+v", m, d)
 		}
 	}
@@ -105,11 +105,11 @@ func TestAMessageThatIsNestedOrWideIsBounded(t *testing.T) {
 		wide.Sections = append(wide.Sections, &waE2E.ListMessage_Section{Title: proto.String(strings.Repeat("x", i%100))})
 	}
 	for _, m := range []*waE2E.Message{deep, {ListMessage: wide}} {
-		if d := decode(m, inboundInfo{}); d.Text == "" || len(d.Text) > 100*maxCollected {
+		if d := Message(m, Meta{}); d.Text == "" || len(d.Text) > 100*maxCollected {
 			t.Errorf("%d bytes of text", len(d.Text))
 		}
 	}
-	if diff := cmp.Diff("inside", decode(deep, inboundInfo{}).Text); diff != "" {
+	if diff := cmp.Diff("inside", Message(deep, Meta{}).Text); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -123,7 +123,7 @@ func TestManyContactsCostNoMoreThanTheirBytes(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	d := decode(&waE2E.Message{ContactsArrayMessage: m}, inboundInfo{})
+	d := Message(&waE2E.Message{ContactsArrayMessage: m}, Meta{})
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 || !strings.HasPrefix(d.Text, "Contact:\nContact:") {
 		t.Errorf("it took %d MiB: %.30q", used>>20, d.Text)
