@@ -52,6 +52,7 @@ var rooms = map[string][]string{
 	"host/channel":             {"host/setting", "host/store", "groups", "media"},
 	"host/channel/transfer":    {"host/channel", "media"},
 	"host/channel/...":         {"host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
+	"host/channel/whatsapp":    {"host/channel/whatsapp/...", "host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
 	"host/outbox":              {"host/blob", "host/channel", "host/channel/ladder", "host/store", "groups", "media"},
 	"host/bridge":              {"host/audit", "host/outbox", "host/screen", "host/channel", "host/channel/markup", "host/channel/emoji", "ipc", "groups", "groups/mounts", "media", "media/convert", "media/probe", "internal/confine"},
 	"host/runtime":             {"groups", "groups/mounts", "ipc", "internal/cause"},

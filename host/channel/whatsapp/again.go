@@ -14,6 +14,8 @@ import (
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
 )
 
 // sendAgain encrypts a message once more for the one device that asks for it,
@@ -33,7 +35,7 @@ func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int
 	message := m.message
 	to := waBinary.Attrs{"id": m.ID, "type": "text", "t": cmp.Or(m.Acked, m.Created).Unix(), "to": asks.Sender}
 	enc := waBinary.Attrs{"count": count}
-	if kind := mediaTypeOf(message); kind != "" {
+	if kind := compose.MediaTypeAttr(message); kind != "" {
 		to["type"], enc["mediatype"] = "media", kind
 	}
 	if !asks.MessageSender.IsEmpty() {
@@ -104,29 +106,4 @@ func (s *session) encryptFor(ctx context.Context, device types.JID, broken bool,
 		content = append(content, internals.MakeDeviceIdentityNode())
 	}
 	return content, nil
-}
-
-// mediaTypeOf returns the mediatype attribute of a message that we send; empty
-// without a file.
-func mediaTypeOf(m *waE2E.Message) string {
-	if inner := m.GetDocumentWithCaptionMessage().GetMessage(); inner != nil {
-		m = inner
-	}
-	switch {
-	case m.ImageMessage != nil:
-		return "image"
-	case m.StickerMessage != nil:
-		return "sticker"
-	case m.DocumentMessage != nil:
-		return "document"
-	case m.AudioMessage.GetPTT():
-		return "ptt"
-	case m.AudioMessage != nil:
-		return "audio"
-	case m.VideoMessage.GetGifPlayback():
-		return "gif"
-	case m.VideoMessage != nil:
-		return "video"
-	}
-	return ""
 }

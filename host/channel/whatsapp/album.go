@@ -5,49 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
 )
-
-// An album is a message without content, which says how many pictures and videos
-// follow, and then a message for each of them, which names the album. The album's id
-// is that of the Receipt. Members' apps show and know the files; older apps show
-// each file alone.
-
-// maxAlbum is how many files an album has. The apps take more; so many go at once at
-// the default rates.
-const maxAlbum = 10
-
-// albumKind is the media.Limit.Album of what may be in an album.
-const albumKind = "pictures and videos"
-
-// albumFile returns the id of a file of an album, counted from 0.
-func albumFile(album string, place int) string {
-	return messageID(album + " " + strconv.Itoa(place))
-}
-
-// albumMessage builds the message before the files; info may be nil.
-func albumMessage(files []channel.File, info *waE2E.ContextInfo) *waE2E.Message {
-	a := &waE2E.AlbumMessage{ExpectedImageCount: new(uint32), ExpectedVideoCount: new(uint32), ContextInfo: info}
-	for _, f := range files {
-		if f.Kind == media.Video {
-			*a.ExpectedVideoCount++
-		} else {
-			*a.ExpectedImageCount++
-		}
-	}
-	return &waE2E.Message{AlbumMessage: a}
-}
-
-// filesOf is how many files an album has; 0 if the message is none.
-func filesOf(m *waE2E.Message) int {
-	return int(m.GetAlbumMessage().GetExpectedImageCount() + m.GetAlbumMessage().GetExpectedVideoCount())
-}
 
 // association names the album that a file belongs to; nil if it belongs to none.
 func (s *session) association(m outgoing) *waE2E.MessageAssociation {
@@ -59,15 +23,6 @@ func (s *session) association(m outgoing) *waE2E.MessageAssociation {
 	}
 }
 
-// checkAlbum rejects files that the apps show in no album.
-func checkAlbum(files []channel.File) error {
-	if !slices.ContainsFunc(files, func(f channel.File) bool { return f.Kind != media.Image && f.Kind != media.Video || f.Loop }) {
-		return nil
-	}
-	return &channel.Error{Class: channel.Permanent, Code: "too_many_files",
-		Message: "WhatsApp shows only pictures and videos together", Hint: "send the files one by one"}
-}
-
 // parts returns the messages of an album in their order: the album, which carries the
 // quote, then the files, of which the first has the text and the quote as well, for
 // apps that know no albums.
@@ -75,7 +30,7 @@ func (m outgoing) parts() []outgoing {
 	all, before := []outgoing{m}, int64(0)
 	for i := range m.Files {
 		p := m
-		p.id, p.album, p.file, p.Files = albumFile(m.id, i), m.id, &m.Files[i], nil
+		p.id, p.album, p.file, p.Files = compose.AlbumFileID(m.id, i), m.id, &m.Files[i], nil
 		if i > 0 {
 			p.Text, p.ReplyTo = "", ""
 		}
@@ -178,7 +133,7 @@ func (l ledger) shown(ctx context.Context, id string) (*sentMessage, error) {
 	if err != nil || m == nil || m.message.AlbumMessage == nil {
 		return m, err
 	}
-	return l.sent(ctx, albumFile(id, 0))
+	return l.sent(ctx, compose.AlbumFileID(id, 0))
 }
 
 // whole returns the id to report if a device has reported on that message, or empty: of
@@ -189,7 +144,7 @@ func (l ledger) whole(ctx context.Context, m *sentMessage) (string, error) {
 		return id, nil
 	}
 	album, err := l.sent(ctx, id)
-	if err != nil || album == nil || albumFile(id, filesOf(album.message)-1) != m.ID {
+	if err != nil || album == nil || compose.AlbumFileID(id, compose.AlbumFiles(album.message)-1) != m.ID {
 		return "", err
 	}
 	return id, nil
@@ -204,12 +159,12 @@ func (l ledger) shownIDs(ctx context.Context, id string, files bool) (ids []stri
 	}
 	n := 0
 	if m != nil {
-		n = filesOf(m.message)
+		n = compose.AlbumFiles(m.message)
 	} else if files {
-		n = maxAlbum
+		n = compose.MaxAlbum
 	}
 	for i := range n {
-		ids = append(ids, albumFile(id, i))
+		ids = append(ids, compose.AlbumFileID(id, i))
 	}
 	return append(ids, id), nil
 }

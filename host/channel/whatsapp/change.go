@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
 )
 
 // For how long WhatsApp's apps take a change of a message. They say 15 minutes, and
@@ -44,7 +45,7 @@ func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
 		}
 		content := proto.Clone(before.message).(*waE2E.Message)
 		content.MessageContextInfo = nil // whose secret is of the message alone
-		if !setText(content, c.Text) {
+		if !compose.SetText(content, c.Text) {
 			return nil, &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "WhatsApp cannot edit a message of this kind", Hint: "send a new message instead"}
 		}
 		return s.client.BuildEdit(chat, before.ID, content), nil
@@ -104,23 +105,4 @@ type changeBuilder func(ctx context.Context, s *session, chat types.JID) (*waE2E
 
 func unknownMessage() error {
 	return &channel.Error{Class: channel.Permanent, Code: "unknown_message", Message: "the host does not know that message any more", Hint: "send a new message instead"}
-}
-
-// setText replaces the text or the caption of a message; false if it has no place for one.
-func setText(m *waE2E.Message, text string) bool {
-	switch {
-	case m.Conversation != nil:
-		m.Conversation = &text
-	case m.ExtendedTextMessage != nil:
-		m.ExtendedTextMessage.Text = &text
-	case m.ImageMessage != nil:
-		m.ImageMessage.Caption = &text
-	case m.VideoMessage != nil:
-		m.VideoMessage.Caption = &text
-	case m.DocumentWithCaptionMessage.GetMessage().GetDocumentMessage() != nil:
-		m.DocumentWithCaptionMessage.Message.DocumentMessage.Caption = &text
-	default:
-		return false
-	}
-	return true
 }

@@ -6,6 +6,7 @@ import (
 	"go.mau.fi/whatsmeow"
 
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
 )
 
 // Client is the library's client of the session that runs.
@@ -43,4 +44,4 @@ func (w *WhatsApp) Window(window time.Duration) {
 func (w *WhatsApp) Missing() int64 { return w.sendSlot.missing.Load() }
 
 // MessageID is the id that a message has on WhatsApp.
-var MessageID = messageID
+var MessageID = compose.MessageID

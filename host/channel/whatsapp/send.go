@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
@@ -52,7 +53,7 @@ func (w *WhatsApp) sendOut(ctx context.Context, out outgoing) (channel.Receipt, 
 	}
 	defer leave()
 
-	out.id = messageID(out.ID)
+	out.id = compose.MessageID(out.ID)
 	unlock, err := w.sending.Enter(ctx, out.id)
 	if err != nil {
 		return channel.Receipt{}, cancelled(ctx)
@@ -95,9 +96,9 @@ func (w *WhatsApp) check(m *outgoing) error {
 	}
 	switch {
 	case len(m.Files) > 1:
-		return checkAlbum(m.Files)
+		return compose.CheckAlbum(m.Files)
 	case m.Poll != nil:
-		return checkPoll(m.Message, w.opts.Limits)
+		return compose.CheckPoll(m.Message, w.opts.Limits)
 	case m.file != nil && m.Text != "" && w.opts.Limits.Kinds[m.file.Kind].Caption == 0:
 		return &channel.Error{Class: channel.Permanent, Code: "caption_not_taken",
 			Message: "WhatsApp shows no text with " + string(m.file.Kind), Hint: "send the text as a message of its own"}
@@ -213,11 +214,11 @@ func (s *session) content(ctx context.Context, m outgoing, info *waE2E.ContextIn
 	case m.file != nil:
 		return s.attach(ctx, m, info)
 	case len(m.Files) > 1:
-		return albumMessage(m.Files, info), nil
+		return compose.Album(m.Files, info), nil
 	case m.Poll != nil:
-		return pollMessage(m.Text, m.Poll, info), nil
+		return compose.Poll(m.Text, m.Poll, info), nil
 	}
-	return textMessage(m.Text, info), nil
+	return compose.Text(m.Text, info), nil
 }
 
 func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInfo) (*waE2E.Message, error) {
@@ -226,8 +227,8 @@ func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInf
 	if err != nil {
 		return nil, err
 	}
-	a := attachment{file: m.file, caption: m.Text, facts: known, up: up, info: info, now: time.Now()}
-	return a.message(), nil
+	a := compose.Attachment{File: m.file, Caption: m.Text, Facts: known, Upload: up, Context: info, Now: time.Now()}
+	return a.Message(), nil
 }
 
 // facts reads what the members' apps show of a file before they download it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
 )
 
 // overhead is how many bytes encryption adds: padding and an authentication code.
@@ -40,7 +41,7 @@ func (s *session) upload(ctx context.Context, f *channel.File, progress func(int
 		io.ReadWriteSeeker
 		io.WriterAt
 	}{tmp, tmp}
-	res, err := s.client.UploadReader(context.WithValue(ctx, uploadKey{}, up), transfer.Bounded(ctx, src, f.Size), dst, mediaType(f.Kind))
+	res, err := s.client.UploadReader(context.WithValue(ctx, uploadKey{}, up), transfer.Bounded(ctx, src, f.Size), dst, compose.MediaType(f.Kind))
 	if err != nil {
 		return none, transfer.OrDiskFull(uploadVerdict(err, up.refused), err)
 	}

@@ -53,6 +53,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
@@ -208,8 +209,8 @@ func mediaClient(opts Options) (*http.Client, error) {
 func DefaultLimits() media.Limits {
 	return media.Limits{
 		Kinds: map[media.Kind]media.Limit{
-			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024, MIME: []string{"image/jpeg", "image/png"}, Album: albumKind},
-			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024, MIME: []string{"video/mp4", "video/3gpp"}, Codecs: []string{"h264", "aac"}, Album: albumKind},
+			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024, MIME: []string{"image/jpeg", "image/png"}, Album: compose.AlbumKind},
+			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024, MIME: []string{"video/mp4", "video/3gpp"}, Codecs: []string{"h264", "aac"}, Album: compose.AlbumKind},
 			media.Audio:    {Bytes: 16 * media.MiB, MIME: []string{"audio/aac", "audio/mp4", "audio/mpeg", "audio/amr", "audio/ogg"}, Codecs: []string{"aac", "mp3", "opus"}},
 			media.Voice:    {Bytes: 16 * media.MiB, MIME: []string{"audio/ogg"}},
 			media.Sticker:  {Bytes: media.MiB, MIME: []string{"image/webp"}},
@@ -217,9 +218,9 @@ func DefaultLimits() media.Limits {
 		},
 		Text:            65536,
 		Markup:          media.MarkupWhatsApp,
-		Files:           maxAlbum,
+		Files:           compose.MaxAlbum,
 		LoopsAlone:      true,
-		Poll:            pollLimit,
+		Poll:            compose.PollLimit,
 		LargeAsDocument: true,
 	}
 }

@@ -1,4 +1,4 @@
-package whatsapp
+package compose
 
 import (
 	"crypto/sha256"
@@ -8,9 +8,9 @@ import (
 	"go.mau.fi/whatsmeow"
 )
 
-// messageID derives a message's id on WhatsApp from channel.Message.ID, in the form
+// MessageID derives a message's id on WhatsApp from channel.Message.ID, in the form
 // that WhatsApp Web uses. It is the same at every attempt.
-func messageID(id string) string {
+func MessageID(id string) string {
 	sum := sha256.Sum256([]byte("longshore whatsapp message\x00" + id))
 	return whatsmeow.WebMessageIDPrefix + strings.ToUpper(hex.EncodeToString(sum[:9]))
 }

@@ -1,4 +1,4 @@
-package whatsapp
+package compose
 
 import (
 	"crypto/sha256"
@@ -26,8 +26,8 @@ func FuzzVote(f *testing.F) {
 	}
 	f.Add([]byte("\xff"), false)
 	f.Fuzz(func(t *testing.T, plain []byte, several bool) {
-		poll := pollMessage("?", &channel.Poll{Choices: offered, Several: several}, nil).GetPollCreationMessage()
-		got, ok := chosen(poll, plain)
+		poll := Poll("?", &channel.Poll{Choices: offered, Several: several}, nil).GetPollCreationMessage()
+		got, ok := Chosen(poll, plain)
 		if !ok {
 			return
 		}
