@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
 // association names the album that a file belongs to; nil if it belongs to none.
@@ -50,7 +51,7 @@ func (s *session) sendAlbum(ctx context.Context, m outgoing) (channel.Receipt, e
 	parts := m.parts()
 	sent, err := s.sentBefore(ctx, parts)
 	if err != nil {
-		return channel.Receipt{}, passing("store_failed", "the host cannot read what it has sent", err)
+		return channel.Receipt{}, outcome.StoreFailed("read what it has sent", err)
 	}
 	next := slices.IndexFunc(sent, func(p *sentMessage) bool { return p == nil || p.Acked.IsZero() })
 	if next < 0 {
@@ -98,7 +99,7 @@ func (s *session) albumTurn(m outgoing, i, next int) error {
 		return nil
 	}
 	if wait := s.w.pacer.Turn(m.Chat); wait > 0 {
-		return tooSoon(wait)
+		return outcome.TooSoon(wait)
 	}
 	return nil
 }

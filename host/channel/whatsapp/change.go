@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
 // For how long WhatsApp's apps take a change of a message. They say 15 minutes, and
@@ -41,7 +42,7 @@ func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
 			return nil, err
 		}
 		if before == nil || before.Chat != c.Chat {
-			return nil, unknownMessage()
+			return nil, outcome.UnknownMessage()
 		}
 		content := proto.Clone(before.message).(*waE2E.Message)
 		content.MessageContextInfo = nil // whose secret is of the message alone
@@ -58,12 +59,12 @@ func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
 func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
 	s, inner, leave, ok := w.enter(ctx)
 	if !ok {
-		return cmp.Or(w.link.Held(), notConnected(nil))
+		return cmp.Or(w.link.Held(), outcome.NotConnected(nil))
 	}
 	ids, err := s.ledger.shownIDs(inner, c.Target, c.Files)
 	leave()
 	if err != nil {
-		return passing("store_failed", "the host cannot look up the message", err)
+		return outcome.StoreFailed("look up the message", err)
 	}
 	for _, id := range ids {
 		if err := w.change(ctx, channel.Change{ID: unsendOf(id), Chat: c.Chat}, func(_ context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
@@ -87,7 +88,7 @@ func (w *WhatsApp) React(ctx context.Context, c channel.Change) error {
 			return nil, err
 		}
 		if m == nil {
-			return nil, unknownMessage()
+			return nil, outcome.UnknownMessage()
 		}
 		return s.client.BuildReaction(chat, writer.jid, id, c.Emoji), nil
 	})
@@ -102,7 +103,3 @@ func (w *WhatsApp) change(ctx context.Context, c channel.Change, build changeBui
 
 // changeBuilder makes the message that changes another one.
 type changeBuilder func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error)
-
-func unknownMessage() error {
-	return &channel.Error{Class: channel.Permanent, Code: "unknown_message", Message: "the host does not know that message any more", Hint: "send a new message instead"}
-}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
 // chatFacts holds a chat's settings that a send needs, and its members.
@@ -45,7 +46,7 @@ func newChats(client *whatsmeow.Client, who *people, log *slog.Logger) *chats {
 func (c *chats) writable(ctx context.Context, to types.JID) (chatFacts, error) {
 	facts, err := c.facts(ctx, to)
 	if err == nil && facts.adminsOnly {
-		err = adminsOnly()
+		err = outcome.AdminsOnly()
 	}
 	if err != nil {
 		return chatFacts{}, err
@@ -85,19 +86,19 @@ func (c *chats) ask(outer context.Context, to types.JID) (chatFacts, error) {
 	if to.Server != types.GroupServer {
 		devices, err := c.client.GetUserDevices(ctx, []types.JID{to})
 		if err != nil {
-			return chatFacts{}, notReady(outer, err)
+			return chatFacts{}, outcome.NotReady(outer, err)
 		}
 		if len(devices) == 0 {
-			return chatFacts{}, notOnWhatsApp()
+			return chatFacts{}, outcome.NotOnWhatsApp()
 		}
 		return chatFacts{hidden: to.Server == types.HiddenUserServer}, nil
 	}
 	info, err := c.client.GetGroupInfo(ctx, to)
 	switch {
 	case errors.Is(err, whatsmeow.ErrGroupNotFound), errors.Is(err, whatsmeow.ErrNotInGroup):
-		return chatFacts{}, notAMember(err)
+		return chatFacts{}, outcome.NotAMember(err)
 	case err != nil:
-		return chatFacts{}, notReady(outer, err)
+		return chatFacts{}, outcome.NotReady(outer, err)
 	}
 	return c.factsOf(info), nil
 }
@@ -137,17 +138,6 @@ func (c *chats) roleOf(ctx context.Context, group types.JID, who member) channel
 	c.mu.Unlock()
 	who = c.people.both(ctx, who)
 	return cmp.Or(present[who.jid], present[who.alt])
-}
-
-// notReady is the error of a question that WhatsApp did not answer. It passes.
-func notReady(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return cancelled(ctx)
-	}
-	if errors.Is(err, whatsmeow.ErrNotConnected) {
-		return notConnected(err)
-	}
-	return passing("whatsapp_not_ready", "WhatsApp did not answer a question about the chat", err)
 }
 
 // forget removes a chat from the cache. err is the reason; forget does nothing if

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
 // contextInfo builds the quote and the disappearing timer of an outgoing message;
@@ -17,10 +18,10 @@ func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (
 	if m.ReplyTo != "" {
 		id, writer, quoted, err := s.known(ctx, m.Chat, m.ReplyTo)
 		if err != nil {
-			return nil, passing("store_failed", "the host cannot look up what the message answers", err)
+			return nil, outcome.StoreFailed("look up what the message answers", err)
 		}
 		if quoted == nil {
-			return nil, replyGone()
+			return nil, outcome.ReplyTooOld()
 		}
 		info.StanzaID, info.Participant, info.QuotedMessage = &id, proto.String(writer.address(chat.hidden)), decode.Quotable(quoted)
 	}

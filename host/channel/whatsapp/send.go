@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
@@ -42,21 +43,21 @@ func (w *WhatsApp) Send(ctx context.Context, m channel.Message) (channel.Receipt
 func (w *WhatsApp) sendOut(ctx context.Context, out outgoing) (channel.Receipt, error) {
 	var err error
 	if out.to, err = types.ParseJID(string(out.Chat)); err != nil || !w.Owns(out.Chat) {
-		return channel.Receipt{}, unknownChat(err)
+		return channel.Receipt{}, outcome.UnknownChat(err)
 	}
 	if err := w.link.Held(); err != nil {
 		return channel.Receipt{}, err
 	}
 	s, ctx, leave, ok := w.enter(ctx)
 	if !ok {
-		return channel.Receipt{}, notConnected(nil)
+		return channel.Receipt{}, outcome.NotConnected(nil)
 	}
 	defer leave()
 
 	out.id = compose.MessageID(out.ID)
 	unlock, err := w.sending.Enter(ctx, out.id)
 	if err != nil {
-		return channel.Receipt{}, cancelled(ctx)
+		return channel.Receipt{}, outcome.Cancelled(ctx)
 	}
 	defer unlock()
 	if len(out.Files) > 1 {
@@ -84,7 +85,7 @@ func (w *WhatsApp) check(m *outgoing) error {
 		// An earlier version of the host may have accepted a file in a kind in which
 		// the apps do not show it, or one that is too large for today's limits.
 		f := m.Files[0]
-		fit, err := w.opts.Limits.Fit(platform, f.Info)
+		fit, err := w.opts.Limits.Fit(outcome.Platform, f.Info)
 		if err == nil {
 			m.note = strings.TrimPrefix(strings.TrimPrefix(fit.Note, f.Note), "; ")
 			f.Info = fit
@@ -110,7 +111,7 @@ func (w *WhatsApp) check(m *outgoing) error {
 func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error) {
 	before, err := s.ledger.sent(ctx, m.id)
 	if err != nil {
-		return channel.Receipt{}, passing("store_failed", "the host cannot read what it has sent", err)
+		return channel.Receipt{}, outcome.StoreFailed("read what it has sent", err)
 	}
 	if before != nil && !before.Acked.IsZero() {
 		return channel.Receipt{ID: before.ID, Time: before.Acked, Note: before.Note}, nil
@@ -128,14 +129,14 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 // mayWrite waits for nothing: it is an error if a message cannot go to its chat now.
 func (s *session) mayWrite(ctx context.Context, m outgoing) (chatFacts, error) {
 	if !s.connected() {
-		return chatFacts{}, notConnected(nil)
+		return chatFacts{}, outcome.NotConnected(nil)
 	}
 	chat, err := s.chats.writable(ctx, m.to)
 	if err != nil {
 		return chatFacts{}, err
 	}
 	if wait := s.w.pacer.Turn(m.Chat); wait > 0 {
-		return chatFacts{}, tooSoon(wait)
+		return chatFacts{}, outcome.TooSoon(wait)
 	}
 	return chat, nil
 }
@@ -168,7 +169,7 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 	message.MessageContextInfo = &waE2E.MessageContextInfo{MessageSecret: secretOf(before), MessageAssociation: s.association(m)}
 	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: m.note, Created: time.Now()}}
 	if err := s.ledger.putSent(ctx, *sent); err != nil {
-		return nil, transfer.OrDiskFull(passing("store_failed", "the host cannot record the message", err), err)
+		return nil, transfer.OrDiskFull(outcome.StoreFailed("record the message", err), err)
 	}
 	return sent, nil
 }
@@ -185,11 +186,11 @@ func (s *session) prepareChange(ctx context.Context, m outgoing, before *sentMes
 		if errors.As(err, &known) {
 			return nil, err
 		}
-		return nil, passing("store_failed", "the host cannot look up the message", err)
+		return nil, outcome.StoreFailed("look up the message", err)
 	}
 	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Created: time.Now()}}
 	if err := s.ledger.putSent(ctx, *sent); err != nil {
-		return nil, transfer.OrDiskFull(passing("store_failed", "the host cannot record the change", err), err)
+		return nil, transfer.OrDiskFull(outcome.StoreFailed("record the change", err), err)
 	}
 	return sent, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
@@ -105,7 +106,7 @@ const reconnecting = 10 * time.Second
 func (s *session) waitConnected(ctx context.Context) error {
 	err := s.w.link.Wait(ctx, reconnecting, s.alive)
 	if ctx.Err() != nil && err != nil {
-		return cancelled(ctx)
+		return outcome.Cancelled(ctx)
 	}
 	return err
 }

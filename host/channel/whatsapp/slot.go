@@ -11,6 +11,7 @@ import (
 	waBinary "go.mau.fi/whatsmeow/binary"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
 // The library encrypts and sends one message at a time, under a lock that it
@@ -45,7 +46,7 @@ func (t *sendSlot) take(ctx context.Context) (leave func(), err error) {
 	case t.taken <- struct{}{}:
 		return func() { <-t.taken }, nil
 	case <-ctx.Done():
-		return nil, cancelled(ctx)
+		return nil, outcome.Cancelled(ctx)
 	}
 }
 
@@ -68,7 +69,7 @@ func (s *session) deliver(ctx context.Context, m outgoing, sent *sentMessage) (c
 		at, err = s.hear(ctx, ack, reported)
 	}
 	if err != nil {
-		err = verdict(err)
+		err = outcome.Of(err)
 		s.chats.forget(m.to, err)
 		return channel.Receipt{}, err
 	}
@@ -98,7 +99,7 @@ func (s *session) handOver(ctx context.Context, m outgoing, sent *sentMessage) (
 	slot, cancel := context.WithTimeout(ctx, s.w.sendSlot.most)
 	defer cancel()
 	res, err := s.client.SendMessage(slot, m.to, sent.message, whatsmeow.SendRequestExtra{ID: m.id, Timeout: s.w.sendSlot.patienceNow()})
-	cut := err != nil && slot.Err() != nil && ctx.Err() == nil && channel.ClassOf(verdict(err)) == channel.Ambiguous
+	cut := err != nil && slot.Err() != nil && ctx.Err() == nil && channel.ClassOf(outcome.Of(err)) == channel.Ambiguous
 	if errors.Is(err, whatsmeow.ErrMessageTimedOut) || cut {
 		// Not given back with CancelResponse, which may close the channel while
 		// the library writes to it: the library forgets a waiter with its

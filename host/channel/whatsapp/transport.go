@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
 // uploadKey is where a request's context holds its *upload.
@@ -131,7 +132,7 @@ func uploadVerdict(err error, refused *statusError) error {
 	case errors.As(err, &known):
 		return err
 	case refused == nil:
-		return passing("upload_failed", "the file could not be brought to WhatsApp", err)
+		return outcome.Passing("upload_failed", "the file could not be brought to WhatsApp", err)
 	case refused.code == http.StatusRequestEntityTooLarge:
 		return &channel.Error{Class: channel.Permanent, Code: "file_too_large", Message: "WhatsApp's server does not take a file of this size",
 			Hint: "make it smaller, or split it and send the parts", Err: err}
@@ -140,11 +141,11 @@ func uploadVerdict(err error, refused *statusError) error {
 			Message: fmt.Sprintf("WhatsApp's server does not take the file (%d)", refused.code),
 			Hint:    "send it as a document (set `as` to document)", Err: err}
 	case refused.code == http.StatusTooManyRequests:
-		e := passing("rate_limited", "WhatsApp takes no more files for a while", err)
+		e := outcome.Passing("rate_limited", "WhatsApp takes no more files for a while", err)
 		e.RetryAfter = max(refused.retryAfter, 10*time.Second)
 		return e
 	}
-	e := passing("upload_failed", fmt.Sprintf("WhatsApp's media server has a problem (%d)", refused.code), err)
+	e := outcome.Passing("upload_failed", fmt.Sprintf("WhatsApp's media server has a problem (%d)", refused.code), err)
 	e.RetryAfter = refused.retryAfter
 	return e
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
@@ -91,5 +93,37 @@ func TestAnUploadFindsItsWay(t *testing.T) {
 				t.Errorf("progress ends at %d of 4 bytes", last)
 			}
 		})
+	}
+}
+
+func TestAnUploadsEndHasItsClass(t *testing.T) {
+	cause := errors.New("upload failed with status code N")
+	for _, tt := range []struct {
+		refused *statusError
+		class   channel.Class
+		code    string
+		wait    time.Duration
+	}{
+		{nil, channel.Passing, "upload_failed", 0},
+		{&statusError{code: 401}, channel.Passing, "upload_failed", 0},
+		{&statusError{code: 413}, channel.Permanent, "file_too_large", 0},
+		{&statusError{code: 415}, channel.Permanent, "upload_refused", 0},
+		{&statusError{code: 429, retryAfter: 40 * time.Second}, channel.Passing, "rate_limited", 40 * time.Second},
+		{&statusError{code: 429}, channel.Passing, "rate_limited", 10 * time.Second},
+		{&statusError{code: 500}, channel.Passing, "upload_failed", 0},
+		{&statusError{code: 507, retryAfter: time.Minute}, channel.Passing, "upload_failed", time.Minute},
+	} {
+		err := uploadVerdict(cause, tt.refused)
+		var e *channel.Error
+		if !errors.As(err, &e) || e.Code != tt.code {
+			t.Errorf("%v: %v, want %s", tt.refused, err, tt.code)
+		}
+		if channel.ClassOf(err) != tt.class || channel.RetryAfterOf(err) != tt.wait || !errors.Is(err, cause) {
+			t.Errorf("%v: %v after %v, want %v after %v", tt.refused, channel.ClassOf(err), channel.RetryAfterOf(err), tt.class, tt.wait)
+		}
+	}
+	known := &channel.Error{Class: channel.Permanent, Code: "content_changed", Message: "m"}
+	if got := uploadVerdict(fmt.Errorf("x: %w", known), nil); channel.ClassOf(got) != channel.Permanent {
+		t.Errorf("an error that is sorted already becomes %v", got)
 	}
 }

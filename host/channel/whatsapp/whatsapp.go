@@ -54,6 +54,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
@@ -102,9 +103,6 @@ type Options struct {
 	Tools confine.Mode // how ffmpeg, ffprobe, pdfinfo and pdftoppm run, for thumbnails and durations; not at all when empty
 	Log   *slog.Logger // discarded when nil
 }
-
-// platform is WhatsApp's name, for people.
-const platform = "WhatsApp"
 
 // WhatsApp is the channel. New makes one, Run connects it.
 type WhatsApp struct {
@@ -169,7 +167,7 @@ func New(opts Options) (*WhatsApp, error) {
 	w := &WhatsApp{
 		opts:     opts,
 		log:      log,
-		link:     link.New(platform, log),
+		link:     link.New(outcome.Platform, log),
 		http:     opts.HTTPClient,
 		media:    guarded,
 		pacer:    pace.New(opts.Rates),

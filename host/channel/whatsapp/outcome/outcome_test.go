@@ -1,4 +1,4 @@
-package whatsapp
+package outcome
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow"
-	waBinary "go.mau.fi/whatsmeow/binary"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 )
@@ -44,7 +43,7 @@ func TestEveryEndOfASendHasItsClass(t *testing.T) {
 		{"refused: too fast", ack(429), channel.Passing, "rate_limited"},
 		{"refused: their trouble", ack(503), channel.Passing, "server_error"},
 	} {
-		err := verdict(tt.err)
+		err := Of(tt.err)
 		var e *channel.Error
 		if !errors.As(err, &e) || e.Class != tt.class || e.Code != tt.code || e.Message == "" || e.Hint == "" {
 			t.Errorf("%s: %+v, want %v %s", tt.name, err, tt.class, tt.code)
@@ -53,7 +52,7 @@ func TestEveryEndOfASendHasItsClass(t *testing.T) {
 			t.Errorf("%s: the cause is lost", tt.name)
 		}
 	}
-	if wait := channel.RetryAfterOf(verdict(ack(429))); wait < time.Minute {
+	if wait := channel.RetryAfterOf(Of(ack(429))); wait < time.Minute {
 		t.Errorf("after 429 it waits %v", wait)
 	}
 }
@@ -61,65 +60,12 @@ func TestEveryEndOfASendHasItsClass(t *testing.T) {
 // TestASendThatIsGivenUpIsTriedAgain: the library had not got the message yet.
 func TestASendThatIsGivenUpIsTriedAgain(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
-	if err := cancelled(ctx); err != nil {
+	if err := Cancelled(ctx); err != nil {
 		t.Errorf("before the end: %v", err)
 	}
 	end()
 	var e *channel.Error
-	if err := cancelled(ctx); !errors.As(err, &e) || e.Class != channel.Passing || e.Code != "cancelled" || !errors.Is(err, context.Canceled) {
+	if err := Cancelled(ctx); !errors.As(err, &e) || e.Class != channel.Passing || e.Code != "cancelled" || !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %+v", err)
-	}
-}
-
-func TestAnUploadsEndHasItsClass(t *testing.T) {
-	cause := errors.New("upload failed with status code N")
-	for _, tt := range []struct {
-		refused *statusError
-		class   channel.Class
-		code    string
-		wait    time.Duration
-	}{
-		{nil, channel.Passing, "upload_failed", 0},
-		{&statusError{code: 401}, channel.Passing, "upload_failed", 0},
-		{&statusError{code: 413}, channel.Permanent, "file_too_large", 0},
-		{&statusError{code: 415}, channel.Permanent, "upload_refused", 0},
-		{&statusError{code: 429, retryAfter: 40 * time.Second}, channel.Passing, "rate_limited", 40 * time.Second},
-		{&statusError{code: 429}, channel.Passing, "rate_limited", 10 * time.Second},
-		{&statusError{code: 500}, channel.Passing, "upload_failed", 0},
-		{&statusError{code: 507, retryAfter: time.Minute}, channel.Passing, "upload_failed", time.Minute},
-	} {
-		err := uploadVerdict(cause, tt.refused)
-		var e *channel.Error
-		if !errors.As(err, &e) || e.Code != tt.code {
-			t.Errorf("%v: %v, want %s", tt.refused, err, tt.code)
-		}
-		if channel.ClassOf(err) != tt.class || channel.RetryAfterOf(err) != tt.wait || !errors.Is(err, cause) {
-			t.Errorf("%v: %v after %v, want %v after %v", tt.refused, channel.ClassOf(err), channel.RetryAfterOf(err), tt.class, tt.wait)
-		}
-	}
-	known := &channel.Error{Class: channel.Permanent, Code: "content_changed", Message: "m"}
-	if got := uploadVerdict(fmt.Errorf("x: %w", known), nil); channel.ClassOf(got) != channel.Permanent {
-		t.Errorf("an error that is sorted already becomes %v", got)
-	}
-}
-
-func TestALateAnswerIsAnAcknowledgementARefusalOrTheEnd(t *testing.T) {
-	ack := func(attrs waBinary.Attrs) *waBinary.Node { return &waBinary.Node{Tag: "ack", Attrs: attrs} }
-	if at, err := acknowledged(ack(waBinary.Attrs{"t": "1700000000"})); err != nil || at.Unix() != 1700000000 {
-		t.Errorf("an acknowledgement is %v, %v", at, err)
-	}
-	for name, tt := range map[string]struct {
-		answer *waBinary.Node
-		class  channel.Class
-	}{
-		"refused for good":      {ack(waBinary.Attrs{"error": "463"}), channel.Permanent},
-		"refused for a while":   {ack(waBinary.Attrs{"error": "503"}), channel.Passing},
-		"the connection ended":  {&waBinary.Node{Tag: "xmlstreamend"}, channel.Ambiguous},
-		"the stream ended":      {&waBinary.Node{Tag: "stream:error", Attrs: waBinary.Attrs{"code": "503"}}, channel.Ambiguous},
-		"the channel is closed": {nil, channel.Ambiguous},
-	} {
-		if _, err := acknowledged(tt.answer); err == nil || channel.ClassOf(verdict(err)) != tt.class {
-			t.Errorf("%s: %v, want %v", name, err, tt.class)
-		}
 	}
 }
