@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 )
 
 // sendAgain encrypts a message once more for the one device that asks for it,
@@ -23,7 +24,7 @@ import (
 // library encrypts in one goroutine per request, without a lock: two messages
 // encrypted at the same time could get the same key, and then the device
 // discarded the second message as a repeat of the first.
-func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int, m *sentMessage) error {
+func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int, m *messages.Sent) error {
 	leave, err := s.w.sendSlot.take(ctx)
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int
 	ctx, cancel := context.WithTimeout(ctx, s.w.sendSlot.most)
 	defer cancel()
 
-	message := m.message
+	message := m.Message
 	to := waBinary.Attrs{"id": m.ID, "type": "text", "t": cmp.Or(m.Acked, m.Created).Unix(), "to": asks.Sender}
 	enc := waBinary.Attrs{"count": count}
 	if kind := compose.MediaTypeAttr(message); kind != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
@@ -53,7 +54,7 @@ func (s *session) sendAlbum(ctx context.Context, m outgoing) (channel.Receipt, e
 	if err != nil {
 		return channel.Receipt{}, outcome.StoreFailed("read what it has sent", err)
 	}
-	next := slices.IndexFunc(sent, func(p *sentMessage) bool { return p == nil || p.Acked.IsZero() })
+	next := slices.IndexFunc(sent, func(p *messages.Sent) bool { return p == nil || p.Acked.IsZero() })
 	if next < 0 {
 		return channel.Receipt{ID: m.id, Time: sent[len(sent)-1].Acked, Note: sent[0].Note}, nil
 	}
@@ -82,10 +83,10 @@ func (s *session) sendAlbum(ctx context.Context, m outgoing) (channel.Receipt, e
 }
 
 // sentBefore returns what earlier attempts have recorded of each part, nil for nothing.
-func (s *session) sentBefore(ctx context.Context, parts []outgoing) (sent []*sentMessage, err error) {
-	sent = make([]*sentMessage, len(parts))
+func (s *session) sentBefore(ctx context.Context, parts []outgoing) (sent []*messages.Sent, err error) {
+	sent = make([]*messages.Sent, len(parts))
 	for i, p := range parts {
-		if sent[i], err = s.ledger.sent(ctx, p.id); err != nil {
+		if sent[i], err = s.messages.FindSent(ctx, p.id); err != nil {
 			return nil, err
 		}
 	}
@@ -117,55 +118,4 @@ func incomplete(err error, place, all int) error {
 		e.Message = fmt.Sprintf("%s; members see %d of the %d files", e.Message, place-1, all)
 	}
 	return &e
-}
-
-// receiptID is the id of the Receipt of which a recorded message is a part.
-func (m *sentMessage) receiptID() string {
-	if album := m.message.GetMessageContextInfo().GetMessageAssociation().GetParentMessageKey().GetID(); album != "" {
-		return album
-	}
-	return m.ID
-}
-
-// shown returns the recorded message that members see of a Receipt's id: of an album,
-// the first file. It is nil if it is not recorded.
-func (l ledger) shown(ctx context.Context, id string) (*sentMessage, error) {
-	m, err := l.sent(ctx, id)
-	if err != nil || m == nil || m.message.AlbumMessage == nil {
-		return m, err
-	}
-	return l.sent(ctx, compose.AlbumFileID(id, 0))
-}
-
-// whole returns the id to report if a device has reported on that message, or empty: of
-// an album, only the last file counts, since it goes last.
-func (l ledger) whole(ctx context.Context, m *sentMessage) (string, error) {
-	id := m.receiptID()
-	if id == m.ID && m.message.AlbumMessage == nil {
-		return id, nil
-	}
-	album, err := l.sent(ctx, id)
-	if err != nil || album == nil || compose.AlbumFileID(id, compose.AlbumFiles(album.message)-1) != m.ID {
-		return "", err
-	}
-	return id, nil
-}
-
-// shownIDs returns the ids of all messages that belong to a Receipt's id, which may
-// have files. If the host does not know the message any more, it may be the largest album.
-func (l ledger) shownIDs(ctx context.Context, id string, files bool) (ids []string, err error) {
-	m, err := l.sent(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	n := 0
-	if m != nil {
-		n = compose.AlbumFiles(m.message)
-	} else if files {
-		n = compose.MaxAlbum
-	}
-	for i := range n {
-		ids = append(ids, compose.AlbumFileID(id, i))
-	}
-	return append(ids, id), nil
 }

@@ -37,14 +37,14 @@ func (w *WhatsApp) UnsendWithin() time.Duration { return unsendWithin }
 // another text, or with another caption.
 func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
 	return w.change(ctx, c, func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
-		before, err := s.ledger.shown(ctx, c.Target)
+		before, err := s.messages.Shown(ctx, c.Target)
 		if err != nil {
 			return nil, err
 		}
 		if before == nil || before.Chat != c.Chat {
 			return nil, outcome.UnknownMessage()
 		}
-		content := proto.Clone(before.message).(*waE2E.Message)
+		content := proto.Clone(before.Message).(*waE2E.Message)
 		content.MessageContextInfo = nil // whose secret is of the message alone
 		if !compose.SetText(content, c.Text) {
 			return nil, &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "WhatsApp cannot edit a message of this kind", Hint: "send a new message instead"}
@@ -61,7 +61,7 @@ func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
 	if !ok {
 		return cmp.Or(w.link.Held(), outcome.NotConnected(nil))
 	}
-	ids, err := s.ledger.shownIDs(inner, c.Target, c.Files)
+	ids, err := s.messages.ShownIDs(inner, c.Target, c.Files)
 	leave()
 	if err != nil {
 		return outcome.StoreFailed("look up the message", err)
@@ -90,7 +90,7 @@ func (w *WhatsApp) React(ctx context.Context, c channel.Change) error {
 		if m == nil {
 			return nil, outcome.UnknownMessage()
 		}
-		return s.client.BuildReaction(chat, writer.jid, id, c.Emoji), nil
+		return s.client.BuildReaction(chat, writer.JID, id, c.Emoji), nil
 	})
 }
 

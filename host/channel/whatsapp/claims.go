@@ -10,6 +10,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
@@ -18,14 +20,14 @@ import (
 // gets the message is decided by again, which the library calls afterwards, also
 // for messages from its cache.
 func (s *session) messageForRetry(_, _ types.JID, id types.MessageID) *waE2E.Message {
-	m, err := s.ledger.sent(s.gate.Context(), id)
+	m, err := s.messages.FindSent(s.gate.Context(), id)
 	if err != nil {
 		s.log.Error("look up a message that a device asks for again", "error", err)
 	}
 	if m == nil {
 		return nil
 	}
-	return m.message
+	return m.Message
 }
 
 // again sends a message once more to a device that asks for it, if the device may
@@ -37,12 +39,12 @@ func (s *session) again(asks *events.Receipt, id types.MessageID, count int, _ *
 		return false
 	}
 	defer leave()
-	m, err := s.ledger.sent(ctx, id)
+	m, err := s.messages.FindSent(ctx, id)
 	if err != nil {
 		s.log.Error("look up a message that a device asks for again", "error", err)
 	}
-	if m == nil || !s.chats.concern(ctx, m.Chat, asks.MessageSource) {
-		s.log.Debug("a device asked for a message that is not for it", "message", harmless(id))
+	if m == nil || !s.chats.MayReferTo(ctx, m.Chat, asks.MessageSource) {
+		s.log.Debug("a device asked for a message that is not for it", "message", librarylog.Harmless(id))
 		return false
 	}
 	if err := s.sendAgain(ctx, asks, count, m); err != nil {
@@ -66,5 +68,5 @@ func (w *WhatsApp) RoleOf(ctx context.Context, chat groups.JID, sender string) (
 		return channel.RoleUnknown, outcome.NotConnected(nil)
 	}
 	defer leave()
-	return s.chats.askRole(ctx, group, member{jid: who})
+	return s.chats.Role(ctx, group, directory.Member{JID: who})
 }

@@ -23,6 +23,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -55,17 +57,17 @@ func fuzzSession(f testing.TB) *session {
 		}
 	})
 	self := fuzzSelf
-	s.people.device.Account = &waAdv.ADVSignedDeviceIdentity{ // what the store insists on
+	s.people.Device.Account = &waAdv.ADVSignedDeviceIdentity{ // what the store insists on
 		Details: []byte{}, AccountSignatureKey: make([]byte, 32), AccountSignature: make([]byte, 64), DeviceSignature: make([]byte, 64),
 	}
-	s.people.device.ID, s.people.me, s.people.lid = &self, fuzzSelf, types.NewJID("100000000000000", types.HiddenUserServer)
+	s.people.Device.ID, s.people.Me, s.people.LID = &self, fuzzSelf, types.NewJID("100000000000000", types.HiddenUserServer)
 	ctx := context.Background()
 	for _, err := range []error{
-		s.keys.container.PutDevice(ctx, s.people.device),
-		s.people.device.LIDs.PutLIDMapping(ctx, fuzzLID, fuzzAnna),
-		s.ledger.putSent(ctx, sentMessage{Sent: journal.Sent{ID: fuzzOurs, Chat: fuzzGroup, Created: time.Now()}, message: words("ours")}),
-		s.ledger.putInbound(ctx, inboundMessage{Inbound: journal.Inbound{Chat: fuzzGroup, ID: fuzzAnnas}, message: words("Anna's"), info: fuzzInfo(true, "Anna")}),
-		s.ledger.Done(ctx, 1),
+		s.keys.Container.PutDevice(ctx, s.people.Device),
+		s.people.Device.LIDs.PutLIDMapping(ctx, fuzzLID, fuzzAnna),
+		s.messages.PutSent(ctx, messages.Sent{Sent: journal.Sent{ID: fuzzOurs, Chat: fuzzGroup, Created: time.Now()}, Message: words("ours")}),
+		s.messages.PutInbound(ctx, messages.Inbound{Inbound: journal.Inbound{Chat: fuzzGroup, ID: fuzzAnnas}, Message: words("Anna's"), Meta: fuzzInfo(true, "Anna")}),
+		s.messages.Done(ctx, 1),
 	} {
 		if err != nil {
 			f.Fatal(err)
@@ -157,7 +159,7 @@ func FuzzInbound(f *testing.F) {
 			return
 		}
 		checkInbound(t, s.inbound(t.Context(), row))
-		about, err := s.contextInfo(t.Context(), outgoing{Message: channel.Message{Chat: row.Chat, ReplyTo: row.ID}}, chatFacts{hidden: group})
+		about, err := s.contextInfo(t.Context(), outgoing{Message: channel.Message{Chat: row.Chat, ReplyTo: row.ID}}, directory.Facts{Hidden: group})
 		if channel.FormOf(err) == channel.FormReply { // an event, which nobody answers
 			return
 		}
@@ -171,8 +173,8 @@ func FuzzInbound(f *testing.F) {
 }
 
 // fuzzKeep takes a message as the library hands it over, and returns its row; nil if
-// it was not kept. The row is removed from the ledger when the run is over.
-func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, group bool) *inboundMessage {
+// it was not kept. The row is removed from the journal when the run is over.
+func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, group bool) *messages.Inbound {
 	info := fuzzInfo(group, push)
 	e := &events.Message{RawMessage: m, Info: types.MessageInfo{ID: id, PushName: push, Timestamp: info.Time, MessageSource: types.MessageSource{
 		Chat: info.Chat, Sender: info.Sender, SenderAlt: info.Alt, IsGroup: group,
@@ -180,7 +182,7 @@ func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, grou
 	if !s.keep(e.UnwrapRaw()) {
 		t.Fatal("not kept, so that WhatsApp would repeat it for ever")
 	}
-	row, err := read(s.ledger.Next(t.Context(), groups.JID(info.Chat.String()))) // an event, too
+	row, err := messages.Read(s.messages.Next(t.Context(), groups.JID(info.Chat.String()))) // an event, too
 	if err != nil {
 		t.Fatalf("what was kept cannot be read: %v", err)
 	}

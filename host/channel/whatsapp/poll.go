@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
 )
 
 // vote decrypts a member's vote. Its choices are those of our question, in the
@@ -19,23 +20,23 @@ import (
 func (s *session) vote(ctx context.Context, chat groups.JID, e *events.Message) (choices []string, counts bool, err error) {
 	update := e.Message.GetPollUpdateMessage()
 	id := update.GetPollCreationMessageKey().GetID()
-	asked, err := s.ledger.sent(ctx, id)
+	asked, err := s.messages.FindSent(ctx, id)
 	if err != nil {
 		return nil, false, err
 	}
-	if asked == nil || asked.Chat != chat || asked.message.GetPollCreationMessage() == nil {
+	if asked == nil || asked.Chat != chat || asked.Message.GetPollCreationMessage() == nil {
 		return nil, false, nil
 	}
-	deleted, err := s.ledger.sent(ctx, compose.MessageID(unsendOf(id)))
+	deleted, err := s.messages.FindSent(ctx, compose.MessageID(unsendOf(id)))
 	if err != nil || deleted != nil && !deleted.Acked.IsZero() {
 		return nil, false, err
 	}
-	secret := asked.message.GetMessageContextInfo().GetMessageSecret()
-	who := s.people.both(ctx, member{e.Info.Sender.ToNonAD(), e.Info.SenderAlt.ToNonAD()})
-	for _, creator := range []types.JID{s.people.me, s.people.lid} {
-		for _, voter := range []types.JID{who.jid, who.alt} {
+	secret := asked.Message.GetMessageContextInfo().GetMessageSecret()
+	who := s.people.WithAlt(ctx, directory.NewMember(e.Info.Sender, e.Info.SenderAlt))
+	for _, creator := range []types.JID{s.people.Me, s.people.LID} {
+		for _, voter := range []types.JID{who.JID, who.Alt} {
 			if plain := compose.OpenVote(update.GetVote(), secret, id, creator, voter); plain != nil {
-				choices, counts = compose.Chosen(asked.message.GetPollCreationMessage(), plain)
+				choices, counts = compose.Chosen(asked.Message.GetPollCreationMessage(), plain)
 				return choices, counts, nil
 			}
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 	"github.com/longshore-bridge/longshore/media/probe"
 )
@@ -109,7 +111,7 @@ func (w *WhatsApp) check(m *outgoing) error {
 
 // send sends a message while it holds the lock of that message's id.
 func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error) {
-	before, err := s.ledger.sent(ctx, m.id)
+	before, err := s.messages.FindSent(ctx, m.id)
 	if err != nil {
 		return channel.Receipt{}, outcome.StoreFailed("read what it has sent", err)
 	}
@@ -127,22 +129,22 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 }
 
 // mayWrite waits for nothing: it is an error if a message cannot go to its chat now.
-func (s *session) mayWrite(ctx context.Context, m outgoing) (chatFacts, error) {
+func (s *session) mayWrite(ctx context.Context, m outgoing) (directory.Facts, error) {
 	if !s.connected() {
-		return chatFacts{}, outcome.NotConnected(nil)
+		return directory.Facts{}, outcome.NotConnected(nil)
 	}
-	chat, err := s.chats.writable(ctx, m.to)
+	chat, err := s.chats.Writable(ctx, m.to)
 	if err != nil {
-		return chatFacts{}, err
+		return directory.Facts{}, err
 	}
 	if wait := s.w.pacer.Turn(m.Chat); wait > 0 {
-		return chatFacts{}, outcome.TooSoon(wait)
+		return directory.Facts{}, outcome.TooSoon(wait)
 	}
 	return chat, nil
 }
 
 // prepared returns the recorded message: that of an earlier attempt, or a new one.
-func (s *session) prepared(ctx context.Context, m outgoing, chat chatFacts, before *sentMessage) (*sentMessage, error) {
+func (s *session) prepared(ctx context.Context, m outgoing, chat directory.Facts, before *messages.Sent) (*messages.Sent, error) {
 	if before == nil || before.Acked.IsZero() && time.Since(before.Created) > reuseFor {
 		return s.prepare(ctx, m, chat, before)
 	}
@@ -154,7 +156,7 @@ func (s *session) prepared(ctx context.Context, m outgoing, chat chatFacts, befo
 
 // prepare uploads the file, builds the message, and records it durably. before is
 // the message of an earlier attempt, or nil; its secret is used again.
-func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, before *sentMessage) (*sentMessage, error) {
+func (s *session) prepare(ctx context.Context, m outgoing, chat directory.Facts, before *messages.Sent) (*messages.Sent, error) {
 	if m.change != nil {
 		return s.prepareChange(ctx, m, before)
 	}
@@ -167,8 +169,8 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 		return nil, err
 	}
 	message.MessageContextInfo = &waE2E.MessageContextInfo{MessageSecret: secretOf(before), MessageAssociation: s.association(m)}
-	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: m.note, Created: time.Now()}}
-	if err := s.ledger.putSent(ctx, *sent); err != nil {
+	sent := &messages.Sent{Message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: m.note, Created: time.Now()}}
+	if err := s.messages.PutSent(ctx, *sent); err != nil {
 		return nil, transfer.OrDiskFull(outcome.StoreFailed("record the message", err), err)
 	}
 	return sent, nil
@@ -176,7 +178,7 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 
 // prepareChange is prepare for a message that changes another one. It is built once: a
 // repeat is the same message.
-func (s *session) prepareChange(ctx context.Context, m outgoing, before *sentMessage) (*sentMessage, error) {
+func (s *session) prepareChange(ctx context.Context, m outgoing, before *messages.Sent) (*messages.Sent, error) {
 	if before != nil {
 		return before, nil
 	}
@@ -188,8 +190,8 @@ func (s *session) prepareChange(ctx context.Context, m outgoing, before *sentMes
 		}
 		return nil, outcome.StoreFailed("look up the message", err)
 	}
-	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Created: time.Now()}}
-	if err := s.ledger.putSent(ctx, *sent); err != nil {
+	sent := &messages.Sent{Message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Created: time.Now()}}
+	if err := s.messages.PutSent(ctx, *sent); err != nil {
 		return nil, transfer.OrDiskFull(outcome.StoreFailed("record the change", err), err)
 	}
 	return sent, nil
@@ -198,9 +200,9 @@ func (s *session) prepareChange(ctx context.Context, m outgoing, before *sentMes
 // secretOf returns the secret of a message's earlier attempt, or a new secret. The
 // members' apps derive keys from it for votes, edits and the like; WhatsApp Web
 // gives every message a secret of 32 bytes.
-func secretOf(before *sentMessage) []byte {
+func secretOf(before *messages.Sent) []byte {
 	if before != nil {
-		if secret := before.message.GetMessageContextInfo().GetMessageSecret(); len(secret) > 0 {
+		if secret := before.Message.GetMessageContextInfo().GetMessageSecret(); len(secret) > 0 {
 			return secret
 		}
 	}
@@ -224,7 +226,7 @@ func (s *session) content(ctx context.Context, m outgoing, info *waE2E.ContextIn
 
 func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInfo) (*waE2E.Message, error) {
 	known := s.facts(ctx, m.file)
-	up, err := s.upload(ctx, m.file, m.Progress)
+	up, err := s.media.Upload(ctx, m.file, m.Progress)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -54,6 +53,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/confine"
@@ -114,14 +115,14 @@ type WhatsApp struct {
 	chats atomic.Pointer[[]groups.JID] // the registered chats; Options.Chats at first
 	link  *link.Link
 
-	version  version
+	version  *device.Version
 	live     atomic.Pointer[session] // while Run has one
 	sending  link.Keyed              // by WhatsApp's message id
 	sendSlot sendSlot
-	watch    time.Duration                    // as in watchEvery
-	probe    time.Duration                    // as in probeEvery
-	unread   time.Duration                    // as in unreadAfter
-	pace     func(patient bool) transfer.Pace // of a download
+	watch    time.Duration // as in watchEvery
+	probe    time.Duration // as in probeEvery
+	unread   time.Duration // as in unreadAfter
+	brisk    transfer.Pace // of a download's first attempt
 }
 
 // New checks the options and makes the channel. It opens and starts nothing.
@@ -163,7 +164,7 @@ func New(opts Options) (*WhatsApp, error) {
 		opts.HTTPClient = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
 	log := opts.Log.With("channel", opts.Name)
-	takeSignalLog(log)
+	librarylog.TakeSignal(log)
 	w := &WhatsApp{
 		opts:     opts,
 		log:      log,
@@ -171,16 +172,21 @@ func New(opts Options) (*WhatsApp, error) {
 		http:     opts.HTTPClient,
 		media:    guarded,
 		pacer:    pace.New(opts.Rates),
-		version:  version{http: opts.HTTPClient, log: log, number: store.GetWAVersion()},
+		version:  device.NewVersion(opts.HTTPClient, log),
 		sendSlot: sendSlot{taken: make(chan struct{}, 1), patience: defaultPatience, most: defaultSlot, ackTime: opts.AckTimeout},
 		watch:    watchEvery,
 		probe:    probeEvery,
 		unread:   unreadAfter,
-		pace:     transfer.PaceFor,
+		brisk:    transfer.Brisk,
 	}
 	w.chats.Store(&opts.Chats)
 	return w, nil
 }
+
+// mediaHosts are the suffixes of the hosts of media servers, for example
+// mmg.whatsapp.net and media-xxx.cdn.whatsapp.net. WhatsApp's server names the
+// hosts to use.
+var mediaHosts = []string{".whatsapp.net"}
 
 // mediaClient returns the client for the download and upload of media.
 func mediaClient(opts Options) (*http.Client, error) {

@@ -1,4 +1,4 @@
-package whatsapp
+package librarylog
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func FuzzLogText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		out := harmless(s)
+		out := Harmless(s)
 		if !utf8.ValidString(out) || len(out) > maxLogged+len("…") {
 			t.Fatalf("%q became %q", s, out)
 		}
@@ -38,11 +38,11 @@ func TestAForeignLogLineIsHarmless(t *testing.T) {
 		"from 4915112345678@s.whatsapp.net":                               "from 491…78@s.whatsapp.net",
 		"name \x1b[31mred\u202e":                                          `name \x1b[31mred\u202e`,
 	} {
-		if diff := cmp.Diff(want, harmless(in)); diff != "" {
+		if diff := cmp.Diff(want, Harmless(in)); diff != "" {
 			t.Errorf("harmless(%q): %s", in, diff)
 		}
 	}
-	if long := harmless(strings.Repeat("é ", 1000)); len(long) > maxLogged+len("…") {
+	if long := Harmless(strings.Repeat("é ", 1000)); len(long) > maxLogged+len("…") {
 		t.Errorf("a line of %d bytes", len(long))
 	}
 }

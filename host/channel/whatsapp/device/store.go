@@ -1,4 +1,6 @@
-package whatsapp
+// Package device is the linked device on this machine's disk: the store of its keys with the
+// lock of the one process that may be the device, and the version that it claims to be.
+package device
 
 import (
 	"cmp"
@@ -14,15 +16,13 @@ import (
 	"go.mau.fi/whatsmeow/store/sqlstore/upgrades"
 
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// Stores describes the channel's two stores in dir: the device's keys, in tables
-// that the library makes, and the journal.
-func Stores(dir string, home stores.Home) []stores.Spec { return storesOf("whatsapp", dir, home) }
-
-// storesOf describes the stores of the channel of that name.
-func storesOf(name, dir string, home stores.Home) []stores.Spec {
+// Specs describes the two stores in dir of the channel of that name: the device's keys, in
+// tables that the library makes, and the journal.
+func Specs(name, dir string, home stores.Home) []stores.Spec {
 	messages := journal.Spec(name, "whatsapp", dir, home)
 	device := stores.Spec{
 		Name: name, Dir: dir, File: "whatsapp.db", Lock: messages.Lock, Home: home,
@@ -48,57 +48,58 @@ func newerDevice(ctx context.Context, db *sql.DB) (bool, error) {
 	return cmp.Or(compat.Int64, version.Int64) > int64(len(upgrades.Table)), err
 }
 
-// keys is the open store of the device's keys, and its lock.
-type keys struct {
+// Keys is the open store of the device's keys, and its lock.
+type Keys struct {
 	lock      *os.File
-	container *sqlstore.Container // nil while it is not open
+	Container *sqlstore.Container // nil while it is not open
 	db        *sql.DB             // the container's
 }
 
-// openKeys takes the lock and opens the store. A device that is not linked yet
+// Open takes the lock and opens the store. A device that is not linked yet
 // has no address.
-func openKeys(ctx context.Context, spec stores.Spec, log *slog.Logger) (_ *keys, device *store.Device, err error) {
+func Open(ctx context.Context, spec stores.Spec, log *slog.Logger) (_ *Keys, device *store.Device, err error) {
 	if err := makePrivate(spec.Dir); err != nil {
 		return nil, nil, err
 	}
-	k := &keys{}
+	k := &Keys{}
 	if k.lock, err = stores.Lock(spec); err != nil {
 		return nil, nil, err
 	}
 	if device, err = k.open(ctx, spec, log); err != nil {
-		return nil, nil, errors.Join(err, k.close())
+		return nil, nil, errors.Join(err, k.Close())
 	}
 	return k, device, nil
 }
 
-func (k *keys) open(ctx context.Context, spec stores.Spec, log *slog.Logger) (*store.Device, error) {
+func (k *Keys) open(ctx context.Context, spec stores.Spec, log *slog.Logger) (*store.Device, error) {
 	db, err := stores.Open(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	k.db = db.DB
-	k.container = sqlstore.NewWithDB(k.db, "sqlite", libraryLog{log: log}.Sub("Store"))
-	if err := k.container.Upgrade(ctx); err != nil {
+	k.Container = sqlstore.NewWithDB(k.db, "sqlite", librarylog.New(log, nil).Sub("Store"))
+	if err := k.Container.Upgrade(ctx); err != nil {
 		return nil, fmt.Errorf("open whatsapp store: %w", stores.Words(err))
 	}
-	device, err := k.container.GetFirstDevice(ctx)
+	device, err := k.Container.GetFirstDevice(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open whatsapp store: %w", stores.Words(err))
 	}
 	return device, nil
 }
 
-func (k *keys) close() error {
+// Close closes the store, and gives the lock back.
+func (k *Keys) Close() error {
 	var err error
-	if k.container != nil {
-		err = k.container.Close()
+	if k.Container != nil {
+		err = k.Container.Close()
 	}
 	return errors.Join(err, k.lock.Close())
 }
 
-// forget removes the keys of a device that the phone has removed. The library does
+// Forget removes the keys of a device that the phone has removed. The library does
 // so too, but reports the event first, and may be closed in between.
-func (k *keys) forget(ctx context.Context) error {
+func (k *Keys) Forget(ctx context.Context) error {
 	if _, err := k.db.ExecContext(context.WithoutCancel(ctx), `DELETE FROM whatsmeow_device`); err != nil {
 		return fmt.Errorf("forget the device's keys: %w", err)
 	}

@@ -1,4 +1,4 @@
-package whatsapp
+package mediaserver
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waMmsRetry"
 	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
@@ -21,11 +22,6 @@ import (
 
 // retryTime is how long a phone has to bring expired media back.
 const retryTime = 30 * time.Second
-
-// mediaHosts are the suffixes of the hosts of media servers, for example
-// mmg.whatsapp.net and media-xxx.cdn.whatsapp.net. WhatsApp's server names the
-// hosts to use.
-var mediaHosts = []string{".whatsapp.net"}
 
 // remoteFile is a member's file on WhatsApp's media servers, as the message
 // describes the file. The URL in the message is ignored: its writer chose it.
@@ -66,27 +62,29 @@ func checkPath(path string) error {
 	return nil
 }
 
-// fetch downloads a member's file into a file without a name. The library checks
-// the length, the hashes and the authentication code. fetch ends with an error if
-// the bytes come more slowly than pace.
-func (s *session) fetch(ctx context.Context, m *inboundMessage, msg whatsmeow.DownloadableMessage, info media.Info, pace transfer.Pace) (io.ReadCloser, error) {
+// Download downloads a file into a file without a name. The library checks
+// the length, the hashes and the authentication code. Download ends with an error if
+// the bytes come more slowly than pace. If the servers no longer have the file, the phone
+// that sent it is asked to upload it again; from is the file's message, nil if no phone
+// can be asked.
+func (c *Client) Download(ctx context.Context, msg whatsmeow.DownloadableMessage, info media.Info, from *types.MessageInfo, pace transfer.Pace) (io.ReadCloser, error) {
 	f, err := remote(msg, info.Size)
 	if err != nil {
 		return nil, err
 	}
-	if most := s.w.opts.MaxInbound; f.size > most {
-		return nil, channel.Unfetchable(fmt.Sprintf("%q has %s, and members' files may have %s", info.Name, media.Size(f.size), media.Size(most)))
+	if f.size > c.most {
+		return nil, channel.Unfetchable(fmt.Sprintf("%q has %s, and members' files may have %s", info.Name, media.Size(f.size), media.Size(c.most)))
 	}
 	ctx, expire := context.WithTimeoutCause(ctx, pace.Total(f.size), transfer.ErrSlow)
 	defer expire()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	tmp, err := s.scratch.Bounded(f.size + overhead)
+	tmp, err := c.scratch.Bounded(f.size + overhead)
 	if err != nil {
 		return nil, err
 	}
 	down := &download{pace: pace, stop: stop, file: tmp}
-	if err := s.download(context.WithValue(ctx, downloadKey{}, down), m, f, down); err != nil {
+	if err := c.download(context.WithValue(ctx, downloadKey{}, down), from, f, down); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -105,16 +103,16 @@ type download struct {
 	file *transfer.File
 }
 
-func (s *session) download(ctx context.Context, m *inboundMessage, f remoteFile, down *download) error {
-	err := s.get(ctx, f, down)
-	if expired(err) && m.ID == "" { // one of ours, or of a quote
+func (c *Client) download(ctx context.Context, from *types.MessageInfo, f remoteFile, down *download) error {
+	err := c.get(ctx, f, down)
+	if expired(err) && from == nil {
 		return channel.Unfetchable("the file is no longer kept")
 	}
 	if expired(err) {
-		if f.path, err = s.askAgain(ctx, m, f.key); err != nil {
+		if f.path, err = c.askAgain(ctx, from, f.key); err != nil {
 			return err
 		}
-		err = s.get(ctx, f, down)
+		err = c.get(ctx, f, down)
 	}
 	if err != nil {
 		return err
@@ -123,11 +121,11 @@ func (s *session) download(ctx context.Context, m *inboundMessage, f remoteFile,
 }
 
 // get makes the library download a file by its path and hashes alone.
-func (s *session) get(ctx context.Context, f remoteFile, down *download) error {
+func (c *Client) get(ctx context.Context, f remoteFile, down *download) error {
 	if err := errors.Join(down.file.Truncate(0), rewind(down.file.File)); err != nil {
 		return err
 	}
-	return s.client.DownloadMediaWithPathToFile(ctx, f.path, f.encrypted, f.plain, f.key, int(f.size), f.kind, "", down.file)
+	return c.client.DownloadMediaWithPathToFile(ctx, f.path, f.encrypted, f.plain, f.key, int(f.size), f.kind, "", down.file)
 }
 
 func rewind(f *os.File) error {
@@ -141,17 +139,17 @@ func expired(err error) bool {
 		errors.Is(err, whatsmeow.ErrMediaDownloadFailedWith410)
 }
 
+// Answered takes a phone's answer to askAgain.
+func (c *Client) Answered(e *events.MediaRetry) { c.retries.Tell(e.MessageID, e) }
+
 // askAgain asks the phone that sent the file to upload the file again, and returns
 // its new path.
-func (s *session) askAgain(ctx context.Context, m *inboundMessage, key []byte) (path string, err error) {
+func (c *Client) askAgain(ctx context.Context, from *types.MessageInfo, key []byte) (path string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, retryTime)
 	defer cancel()
-	answer, end := s.retries.Expect(m.ID)
+	answer, end := c.retries.Expect(from.ID)
 	defer end()
-	info := &types.MessageInfo{
-		MessageSource: types.MessageSource{Chat: m.info.Chat, Sender: m.info.Sender, IsGroup: m.info.IsGroup}, ID: m.ID,
-	}
-	if err := s.client.SendMediaRetryReceipt(ctx, info, key); err != nil {
+	if err := c.client.SendMediaRetryReceipt(ctx, from, key); err != nil {
 		return "", fmt.Errorf("ask for it again: %w", err)
 	}
 	select {

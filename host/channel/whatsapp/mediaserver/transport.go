@@ -1,4 +1,4 @@
-package whatsapp
+package mediaserver
 
 import (
 	"context"
@@ -16,15 +16,19 @@ import (
 // uploadKey is where a request's context holds its *upload.
 type uploadKey struct{}
 
-// upload is one file's ciphertext that is being uploaded, with what the library
-// does not remember about it.
+// upload is the ciphertext of one file that is being uploaded.
 type upload struct {
 	body     io.ReaderAt
 	progress *transfer.Progress
-	renew    func(ctx context.Context) (auth string, err error)    // a fresh authorization
-	hosts    func(ctx context.Context) (hosts []string, err error) // the media servers, best first
+	servers  servers
 
 	refused *statusError // the last answer, if it was not 200
+}
+
+// servers knows the media servers, and asks for authorizations.
+type servers interface {
+	hosts(ctx context.Context) (hosts []string, err error) // best first
+	renewAuth(ctx context.Context) (auth string, err error)
 }
 
 // statusError is an answer of a media server other than 200.
@@ -35,26 +39,26 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("the media server answered %d", e.code) }
 
-// mediaTransport carries uploads and downloads. It ends a download that is too
-// slow or that leads to a forbidden address. It repeats an upload, which the library
-// cannot do: the ciphertext lies in a file, so it is sent to the next host if one
-// cannot be reached, and with a fresh authorization if the old one is rejected,
-// without being encrypted again.
-type mediaTransport struct{ base http.RoundTripper }
+// Transport carries the library's uploads and downloads of a Client. It ends a download that
+// is too slow or that leads to a forbidden address. It repeats an upload, which the library
+// cannot do: the ciphertext is in a file, so Transport sends it to the next host if one cannot
+// be reached, and with a fresh authorization if the old one is rejected, without a second
+// encryption.
+type Transport struct{ Base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (t mediaTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if down, ok := req.Context().Value(downloadKey{}).(*download); ok {
-		return down.receive(t.base, req)
+		return down.receive(t.Base, req)
 	}
 	up, ok := req.Context().Value(uploadKey{}).(*upload)
 	if !ok || req.Method != http.MethodPost {
-		return t.base.RoundTrip(req)
+		return t.Base.RoundTrip(req)
 	}
 	if req.Body != nil {
 		defer req.Body.Close()
 	}
-	return up.send(t.base, req)
+	return up.send(t.Base, req)
 }
 
 // receive enforces the pace from the request on. It stops the library after a
@@ -76,7 +80,7 @@ func (d *download) receive(base http.RoundTripper, req *http.Request) (*http.Res
 func (u *upload) send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	hosts, renewed := []string{req.URL.Host}, false
-	if all, err := u.hosts(ctx); err == nil && len(all) > 0 {
+	if all, err := u.servers.hosts(ctx); err == nil && len(all) > 0 {
 		hosts = all
 	}
 	for i := 0; ; {
@@ -96,7 +100,7 @@ func (u *upload) send(base http.RoundTripper, req *http.Request) (*http.Response
 		switch {
 		case authRefused(res.StatusCode) && !renewed:
 			renewed = true
-			auth, err := u.renew(ctx)
+			auth, err := u.servers.renewAuth(ctx)
 			if err != nil {
 				return res, nil
 			}
@@ -125,8 +129,8 @@ func authRefused(code int) bool {
 	return code == http.StatusUnauthorized || code == http.StatusForbidden
 }
 
-// uploadVerdict classifies the error of an upload. Nothing was shown in any case.
-func uploadVerdict(err error, refused *statusError) error {
+// outcomeOf classifies the error of an upload, after which members see nothing.
+func outcomeOf(err error, refused *statusError) error {
 	var known *channel.Error
 	switch {
 	case errors.As(err, &known):

@@ -1,4 +1,4 @@
-package whatsapp
+package mediaserver
 
 import (
 	"bytes"
@@ -16,14 +16,20 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// servers answers requests by host, each host from its own list of answers.
-type servers struct {
+// twoHosts are two media servers.
+type twoHosts struct{}
+
+func (twoHosts) hosts(context.Context) ([]string, error)   { return []string{"a", "b"}, nil }
+func (twoHosts) renewAuth(context.Context) (string, error) { return "new", nil }
+
+// fakeServers answers requests by host, each host from its own list of answers.
+type fakeServers struct {
 	mu      sync.Mutex
 	answers map[string][]int // a status; 0: cannot be reached
 	seen    []string         // host, auth, body
 }
 
-func (s *servers) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *fakeServers) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -56,20 +62,19 @@ func TestAnUploadFindsItsWay(t *testing.T) {
 		{"past a broken gateway", map[string][]int{"a": {502}, "b": {200}}, []string{"a old CIPHER", "b old CIPHER"}, 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			srv := &servers{answers: tt.answers}
+			srv := &fakeServers{answers: tt.answers}
 			last := int64(-1)
 			up := &upload{
 				body:     bytes.NewReader([]byte("CIPHER")),
 				progress: transfer.NewProgress(func(n int64) { last = n }, 4),
-				renew:    func(context.Context) (string, error) { return "new", nil },
-				hosts:    func(context.Context) ([]string, error) { return []string{"a", "b"}, nil },
+				servers:  twoHosts{},
 			}
 			ctx := context.WithValue(t.Context(), uploadKey{}, up)
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://a/mms/x?auth=old&token=t", strings.NewReader("CIPHER"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := mediaTransport{base: srv}.RoundTrip(req)
+			res, err := Transport{Base: srv}.RoundTrip(req)
 			if tt.code == 0 {
 				if err == nil {
 					t.Error("it went well")
@@ -113,7 +118,7 @@ func TestAnUploadsEndHasItsClass(t *testing.T) {
 		{&statusError{code: 500}, channel.Passing, "upload_failed", 0},
 		{&statusError{code: 507, retryAfter: time.Minute}, channel.Passing, "upload_failed", time.Minute},
 	} {
-		err := uploadVerdict(cause, tt.refused)
+		err := outcomeOf(cause, tt.refused)
 		var e *channel.Error
 		if !errors.As(err, &e) || e.Code != tt.code {
 			t.Errorf("%v: %v, want %s", tt.refused, err, tt.code)
@@ -123,7 +128,7 @@ func TestAnUploadsEndHasItsClass(t *testing.T) {
 		}
 	}
 	known := &channel.Error{Class: channel.Permanent, Code: "content_changed", Message: "m"}
-	if got := uploadVerdict(fmt.Errorf("x: %w", known), nil); channel.ClassOf(got) != channel.Permanent {
+	if got := outcomeOf(fmt.Errorf("x: %w", known), nil); channel.ClassOf(got) != channel.Permanent {
 		t.Errorf("an error that is sorted already becomes %v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package whatsapp
+package librarylog
 
 import (
 	"log/slog"
@@ -16,7 +16,8 @@ type signalLog struct{ log *slog.Logger }
 // once, by the first channel.
 var signalOnce sync.Once
 
-func takeSignalLog(log *slog.Logger) {
+// TakeSignal makes libsignal log to log, unless it was called before.
+func TakeSignal(log *slog.Logger) {
 	signalOnce.Do(func() {
 		var l logger.Loggable = signalLog{log}
 		logger.Setup(&l)
@@ -28,9 +29,9 @@ func (l signalLog) Info(string, string)  {}
 func (l signalLog) Configure(string)     {}
 
 func (l signalLog) Warning(caller, message string) {
-	l.log.Debug("signal", "from", caller, "says", harmless(message))
+	l.log.Debug("signal", "from", caller, "says", Harmless(message))
 }
 
 func (l signalLog) Error(caller, message string) {
-	l.log.Debug("signal", "from", caller, "says", harmless(message))
+	l.log.Debug("signal", "from", caller, "says", Harmless(message))
 }

@@ -1,4 +1,4 @@
-package whatsapp
+package directory
 
 import (
 	"cmp"
@@ -21,48 +21,48 @@ const (
 	claimPause = 30 * time.Second // after a question without an answer, before the next question
 )
 
-// concern reports whether a device may refer to the messages of a chat: the device
-// speaks through that chat, and belongs to the account or to a present member. If
-// the members of a group are not cached, concern asks, for at most claimTime.
-func (c *chats) concern(ctx context.Context, chat groups.JID, src types.MessageSource) bool {
+// MayReferTo reports whether a device may refer to the messages of a chat: the device
+// speaks through that chat, and belongs to the account or to a member. If
+// the members of a group are not cached, it asks WhatsApp, for at most claimTime.
+func (c *Chats) MayReferTo(ctx context.Context, chat groups.JID, src types.MessageSource) bool {
 	to, err := types.ParseJID(string(chat))
 	if err != nil {
 		return false
 	}
-	sender := member{src.Sender.ToNonAD(), src.SenderAlt.ToNonAD()}
+	sender := Member{src.Sender.ToNonAD(), src.SenderAlt.ToNonAD()}
 	switch {
 	case to.Server == types.GroupServer:
 		return src.Chat == to && c.inGroup(ctx, to, sender)
 	case src.IsGroup:
 		return false
-	case c.people.isMe(sender.jid): // the account's phone speaks of what this device sent
-		return c.people.same(ctx, member{jid: to}, member{src.Chat.ToNonAD(), src.RecipientAlt.ToNonAD()})
+	case c.people.IsMe(sender.JID): // the account's phone speaks of what this device sent
+		return c.people.Same(ctx, Member{JID: to}, Member{src.Chat.ToNonAD(), src.RecipientAlt.ToNonAD()})
 	}
-	return c.people.same(ctx, member{jid: to}, sender)
+	return c.people.Same(ctx, Member{JID: to}, sender)
 }
 
 // inGroup reports whether a person is a member of a group now.
-func (c *chats) inGroup(ctx context.Context, group types.JID, who member) bool {
-	role, err := c.askRole(ctx, group, who)
+func (c *Chats) inGroup(ctx context.Context, group types.JID, who Member) bool {
+	role, err := c.Role(ctx, group, who)
 	return err == nil && role != channel.RoleUnknown
 }
 
-// askRole returns a person's role in a group, RoleUnknown for somebody who is no member of
+// Role returns a person's role in a group, RoleUnknown for somebody who is no member of
 // it. An error means that WhatsApp did not answer.
-func (c *chats) askRole(ctx context.Context, group types.JID, who member) (channel.Role, error) {
-	present := c.present(ctx, group)
+func (c *Chats) Role(ctx context.Context, group types.JID, who Member) (channel.Role, error) {
+	present := c.members(ctx, group)
 	if present == nil {
 		return channel.RoleUnknown, outcome.NotReady(ctx, nil)
 	}
-	who = c.people.both(ctx, who)
-	return cmp.Or(present[who.jid], present[who.alt]), nil
+	who = c.people.WithAlt(ctx, who)
+	return cmp.Or(present[who.JID], present[who.Alt]), nil
 }
 
-// present returns a group's members by all their addresses, or nil if WhatsApp
+// members returns a group's members by all their addresses, or nil if WhatsApp
 // does not answer in time. However many devices make claims, there is one question
 // at a time about a group, one per change of the group, and a pause of claimPause
 // after a question without an answer.
-func (c *chats) present(ctx context.Context, group types.JID) map[types.JID]channel.Role {
+func (c *Chats) members(ctx context.Context, group types.JID) map[types.JID]channel.Role {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()
 	leave, err := c.claims.Enter(ctx, group.String())
@@ -84,5 +84,5 @@ func (c *chats) present(ctx context.Context, group types.JID) map[types.JID]chan
 		c.unanswered[group] = time.Now()
 		c.mu.Unlock()
 	}
-	return facts.present
+	return facts.Members
 }

@@ -1,4 +1,4 @@
-package whatsapp
+package device
 
 import (
 	"context"
@@ -12,14 +12,16 @@ import (
 	"go.mau.fi/whatsmeow/proto/waWa6"
 	"go.mau.fi/whatsmeow/store"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
 )
 
 // versionTime is how long a start waits to learn which version is the newest.
 const versionTime = 5 * time.Second
 
-// version is the version of the web client that the device claims to be. WhatsApp
+// Version is the version of the web client that the device claims to be. WhatsApp
 // rejects old versions.
-type version struct {
+type Version struct {
 	http *http.Client
 	log  *slog.Logger
 
@@ -28,26 +30,31 @@ type version struct {
 	asked  bool // for the newest
 }
 
-// ask asks once for the newest version. Without an answer, the library's own
+// NewVersion returns a version that begins with the library's own version.
+func NewVersion(http *http.Client, log *slog.Logger) *Version {
+	return &Version{http: http, log: log, number: store.GetWAVersion()}
+}
+
+// Ask asks once for the newest version. Without an answer, the library's own
 // version is used.
-func (v *version) ask(ctx context.Context) {
+func (v *Version) Ask(ctx context.Context) {
 	v.mu.Lock()
 	asked := v.asked
 	v.asked = true
 	v.mu.Unlock()
 	if !asked {
-		v.renew(ctx)
+		v.Renew(ctx)
 	}
 }
 
-// renew asks for the newest version, and reports whether it is newer than the one
+// Renew asks for the newest version, and reports whether it is newer than the one
 // in use.
-func (v *version) renew(ctx context.Context) bool {
+func (v *Version) Renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	latest, err := whatsmeow.GetLatestVersion(ctx, v.http)
 	if err != nil {
-		v.log.Info("ask for whatsapp's newest version", "error", harmless(err.Error()))
+		v.log.Info("ask for whatsapp's newest version", "error", librarylog.Harmless(err.Error()))
 		return false
 	}
 	v.mu.Lock()
@@ -59,10 +66,10 @@ func (v *version) renew(ctx context.Context) bool {
 	return true
 }
 
-// payload returns how the client describes itself to WhatsApp; name is shown in the
+// Payload returns how the client describes itself to WhatsApp; name is shown in the
 // phone's list of linked devices. The library has the description in variables of
-// the process; payload changes a copy, so that other clients keep theirs.
-func (v *version) payload(device *store.Device, name string) func() *waWa6.ClientPayload {
+// the process; Payload changes a copy, so that other clients keep theirs.
+func (v *Version) Payload(device *store.Device, name string) func() *waWa6.ClientPayload {
 	return func() *waWa6.ClientPayload {
 		v.mu.Lock()
 		number := v.number
