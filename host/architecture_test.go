@@ -52,7 +52,7 @@ var rooms = map[string][]string{
 	"host/channel":                      {"host/setting", "host/store", "groups", "media"},
 	"host/channel/transfer":             {"host/channel", "media"},
 	"host/channel/...":                  {"host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
-	"host/channel/whatsapp":             {"host/channel/whatsapp/...", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/store", "groups", "media", "media/probe", "internal/confine"},
+	"host/channel/whatsapp":             {"host/channel/whatsapp/...", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/store", "groups", "media", "media/...", "internal/confine"},
 	"host/channel/whatsapp/compose":     {"host/channel", "media", "media/probe"},
 	"host/channel/whatsapp/decode":      {"host/channel", "media"},
 	"host/channel/whatsapp/device":      {"host/channel/whatsapp/librarylog", "host/channel/journal", "host/store"},
