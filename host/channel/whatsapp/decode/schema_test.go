@@ -75,7 +75,7 @@ func outcome(d Content) string {
 }
 
 // TestNoFieldOfTheSchemaIsForgotten fails if a newer library knows a kind of message that
-// nobody has thought of. Then decide in decode.go or told.go what becomes of it, and
+// nobody has thought of. Then decide in decode.go or kinds.go what becomes of it, and
 // write the list anew with -update.
 func TestNoFieldOfTheSchemaIsForgotten(t *testing.T) {
 	var got strings.Builder
