@@ -31,7 +31,7 @@ var tooManyFunctions = map[string]int{
 	"host/channel/telegram": 1,
 	"host/channel/transfer": 9,
 	"host/channel/web":      2,
-	"host/channel/whatsapp": 10,
+	"host/channel/whatsapp": 6,
 	"host/config":           2,
 	"host/keys":             2,
 	"host/links":            1,
@@ -44,7 +44,7 @@ var tooManyFunctions = map[string]int{
 	"host/runtime/feed":     2,
 	"host/runtime/ssh":      3,
 	"host/screen":           1,
-	"host/serve":            15,
+	"host/serve":            5,
 	"host/store":            4,
 	"host/tasks":            6,
 }

@@ -67,7 +67,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		log = d.Stderr
 	}
 	steps := newSteps()
-	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(d.version).Version, Log: newLog(log, config.Log{Level: slog.LevelInfo.String()}), Trace: steps.note, Ready: d.manage})
+	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(d.version).Version, Log: newLog(log, config.Log{Level: slog.LevelInfo.String()}), Trace: steps.note})
 	if err != nil {
 		return err
 	}
@@ -76,6 +76,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return d.playOnce(ctx, h, steps)
 	}
 	d.invite(h)
+	fmt.Fprintf(d.Stdout, "manage %s (the operator's page; works once, within ten minutes)\n", h.SignIn())
 	return h.Run(ctx)
 }
 
@@ -87,11 +88,6 @@ func (d *demo) invite(h *serve.Host) {
 	fmt.Fprintf(d.Stdout, "more   write \"plan my week\" or \"show a voice note\", drop a file into the chat, or ask for help\n")
 	fmt.Fprintf(d.Stdout, "state  %s\n", h.Config().State)
 	fmt.Fprintf(d.Stdout, "stop   ctrl-c\n")
-}
-
-// manage prints the address of the operator's page.
-func (d *demo) manage(signIn string) {
-	fmt.Fprintf(d.Stdout, "manage %s (the operator's page; works once, within ten minutes)\n", signIn)
 }
 
 // webOf is the demo's one channel.

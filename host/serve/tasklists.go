@@ -1,0 +1,75 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"sync/atomic"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// taskLists show channels the scheduled tasks of their chats. The channels are made before
+// the tasks are opened.
+type taskLists struct {
+	tasks  atomic.Pointer[tasks.Tasks]
+	groups *live.Current
+}
+
+// of is the list of one channel.
+func (b *taskLists) of(name string) channel.TaskBook {
+	return taskList{b, name}
+}
+
+type taskList struct {
+	*taskLists
+	channel string
+}
+
+// find returns the tasks, and the group of a chat.
+func (p taskList) find(chat groups.JID) (*tasks.Tasks, string, error) {
+	ts := p.tasks.Load()
+	g, ok := p.groups.Registry().ByAddress(groups.Address{Channel: p.channel, JID: chat})
+	if ts == nil || !ok {
+		return nil, "", &refusal.Error{Code: "unknown_task", Message: "the chat has no tasks"}
+	}
+	return ts, g.Folder, nil
+}
+
+// Tasks implements channel.TaskBook.
+func (p taskList) Tasks(ctx context.Context, chat groups.JID) ([]channel.Task, error) {
+	ts, folder, err := p.find(chat)
+	if err != nil {
+		return nil, err
+	}
+	all, err := ts.List(ctx, folder)
+	shown := make([]channel.Task, len(all))
+	for i, t := range all {
+		shown[i] = channel.Task{ID: t.ID, Name: cmp.Or(t.Name, media.Cut(t.Prompt, 60)), Prompt: t.Prompt, Words: t.Words,
+			Paused: t.Status == tasks.Paused, Running: t.Running, Ended: t.Status == tasks.Completed}
+	}
+	return shown, err
+}
+
+// Operate implements channel.TaskBook.
+func (p taskList) Operate(ctx context.Context, chat groups.JID, id, verb string) (string, error) {
+	ts, folder, err := p.find(chat)
+	if err != nil {
+		return "", err
+	}
+	all, err := ts.List(ctx, folder)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range all {
+		if t.ID == id {
+			answer, err := ts.Operate(ctx, id, verb)
+			return answer.Words, err
+		}
+	}
+	return "", &refusal.Error{Code: "unknown_task", Message: "the chat has no such task", Hint: "reload the list"}
+}
