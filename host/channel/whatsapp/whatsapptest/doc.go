@@ -9,8 +9,7 @@
 // The files follow the protocol from the wire upwards:
 //
 //	trust.go      the certificate root, and an HTTP client that dials only here
-//	frames.go     websocket messages into frames of three length bytes + payload
-//	noise.go      the Noise XX handshake that makes the frames secret
+//	wire/         frames on the websocket, the Noise XX handshake that makes them secret, nodes
 //	session.go    one socket: stanzas in and out, in order
 //	phone.go      a person's phone, which pairs new devices
 //	pair.go       pairing: the refs of the QR code, and the signed device identity
@@ -24,7 +23,7 @@
 //	faults.go     what may go wrong, scripted; break.go does it at once
 //	observe.go    what the server saw, and waiting for it
 //	member.go     a ready-made whatsmeow client for the other side of a chat
-//	baileys.go    the same made of Baileys, which npm.go installs
+//	baileys/      the same made of Baileys, which package npmtest installs
 //
 // # The protocol, shortly
 //
