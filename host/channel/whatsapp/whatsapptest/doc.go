@@ -8,7 +8,8 @@
 //
 // The files follow the protocol from the wire upwards:
 //
-//	trust.go      the certificate root, and an HTTP client that dials only here
+//	trust.go      the certificate root
+//	network.go    networks and HTTP clients that dial only here
 //	wire/         frames on the websocket, the Noise XX handshake that makes them secret, nodes
 //	session.go    one socket: stanzas in and out, in order
 //	phone.go      a person's phone, which pairs new devices
@@ -59,8 +60,8 @@
 //	}
 //
 // A program under test in another process does the same with the root and the
-// address it was given, and hands ClientFor(addr) to the three
-// SetXHTTPClient setters of its whatsmeow client.
+// address it was given, and gives ClientFor(addr), or a client that dials in
+// NewNetwork(addr), to the three SetXHTTPClient setters of its whatsmeow client.
 //
 // # What it is not
 //
