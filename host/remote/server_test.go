@@ -296,7 +296,7 @@ func TestWhoHasNoTokenIsToldTheSame(t *testing.T) {
 	if err != nil || len(list) != 4 {
 		t.Errorf("%d tokens, %v", len(list), err)
 	}
-	raw, err := os.ReadFile(filepath.Join(w.Dir, "door.db-wal"))
+	raw, err := os.ReadFile(filepath.Join(w.Dir, "remote.db-wal"))
 	if err != nil || bytes.Contains(raw, []byte(strings.SplitN(good, "_", 3)[2])) {
 		t.Error("the store holds the token", err)
 	}

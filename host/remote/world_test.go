@@ -100,7 +100,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	}
 	w.spool = ipc.NewSpool(ipc.SpoolOptions{Dir: layout.IPCDir(), Folders: []string{"a", "b"}})
 	o := Options{
-		Listen: "127.0.0.1:0", Dir: layout.Door(), Spool: w.spool, Chats: chatsFunc(chatOf), Disk: diskFunc(plenty),
+		Listen: "127.0.0.1:0", Dir: layout.Remote(), Spool: w.spool, Chats: chatsFunc(chatOf), Disk: diskFunc(plenty),
 		Live: &settings{registry: registry, keep: 7 * 24 * time.Hour, quota: 4 << 20},
 	}
 	for _, f := range change {

@@ -2,11 +2,12 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/remote/tokens"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
 // pacer says by when the next bytes of a body must have come. A body that came fast has no
@@ -43,8 +44,8 @@ func (p *paced) Read(b []byte) (int, error) {
 	_ = p.rc.SetReadDeadline(p.due) // recorders of tests have none
 	_ = p.rc.SetWriteDeadline(p.due.Add(p.limits.Grace))
 	n, err := p.ReadCloser.Read(b)
-	if tokens.Revoked(p.ctx) {
-		return 0, tokens.ErrUnauthorized
+	if err := ended(p.ctx); err != nil {
+		return 0, err
 	}
 	p.moved(n)
 	return n, err
@@ -63,11 +64,20 @@ type pacedAnswer struct {
 }
 
 func (p *pacedAnswer) Write(b []byte) (int, error) {
-	if tokens.Revoked(p.ctx) {
-		return 0, tokens.ErrUnauthorized
+	if err := ended(p.ctx); err != nil {
+		return 0, err
 	}
 	_ = p.rc.SetWriteDeadline(p.due) // recorders of tests have none
 	n, err := p.ResponseWriter.Write(b)
 	p.moved(n)
 	return n, err
+}
+
+// ended returns the answer with which a call was ended, such as that its token was revoked; nil
+// if it goes on.
+func ended(ctx context.Context) error {
+	if p := (*httpd.Problem)(nil); errors.As(context.Cause(ctx), &p) {
+		return p
+	}
+	return nil
 }
