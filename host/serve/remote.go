@@ -18,17 +18,26 @@ func RemoteStore(c *config.Config) store.Spec { return remote.Store(c.Layout().R
 
 // openRemote listens for assistants that share no directory with the host, if the
 // configuration says so.
-func (h *Host) openRemote(ctx context.Context) (err error) {
+func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	c := h.Config()
 	if c.Door.Listen == "" && !letsIn(c) {
-		return nil
+		return nil, nil
 	}
 	h.remote, err = remote.Open(ctx, remote.Options{
 		Listen: c.Door.Listen, Hosts: c.Door.Hosts, Dir: h.Layout.Remote(), Home: HomeOf(c),
-		Live: &h.Current, Chats: fetching{h}, Inbox: fetching{h}, Spool: h.spool, Disk: h.opts.disk, Log: h.opts.Log,
+		Live: &h.Current, Chats: fetching{h}, Inbox: fetching{h}, Spool: h.spool, Disk: h.disk, Log: h.opts.Log,
 		Limits: remoteLimits(c.Door.Limits),
 	})
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return remotePart{Server: h.remote}, nil
+}
+
+// remotePart lets assistants elsewhere in.
+type remotePart struct {
+	noApply
+	*remote.Server
 }
 
 // remoteLimits are the bounds of the door as the configuration has them.
