@@ -5,7 +5,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -29,7 +29,7 @@ func newTokens(e *env) *cobra.Command {
 	return terminal.Family("tokens", "let assistants elsewhere in, and end that", list, newTokensNew(e), revoke)
 }
 
-func (e *env) listTokens(all []remote.Token) error {
+func (e *env) listTokens(all []tokens.Token) error {
 	if len(all) == 0 {
 		e.Say("there are no tokens")
 		return nil
@@ -59,7 +59,7 @@ Who has it sends as that group's assistant, into that conversation. The host kee
 				return err
 			}
 			return askFor(e, cmd, operator.Control.MakeToken, operator.TokenOrder{Group: g.Folder, Thread: thread, From: from},
-				func(made remote.NewToken) error { e.Say("%s", made.Secret); return nil })
+				func(made tokens.NewToken) error { e.Say("%s", made.Secret); return nil })
 		},
 	}
 	c.Flags().StringVar(&thread, "thread", "", "the platform's `id` of a thread of the chat; without it, the chat itself")
