@@ -46,7 +46,7 @@ func (w *WhatsApp) Pair(ctx context.Context, opts PairOptions) error {
 	if opts.Phone != "" && !phoneNumber.MatchString(opts.Phone) {
 		return fmt.Errorf("whatsapp: %q is no phone number: write it with its country code and without a leading 0, such as +4915112345678", media.Cut(media.Printable(opts.Phone), 40))
 	}
-	err := w.alone(ctx, func(s *session) error { return w.pair(ctx, s, opts) })
+	err := w.withSession(ctx, func(s *session) error { return w.pair(ctx, s, opts) })
 	w.link.Retry()
 	return err
 }

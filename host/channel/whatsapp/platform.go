@@ -100,8 +100,8 @@ func (w *WhatsApp) Apply(s channel.Setup) {
 	w.pacer.Set(s.Settings.(*Settings).rates())
 }
 
-// counts reports whether a chat is registered for a group.
-func (w *WhatsApp) counts(chat groups.JID) bool {
+// isRegistered reports whether a chat is registered for a group.
+func (w *WhatsApp) isRegistered(chat groups.JID) bool {
 	chats := *w.chats.Load()
 	return chats == nil || slices.Contains(chats, chat)
 }

@@ -94,7 +94,7 @@ func (s *session) newClient() {
 	c.BackgroundEventCtx = s.gate.Context()
 	c.GetClientPayload = s.w.version.Payload(s.people.Device, s.w.opts.DeviceName)
 	c.GetMessageForRetry = s.messageForRetry
-	c.PreRetryCallback = s.again
+	c.PreRetryCallback = s.onRetryRequest
 	c.SetPreLoginHTTPClient(s.w.http)
 	c.SetWebsocketHTTPClient(s.w.http)
 	media := *s.w.media
@@ -142,8 +142,8 @@ func (s *session) close() error {
 	return errors.Join(append(errs, s.keys.Close())...)
 }
 
-// poke wakes the receiver of c; it never blocks, since one wake-up is enough.
-func poke(c chan struct{}) {
+// wake wakes the receiver of c. It never blocks, since one wake-up is enough.
+func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

@@ -12,7 +12,7 @@
 // # What goes out
 //
 // A message's id on WhatsApp is derived from [channel.Message.ID], so that a
-// repeat carries the same one. Before it is handed over, the finished message
+// repeat carries the same one. Before the library sends it, the finished message
 // is recorded durably in whatsapp-messages.db, with the keys of its uploaded file.
 // WhatsApp's acknowledgement is recorded durably, too. So a repeat after a crash
 // uploads nothing again, an acknowledged message is not sent again, and a member's
@@ -24,10 +24,17 @@
 // # What comes in
 //
 // A member's message is acknowledged to WhatsApp after it has been recorded
-// durably in whatsapp-messages.db. From there it is handed to the Inbox until the
+// durably in whatsapp-messages.db. From there the Inbox gets it, again until the
 // Inbox keeps it, one message at a time in each chat; no chat waits for another.
 // Fetch downloads its file afterwards. Devices' receipts go through a bounded queue
 // in memory; if it is full, they are not acknowledged, and WhatsApp repeats them.
+//
+// # Packages
+//
+// This package holds the connection and the order of events. What has no need of it lies
+// below: decode and compose read and build messages, messages records them, directory knows
+// chats and people, mediaserver moves files, device has the keys, outcome classifies errors,
+// librarylog passes the libraries' logs on.
 //
 // The package does not decide who may send what. It never reads history, marks
 // nothing as read, and sends nothing by itself.
@@ -68,6 +75,7 @@ var (
 	_ channel.Lister   = (*WhatsApp)(nil)
 	_ channel.Unpairer = (*WhatsApp)(nil)
 	_ channel.Applier  = (*WhatsApp)(nil)
+	_ channel.Roles    = (*WhatsApp)(nil)
 )
 
 // Options configures a WhatsApp. Only Dir is needed.
