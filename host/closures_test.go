@@ -29,7 +29,6 @@ var tooManyFunctions = map[string]int{
 	"host/channel/telegram": 1,
 	"host/channel/transfer": 2,
 	"host/channel/web":      2,
-	"host/channel/whatsapp": 4,
 	"host/command":          2,
 	"host/config":           2,
 	"host/console":          1,

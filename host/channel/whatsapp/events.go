@@ -285,14 +285,11 @@ func (s *session) recordCall(c types.BasicCallMeta, video bool) bool {
 	return s.record(m)
 }
 
-// knock tells the host of a message in a chat that no group has. The number names a
-// direct chat if it is known: an operator knows people by it.
+// knock reports a message in a chat that no group has. A direct chat is named by the number if
+// it is known: an operator knows people by their number.
 func (s *session) knock(e *events.Message, text string) {
-	if s.w.opts.Knock == nil {
-		return
-	}
 	if e.Info.IsGroup {
-		s.w.opts.Knock(channel.Knock{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: text, Time: e.Info.Timestamp})
+		s.w.opts.Host.Knock(channel.Knock{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: text, Time: e.Info.Timestamp})
 		return
 	}
 	chat := e.Info.Chat.ToNonAD()
@@ -300,7 +297,7 @@ func (s *session) knock(e *events.Message, text string) {
 		chat = alt
 	}
 	if jid := groups.JID(chat.String()); s.w.Owns(jid) {
-		s.w.opts.Knock(channel.Knock{Chat: jid, From: decode.CleanName(e.Info.PushName), Time: e.Info.Timestamp})
+		s.w.opts.Host.Knock(channel.Knock{Chat: jid, From: decode.CleanName(e.Info.PushName), Time: e.Info.Timestamp})
 	}
 }
 

@@ -94,18 +94,23 @@ type Options struct {
 	// error, Send fails temporarily.
 	Reserve transfer.Reserve
 
-	// Room, if not nil, is called before a member's message is recorded. If it
-	// returns an error, the message is not acknowledged: WhatsApp keeps it.
-	Room func() error
-
-	// Knock is as in channel.Setup; may be nil.
-	Knock func(channel.Knock)
+	Host Host // nil: there is always room, and nobody hears of unknown chats
 
 	// Network is nil except in tests: the system's, with the environment's proxies.
 	Network transfer.Network
 
 	Tools confine.Mode // how ffmpeg, ffprobe, pdfinfo and pdftoppm run, for thumbnails and durations; not at all when empty
 	Log   *slog.Logger // discarded when nil
+}
+
+// Host is what WhatsApp asks and reports, beside what goes to its Inbox.
+type Host interface {
+	// Room is called before a member's message is recorded. If it returns an
+	// error, the message is not acknowledged: WhatsApp keeps it.
+	Room() error
+
+	// Knock is as in channel.Setup.
+	Knock(channel.Knock)
 }
 
 // WhatsApp is the channel. New makes one, Run connects it.
@@ -155,6 +160,9 @@ func New(opts Options) (*WhatsApp, error) {
 	}
 	if opts.AckTimeout == 0 {
 		opts.AckTimeout = 25 * time.Second
+	}
+	if opts.Host == nil {
+		opts.Host = setupHost{}
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
