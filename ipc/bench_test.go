@@ -311,7 +311,7 @@ func BenchmarkDecode(b *testing.B) {
 		}
 		middle := time.Now()
 		for range 100 {
-			var w wireRequest
+			var w struct{ Type, ChatJid, GroupFolder, FilePath, FileName, MimeType, Caption, Timestamp string }
 			if err := json.Unmarshal([]byte(benchRequest), &w); err != nil {
 				b.Fatal(err)
 			}

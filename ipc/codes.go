@@ -35,6 +35,9 @@ const (
 	maxField  = 512      // of every other field
 )
 
+// limits are those that a tag of Request or FileRef names.
+var limits = map[string]int{"": maxField, "name": maxName, "alt": MaxAlt, "path": MaxPath, "prompt": MaxPrompt, "text": MaxText}
+
 func refuse(code, message, hint string) *Refusal {
 	return &Refusal{Code: code, Message: message, Hint: hint}
 }

@@ -29,8 +29,6 @@ package ipc
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -76,13 +74,6 @@ const (
 	TypeFetchFile     Type = "fetch_file"
 )
 
-// Types are all types that Decode returns, in the order of their names.
-func Types() []Type {
-	all := append(slices.Collect(maps.Keys(keysOf)), TypeMessage, TypeFile)
-	slices.Sort(all)
-	return all
-}
-
 // IsCall says whether the host answers a request of this type itself.
 func (t Type) IsCall() bool {
 	switch t {
@@ -94,59 +85,59 @@ func (t Type) IsCall() bool {
 }
 
 // Request is an assistant's order to send something. Every field is an unverified
-// claim of the container.
+// claim of the container. The tags are its form as JSON (field), in v1's names and order.
 type Request struct {
-	Type    Type
-	Chat    string // chatJid, or "channel/chatJid"; empty: the group's own chat
-	Folder  string // groupFolder; if given, it must be the source group's own
-	Text    string // of a message, an edit or a question; the text of a file request is the first file's caption
-	ReplyTo string // the platform's id of the message to answer
-	Thread  string // the platform's id of the thread; empty: that of Turn
-	Turn    string // the id that the host gave the assistant's turn; empty: none
+	Type    Type   `key:"type"`
+	Chat    string `key:"chatJid"`                                        // or "channel/chatJid"; empty: the group's own chat
+	Folder  string `key:"groupFolder"`                                    // if given, it must be the source group's own
+	Text    string `key:"text" most:"text" of:"message! file edit! ask!"` // of a file request: joined with the first file's caption
+	Sender  string `key:"sender"`                                         // v1's optional persona name
+	ReplyTo string `key:"replyTo"`                                        // the platform's id of the message to answer
+	Thread  string `key:"thread"`                                         // the platform's id of the thread; empty: that of Turn
+	Turn    string `key:"turn"`                                           // the id that the host gave the assistant's turn; empty: none
 
 	// Conversation bounds the request to one thread of the group's chat: what lies in
 	// another does not exist for it. The host sets it for a token with a thread. Empty: the
 	// whole group asks. A container could only narrow itself by it.
-	Conversation string
+	Conversation string `key:"conversation"`
 
-	Sender string // v1's optional persona name
-	Files  []FileRef
-	Batch  bool   // final results go to batch files
-	Time   string // timestamp as the container wrote it; for information only
+	Batch bool      `key:"results" form:"batch"` // final results go to batch files
+	Files []FileRef `key:"files" of:"file"`
+	Time  string    `key:"timestamp" form:"scalar"` // as the container wrote it; for information only
 
-	Target  string   // of a change or fetch_file: the platform's id of a message, or the id of the request that sent it
-	Emoji   string   // of react; empty takes the reaction back
-	Choices []string // of ask
-	Several bool     // of ask: a member may choose more than one
-	Seconds int      // of ask: how long members may answer; 0: the host's default
+	Target  string   `key:"target" of:"react! edit! unsend! fetch_file!"` // the platform's id of a message, or the id of the request that sent it
+	Emoji   string   `key:"emoji" of:"react"`                             // empty takes the reaction back
+	Choices []string `key:"choices" of:"ask!"`
+	Several bool     `key:"several" of:"ask"` // a member may choose more than one
+	Seconds int      `key:"seconds" of:"ask"` // how long members may answer; 0: the host's default
 
-	TaskID        string // of all about one task; of schedule_task: the new one's, empty: the host chooses
-	Prompt        string // of schedule_task and update_task, with those that follow
-	ScheduleType  string // cron, interval or once
-	ScheduleValue string
-	ContextMode   string // group or isolated; empty: group
-	TargetJID     string // the chat in which the task runs; empty: the group's own
-	Name          string // of the task; of register_group: of the group
+	// Those of tasks and groups are NanoClaw v1's.
+	TaskID        string `key:"taskId" of:"schedule_task update_task! pause_task! resume_task! cancel_task!"` // empty: the host chooses a new task's
+	Prompt        string `key:"prompt" most:"prompt" of:"schedule_task! update_task"`
+	ScheduleType  string `key:"schedule_type" of:"schedule_task! update_task"` // cron, interval or once
+	ScheduleValue string `key:"schedule_value" form:"scalar" of:"schedule_task! update_task"`
+	ContextMode   string `key:"context_mode" of:"schedule_task update_task"`         // group or isolated; empty: group
+	TargetJID     string `key:"targetJid" of:"schedule_task"`                        // the chat in which the task runs; empty: the group's own
+	Name          string `key:"name" of:"schedule_task update_task register_group!"` // of the task or the group
+	JID           string `key:"jid" of:"register_group!"`
+	NewFolder     string `key:"folder" of:"register_group"`
+	Trigger       string `key:"trigger" of:"register_group"`
 
-	JID       string // of register_group, with those that follow
-	NewFolder string
-	Trigger   string
-
-	Limit  int    // of list_messages: how many; 0: the host's default
-	Before string // of list_messages: the id of the oldest message of an earlier answer
-	Number int    // of fetch_file: which file of the message, from 1; 0: the first
+	Limit  int    `key:"limit" of:"list_messages"`  // how many; 0: the host's default
+	Before string `key:"before" of:"list_messages"` // the id of the oldest message of an earlier answer
+	Number int    `key:"number" of:"fetch_file"`    // which file of the message, from 1; 0: the first
 }
 
 // FileRef names one file of a request.
 type FileRef struct {
-	Path    string // in the container
-	Name    string // to show in the chat; empty: the last element of Path
-	MIME    string // the container's claim; empty: none
-	Caption string
-	Alt     string // what it shows, in words, for members who cannot see it; empty: none
-	As      string // auto, document, voice, gif, sticker; empty is auto
-	From    string // of what Path is a copy; the container's claim; empty: of nothing
-	Source  string // the text that Path was printed from, a container path; the container's claim; empty: none
+	Path    string `key:"filePath,path" most:"path"`          // in the container
+	Name    string `key:"fileName,filename,name" most:"name"` // to show in the chat; empty: the last element of Path
+	MIME    string `key:"mimeType,mimetype"`                  // the container's claim; empty: none
+	Caption string `key:"caption,comment,fileComment" most:"text"`
+	Alt     string `key:"alt" most:"alt"`          // what it shows, in words, for members who cannot see it; empty: none
+	As      string `key:"as"`                      // auto, document, voice, gif, sticker or original; empty: auto
+	From    string `key:"copiedFrom" most:"path"`  // of what Path is a copy; the container's claim; empty: of nothing
+	Source  string `key:"printedFrom" most:"path"` // the text that Path was printed from, a container path; the container's claim; empty: none
 }
 
 // Status is the state of a request or of one of its parts.
