@@ -59,7 +59,7 @@ func parse(b []byte) (w written, refusal *Refusal) {
 	const space = " \t\r\n"
 	switch start := bytes.TrimLeft(b, space); {
 	case len(b) > MaxRequest:
-		return w, tooLarge(int64(len(b)))
+		return w, TooLarge(int64(len(b)))
 	case !utf8.Valid(b):
 		return w, refuse(CodeMalformed, "the request is not valid UTF-8", "write the JSON as UTF-8")
 	case len(start) > 0 && start[0] != '{':

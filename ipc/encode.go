@@ -30,7 +30,7 @@ func encode(r Request, file Type) ([]byte, error) {
 		return nil, fmt.Errorf("encode request: %w", e.err)
 	}
 	if buf.Len() > MaxRequest {
-		return nil, tooLarge(int64(buf.Len()))
+		return nil, TooLarge(int64(buf.Len()))
 	}
 	return buf.Bytes(), nil
 }

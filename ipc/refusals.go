@@ -38,7 +38,8 @@ func duplicate(key string) *Refusal {
 	return refuse(CodeDuplicateKey, "key "+quote(key)+" is given twice, or in two spellings", "give each key once")
 }
 
-func tooLarge(size int64) *Refusal {
+// TooLarge returns the refusal of a request of this size, which is above MaxRequest.
+func TooLarge(size int64) *Refusal {
 	return refuse(CodeTooLarge, fmt.Sprintf("the request has %d bytes; the limit is %d", size, MaxRequest),
 		"write a long text to a file and send the file")
 }

@@ -6,7 +6,7 @@
 //	state/door/uploads   files that come in pieces, and what was said of them
 //
 // A door holds no rule. What comes in is submitted to the group's queue, as if its
-// container had written it, and takes the same road: see [ipc.Spool.Submit]. So it is
+// container had written it, and takes the same road: see [spool.Spool.Submit]. So it is
 // authorized, checked, screened, counted, recorded and audited as every other request, and
 // a crash at any point ends as it does for the queue.
 //
@@ -28,6 +28,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // Options is what a Door works with. All but Hosts, Limits, Inbox and Log are needed. The functions are
@@ -40,7 +41,7 @@ type Options struct {
 
 	Groups  func() *groups.Registry
 	Chat    func(groups.Group) ipc.Context // what a group's tools may tell
-	Spool   *ipc.Spool
+	Spool   *spool.Spool
 	Wait    func() time.Duration // the longest that a call waits for its result
 	Keep    func() time.Duration // how long results stay
 	Quota   func() int64         // bytes of a group's bodies that come at the same time

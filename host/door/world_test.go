@@ -20,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 func TestMain(m *testing.M) {
@@ -32,7 +33,7 @@ type world struct {
 	*Door
 	t     testing.TB
 	dir   string
-	spool *ipc.Spool
+	spool *spool.Spool
 	url   string
 	stop  func()
 
@@ -42,7 +43,7 @@ type world struct {
 }
 
 type sent struct {
-	it      *ipc.Item
+	it      *spool.Item
 	content string
 }
 
@@ -62,7 +63,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.spool = ipc.NewSpool(ipc.SpoolOptions{Dir: layout.IPCDir(), Folders: []string{"a", "b"}})
+	w.spool = spool.New(spool.Options{Dir: layout.IPCDir(), Folders: []string{"a", "b"}})
 	o := Options{
 		Listen: "127.0.0.1:0", Dir: layout.Door(), Groups: func() *groups.Registry { return registry }, Spool: w.spool,
 		Chat: func(g groups.Group) ipc.Context {

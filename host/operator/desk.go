@@ -14,7 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/tasks"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // DeskOptions are the parts that a Desk works with.
@@ -81,7 +81,7 @@ type DeskOptions struct {
 	// lacks; Asked is what calls of models were refused for lately. Nil: unknown.
 	Strangers func() []Stranger
 	// Stuck is what the queue of the group with that folder waits for; nil: unknown.
-	Stuck   func(folder string) (ipc.Stuck, bool)
+	Stuck   func(folder string) (spool.Stuck, bool)
 	Missing func() []Gone
 	Lost    func() []string
 	Asked   func() []Asked

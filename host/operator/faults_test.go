@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // judged is a Desk of a running host that is well, with three groups.
@@ -76,9 +77,9 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 			}
 		},
 		"queue_waits of group b": func(o *operator.DeskOptions) {
-			o.Stuck = func(folder string) (ipc.Stuck, bool) {
+			o.Stuck = func(folder string) (spool.Stuck, bool) {
 				code := map[string]string{"a": "over_quota", "b": "disk_full"}[folder]
-				return ipc.Stuck{Request: "1", Since: time.Now().Add(-time.Hour), Why: ipc.Refusal{Code: code, Message: "no room for 5.5 MB"}}, code != ""
+				return spool.Stuck{Request: "1", Since: time.Now().Add(-time.Hour), Why: ipc.Refusal{Code: code, Message: "no room for 5.5 MB"}}, code != ""
 			}
 		},
 		"mount_missing of group a, /workspace/extra/docs": func(o *operator.DeskOptions) {

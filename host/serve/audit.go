@@ -8,7 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // openAudit opens the trail, if one is kept. The outbox's lock is held. A command that
@@ -26,7 +26,7 @@ func (h *Host) openAudit(cfg *config.Config) (err error) {
 }
 
 // refused notes a request in the errors folder.
-func (h *Host) refused(q ipc.Quarantined, it *ipc.Item) {
+func (h *Host) refused(q spool.Quarantined, it *spool.Item) {
 	h.refusals.add(q.Code)
 	if h.audit != nil {
 		bridge.Refused(h.audit, q, it)

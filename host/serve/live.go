@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/screen"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // live is what the host makes of one configuration. It never changes: a reload
@@ -49,9 +49,9 @@ func (h *Host) screenNow() (deny, ask *screen.Screen) { return h.now().deny, h.n
 func (h *Host) wait() time.Duration { return h.Config().Limits.Wait.Std() }
 
 // keep is for how long the queue keeps results and what was refused.
-func (h *Host) keep() ipc.Keep {
+func (h *Host) keep() spool.Keep {
 	l := h.Config().Limits
-	return ipc.Keep{Results: l.KeepResults.Std(), Errors: l.KeepErrors.Std()}
+	return spool.Keep{Results: l.KeepResults.Std(), Errors: l.KeepErrors.Std()}
 }
 
 func foldersOf(cfg *config.Config) (all []string) {

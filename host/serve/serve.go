@@ -31,7 +31,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/confine"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
 )
 
@@ -76,7 +76,7 @@ type Host struct {
 	Outbox     *outbox.Outbox
 	audit      *audit.Log // nil: none is kept
 	Bridge     *bridge.Bridge
-	spool      *ipc.Spool
+	spool      *spool.Spool
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
 	assistants *assistant.Manager
 	tasks      *tasks.Tasks // nil if the host is not to run
@@ -184,7 +184,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 	if err := h.openAudit(cfg); err != nil {
 		return err
 	}
-	h.spool = ipc.NewSpool(ipc.SpoolOptions{
+	h.spool = spool.New(spool.Options{
 		Dir: h.Layout.IPCDir(), Folders: foldersOf(cfg), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.keep,
 	})
 	return nil
