@@ -67,12 +67,13 @@ var rooms = map[string][]string{
 	"host/transcribe":          {"media", "media/probe", "media/convert", "internal/confine"},
 	"host/keys":                {"host/store"},
 	"host/links":               {"host/channel/httpd"},
-	"host/door":                {"agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/store", "groups", "ipc", "ipc/spool", "media", "internal/hostnames"},
+	"host/remote":              {"agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/store", "groups", "ipc", "ipc/spool", "media", "internal/hostnames"},
 	"host/service":             {},
-	"host/operator":            {"host/audit", "host/tasks", "host/door", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "ipc/spool", "media", "internal/hostnames"},
+	"host/operator":            {"host/assistant", "host/audit", "host/tasks", "host/remote", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "ipc/spool", "media", "internal/hostnames", "internal/cause"},
 	"host/notify":              {"host/operator", "host/channel/httpd", "host/channel/transfer", "media"},
 	"host/console":             {"host/audit", "host/operator", "host/tasks", "host/channel/httpd"},
 	"host/doctor":              {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
+	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
 	"host/serve":               {"host/...", "agentrunner/cli", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/command":             {"host/...", "agentrunner/...", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "internal/hostnames", "internal/near", "internal/confine", "internal/cause"},
 	"host":                     {"host/command", "groups", "host/channel", "host/channel/...", "internal/confine"},
@@ -89,6 +90,16 @@ var rooms = map[string][]string{
 	"host/channel/channeltest": {"host/channel", "host/channel/ladder", "host/channel/memory", "groups", "media"},
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},
+
+	"host/channel/whatsapp":             {"host/channel/whatsapp/...", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/store", "groups", "media", "media/...", "internal/confine"},
+	"host/channel/whatsapp/compose":     {"host/channel", "media", "media/probe"},
+	"host/channel/whatsapp/decode":      {"host/channel", "media"},
+	"host/channel/whatsapp/device":      {"host/channel/whatsapp/librarylog", "host/channel/journal", "host/store"},
+	"host/channel/whatsapp/directory":   {"host/channel/whatsapp/decode", "host/channel/whatsapp/outcome", "host/channel", "host/channel/link", "groups"},
+	"host/channel/whatsapp/librarylog":  {"media"},
+	"host/channel/whatsapp/mediaserver": {"host/channel/whatsapp/compose", "host/channel/whatsapp/outcome", "host/channel", "host/channel/link", "host/channel/transfer", "media"},
+	"host/channel/whatsapp/messages":    {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/directory", "host/channel/journal", "groups"},
+	"host/channel/whatsapp/outcome":     {"host/channel", "host/channel/link"},
 }
 
 // floor is what every room but those of internal/ may import.
