@@ -3,7 +3,6 @@ package sender
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -133,31 +131,4 @@ func New(config Config) *Sender {
 // those of this process.
 func Over(config Config, client Client, files Files) *Sender {
 	return &Sender{config: config, client: client, files: files, staged: map[string][]string{}}
-}
-
-// door returns the client of LONGSHORE_URL; nil if that is not set.
-func door(getenv func(string) string) (*remoteclient.Client, error) {
-	address := getenv("LONGSHORE_URL")
-	if address == "" {
-		return nil, nil
-	}
-	token := getenv("LONGSHORE_TOKEN")
-	if file := getenv("LONGSHORE_TOKEN_FILE"); token == "" && file != "" {
-		var err error
-		if token, err = readToken(file); err != nil {
-			return nil, fmt.Errorf("LONGSHORE_TOKEN_FILE: %w", err)
-		}
-	}
-	return remoteclient.New(address, token)
-}
-
-// readToken reads a file that holds a token and nothing else.
-func readToken(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 4<<10))
-	return strings.TrimSpace(string(b)), err
 }

@@ -3,7 +3,10 @@ package sender
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
@@ -102,4 +105,31 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	c.Temp = tempDirs(getenv, c.Mounts == nil && c.Door == nil)
 	c.Private = privateDirs(getenv, c.Workspace())
 	return c, nil
+}
+
+// door returns the client of LONGSHORE_URL; nil if that is not set.
+func door(getenv func(string) string) (*remoteclient.Client, error) {
+	address := getenv("LONGSHORE_URL")
+	if address == "" {
+		return nil, nil
+	}
+	token := getenv("LONGSHORE_TOKEN")
+	if file := getenv("LONGSHORE_TOKEN_FILE"); token == "" && file != "" {
+		var err error
+		if token, err = readToken(file); err != nil {
+			return nil, fmt.Errorf("LONGSHORE_TOKEN_FILE: %w", err)
+		}
+	}
+	return remoteclient.New(address, token)
+}
+
+// readToken reads a file that holds a token and nothing else.
+func readToken(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	return strings.TrimSpace(string(b)), err
 }
