@@ -15,7 +15,7 @@ import (
 
 // Client carries requests to the host and results back: through the queue of a shared
 // directory, by HTTP (package remoteclient), or inside the host. Its methods may be called
-// concurrently. An error that the caller can act on is or wraps a *remote.Problem.
+// concurrently. An error that the caller can act on is or wraps a *remoteclient.Problem.
 type Client interface {
 	// Enqueue gives the host a request, durably, and returns its id. file is the type
 	// of a request with one file for a host without receipts. A call with a key that an
@@ -115,11 +115,11 @@ func (q queue) sweep() {
 	}
 }
 
-// New returns the sender for a group's queue, or for a door if the configuration has
+// New returns the sender for a group's queue, or for a host elsewhere if the configuration has
 // its address. It opens nothing, so that a later call can report what is missing.
 func New(config Config) *Sender {
-	if config.Door != nil {
-		return Over(config, config.Door, FilesOwn)
+	if config.Remote != nil {
+		return Over(config, config.Remote, FilesOwn)
 	}
 	q := queue{ipc.NewClient(config.IPC), config.IPC}
 	s := Over(config, q, FilesShared)
