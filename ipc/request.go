@@ -27,7 +27,7 @@ const (
 	TypeFetchFile     Type = "fetch_file"
 )
 
-// IsCall says whether the host answers a request of this type itself.
+// IsCall reports whether the host itself answers a request of this type.
 func (t Type) IsCall() bool {
 	switch t {
 	case TypeScheduleTask, TypeListTasks, TypeUpdateTask, TypePauseTask, TypeResumeTask, TypeCancelTask,
@@ -37,8 +37,8 @@ func (t Type) IsCall() bool {
 	return false
 }
 
-// NoTurn is the stamp of a request that belongs to no turn and names its whole place
-// itself: without a thread, it goes to the chat.
+// NoTurn is the value of Request.Turn for a request that belongs to no turn. Without a
+// thread, such a request goes to the chat itself.
 const NoTurn = "-"
 
 // Request is an assistant's order to send something. Every field is an unverified
@@ -53,9 +53,9 @@ type Request struct {
 	Thread  string `key:"thread"`                                         // the platform's id of the thread; empty: that of Turn
 	Turn    string `key:"turn"`                                           // the id that the host gave the assistant's turn; empty: none
 
-	// Conversation bounds the request to one thread of the group's chat: what lies in
-	// another does not exist for it. The host sets it for a token with a thread. Empty: the
-	// whole group asks. A container could only narrow itself by it.
+	// Conversation limits the request to one thread of the group's chat: messages in other
+	// threads are unknown to it. The host sets it for a token with a thread. Empty: no
+	// limit. A container that sets it can only narrow its own request.
 	Conversation string `key:"conversation"`
 
 	Batch bool      `key:"results" form:"batch"` // final results go to batch files

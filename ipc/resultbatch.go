@@ -41,8 +41,8 @@ func (c *Client) Batches(after string) (results map[string]Result, last string, 
 	}), max(last, after), nil
 }
 
-// LastResults is the last result of each request in the batch files among the names. A line
-// that is not a result is skipped.
+// LastResults returns the last result of each request in the batch files among the names.
+// It skips lines that are not results.
 func LastResults(names []string, read func(name string) []byte) map[string]Result {
 	all := map[string]Result{}
 	for _, name := range slices.Sorted(slices.Values(names)) {

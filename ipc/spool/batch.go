@@ -17,8 +17,7 @@ import (
 // ErrStopped is returned by Next after Run has ended.
 var ErrStopped = errors.New("the spool has stopped")
 
-// ErrNotServed is returned where a group's files would be written that is none of
-// the Spool's.
+// ErrNotServed is returned by a write for a group that the Spool does not serve.
 var ErrNotServed = errors.New("the group is not served")
 
 // Item is one request with the bytes that were read from its file. Later changes to
@@ -39,10 +38,10 @@ type Item struct {
 // Follows reports whether a request with this id would stand before the item in its queue.
 func (it *Item) Follows(id string) bool { return byID(id+ipc.Suffix, it.Name) < 0 }
 
-// Found is what the host has found out about a request, for its notes on a refusal.
+// Found is what the host knows of a request when it refuses it.
 type Found struct {
 	Channel, Chat string        // where it would go, if the group may send there
-	Files         []ipc.Outcome // names, kinds, sizes and hashes of the first of Request.Files, as far as they were measured
+	Files         []ipc.Outcome // name, kind, size and hash of each of Request.Files that was examined
 }
 
 // Batch is the next requests of one group, in the order of their file names. Until
@@ -57,9 +56,9 @@ type Batch struct {
 	group   *group
 	gone    []removal    // to be unlinked
 	later   []string     // names of requests that stay in the queue
-	first   string       // the first of these that waits for a reason
-	why     *ipc.Refusal // that reason; nil: none has one
-	through int          // items that were accepted or refused
+	first   string       // the first of later that was deferred with a reason
+	why     *ipc.Refusal // the reason of first; nil: no request has a reason
+	through int          // number of items that were accepted or refused
 }
 
 // Next blocks until a request waits, and returns the next batch of one group. Groups
@@ -107,8 +106,8 @@ func (b *Batch) Refuse(it *Item, r *ipc.Refusal) {
 	}
 }
 
-// Defer leaves a request in the queue for now. Its result becomes queued, with what
-// it waits for; nil: nothing that the agent needs to know. The request is handed out
+// Defer leaves a request in the queue for now. Its result becomes queued and says what
+// the request waits for; with nil, no result is written. The request is handed out
 // again after [Spool.Wake] or at the next rescan.
 func (b *Batch) Defer(it *Item, why *ipc.Refusal) {
 	it.decided = true
@@ -124,11 +123,11 @@ func (b *Batch) waits(it *Item, why *ipc.Refusal) *waiting {
 	return b.spool.await(b.group, it, why)
 }
 
-// mostTold is how many requests behind one that waits are told so: as many results of a
-// group are kept.
+// mostTold is how many requests behind a deferred one get a result: as many results of
+// a group are kept.
 const mostTold = 1000
 
-// tellBehind writes a queued result for each request that stands behind one that waits, so
+// tellBehind writes a queued result for each request behind the first deferred one, so
 // that no request waits without a reason.
 func (b *Batch) tellBehind() {
 	s, g, why := b.spool, b.group, b.why
@@ -144,8 +143,8 @@ func (b *Batch) tellBehind() {
 	}
 }
 
-// stick notes at which request the batch has ended, and why.
-func (b *Batch) stick() {
+// recordStuck records which request the queue waits for, and why.
+func (b *Batch) recordStuck() {
 	g := b.group
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -164,9 +163,9 @@ func (b *Batch) stick() {
 // behindA is before the code in the reason of a request that waits for an earlier one.
 const behindA = "behind "
 
-// Withdrawn reports whether the request's file is gone since it was read: its client
-// has unlinked it, or moved its directory away. The caller then removes the request,
-// and nobody is told a result. A request that cannot be looked for still stands.
+// Withdrawn reports whether the request's file has vanished since it was read: its
+// client has unlinked the file, or moved its directory away. The caller then removes
+// the request and writes no result. If the spool cannot look, the answer is false.
 func (b *Batch) Withdrawn(it *Item) bool {
 	p, file := placeOf(it.Name)
 	return errors.Is(b.group.dirs.in(p, func(dir *os.Root) error {
@@ -183,7 +182,7 @@ func (b *Batch) Done() {
 	for _, it := range b.Items {
 		switch {
 		case it.decided:
-		case b.why != nil: // told below
+		case b.why != nil: // tellBehind writes the result
 			b.later = append(b.later, it.Name)
 		default:
 			b.Defer(it, nil)
@@ -203,7 +202,7 @@ func (b *Batch) Done() {
 		g.size = max(b.through, 1)
 		b.tellBehind()
 	}
-	b.stick()
+	b.recordStuck()
 	s.done(g, len(b.later) > 0)
 	s.batches.Done()
 }

@@ -2,8 +2,8 @@ package spool
 
 import "sync"
 
-// line is the groups that have something to hand out, each at most once. Those
-// who wait for one receive from some first.
+// line holds the groups that have something to hand out, each at most once. A consumer
+// receives from some, then calls next.
 type line struct {
 	some chan struct{} // of capacity one: holds a token while the line is not empty
 
@@ -20,8 +20,8 @@ func (l *line) add(g *group) {
 	l.signal()
 }
 
-// next takes the first group, for whoever has received the token; nil: others
-// were faster.
+// next removes and returns the first group. It returns nil if another consumer was
+// faster.
 func (l *line) next() *group {
 	l.mu.Lock()
 	defer l.mu.Unlock()

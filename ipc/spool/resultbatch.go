@@ -43,8 +43,8 @@ func (s *Spool) WriteBatch(folder string, all []ipc.Result) error {
 	return nil
 }
 
-// nextBatch is a name after those of all batch files of a group, also if the clock was
-// set back. Calls for one group come one after the other.
+// nextBatch returns a name that sorts after all batch files of a group, even if the clock
+// was set back. Calls for one group must not overlap.
 func (s *Spool) nextBatch(folder string) string {
 	g := s.all()[folder]
 	if g == nil {
@@ -68,7 +68,7 @@ func (s *Spool) nextBatch(folder string) string {
 	return fmt.Sprintf("%019d%s", last, ipc.BatchSuffix)
 }
 
-// Batched returns the status of each result that stands in a batch file of the group.
+// Batched returns the status of each result in the group's batch files.
 func (s *Spool) Batched(folder string) map[string]ipc.Status {
 	g, known := s.all()[folder]
 	if !known {

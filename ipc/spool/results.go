@@ -67,7 +67,7 @@ func (s *Spool) WriteContext(folder string, c ipc.Context) error {
 	return nil
 }
 
-// tells reports whether the group's context.json says the same as c.
+// tells reports whether the group's context.json already equals c, apart from its time.
 func (s *Spool) tells(folder string, c ipc.Context) bool {
 	g, ok := s.all()[folder]
 	if !ok {

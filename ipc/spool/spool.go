@@ -33,9 +33,8 @@ type Options struct {
 	// directory stays missing and the write fails.
 	Restore func(folder string) error
 
-	// Refused is called with each request that was put into the errors folder, and with
-	// what was read and found out of it, before its result is written, from several
-	// goroutines; nil: nobody is told.
+	// Refused is called after a request was put into the errors folder and before its
+	// result is written, from several goroutines; may be nil.
 	Refused func(Quarantined, *Item)
 
 	Log    *slog.Logger                       // nil: none
@@ -77,7 +76,7 @@ type Spool struct {
 
 	mu      sync.Mutex     // guards ended and awake
 	ended   bool           // no further batch is handed out
-	awake   []*group       // something happened to them since they were last found quiet
+	awake   []*group       // groups that were active since they were last found quiet
 	stopped chan struct{}  // closed when ended is set
 	batches sync.WaitGroup // batches that are not Done
 
@@ -159,7 +158,7 @@ func (s *Spool) add(folders []string) (added []*group) {
 	return added
 }
 
-// all are the groups that are served now, by folder.
+// all returns the groups that are served now, by folder.
 func (s *Spool) all() map[string]*group { return s.groups.Load().byFolder }
 
 // Run serves the queue until ctx is done, which is no error, and then waits until
@@ -234,8 +233,8 @@ func (s *Spool) begins() {
 	}
 }
 
-// Listed is closed once every queue has been listed that Run began with. What
-// nobody waits for comes after that, so that requests at a start come first.
+// Listed returns a channel that is closed once every queue that Run began with has been
+// listed. Work that nobody waits for starts after that, so that requests come first.
 func (s *Spool) Listed() <-chan struct{} { return s.listed }
 
 // rescan checks every group at intervals, because an event may be lost. A check

@@ -14,7 +14,7 @@ import (
 // the kernel asks, and a tool waits 45 s for its result.
 const maxBusy = 30 * time.Second
 
-// cannotRead is what the agent is told of a request that the host cannot read.
+// cannotRead is the message in the result of a request that the host cannot read.
 const cannotRead = "the host cannot read the request now and will try again"
 
 // exhausted reports whether an error is the host's lack of something, not the file's.

@@ -13,11 +13,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Submit queues a request of the group that did not come through its mount. It is taken as
-// one that the container wrote: nothing is checked here. After the return the request is
-// durable. at is its modification time, of whole microseconds: submitted again with the same
-// id, body and time it is the same request. Errors are temporary, except for an invalid id
-// and ErrNotServed.
+// Submit queues a request for a group, as if its container had written it. Submit checks
+// nothing. After the return the request is durable. at is its modification time, in whole
+// microseconds: with the same id, body and time, a second call submits the same request.
+// Errors are temporary, except for an invalid id and ErrNotServed.
 func (s *Spool) Submit(folder, id string, body []byte, at time.Time) error {
 	g, err := s.inbound(folder, id)
 	if err != nil {
@@ -76,8 +75,9 @@ func (s *Spool) Unstage(folder, id string) error {
 	return g.dirs.in(inFiles, func(files *os.Root) error { return files.RemoveAll(id) })
 }
 
-// Withdraw unlinks a request from the queue. False means that it is not there, or no
-// longer. A host that has read it before may still record it: its result then says so.
+// Withdraw unlinks a request from the queue. False means that the request is not in the
+// queue. A host that has read the request already may still record it; the result then
+// says so.
 func (s *Spool) Withdraw(folder, id string) (bool, error) {
 	g, err := s.inbound(folder, id)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Spool) Withdraw(folder, id string) (bool, error) {
 	return true, nil
 }
 
-// Waits says whether a request is in the queue.
+// Waits reports whether a request is in the queue.
 func (s *Spool) Waits(folder, id string) bool {
 	g, err := s.inbound(folder, id)
 	if err != nil {
@@ -110,7 +110,8 @@ func (s *Spool) Waits(folder, id string) bool {
 	}) == nil
 }
 
-// Told returns a channel that is closed when the next result of the group is written.
+// Told returns a channel that is closed when the group's next result is written; nil if
+// the group is not served.
 func (s *Spool) Told(folder string) <-chan struct{} {
 	g, ok := s.all()[folder]
 	if !ok {
@@ -124,7 +125,7 @@ func (s *Spool) Told(folder string) <-chan struct{} {
 	return g.told
 }
 
-// tell wakes whoever waits for a result of the group.
+// tell closes the channel of Told.
 func (g *group) tell() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,8 +135,8 @@ func (g *group) tell() {
 	}
 }
 
-// inbound is the group of a request that did not come through the mount. Directories that
-// the container has moved away are let go.
+// inbound returns the group of a request that does not come through the mount. It closes
+// directories that the container has moved away.
 func (s *Spool) inbound(folder, id string) (*group, error) {
 	if !ipc.ValidID(id) {
 		return nil, fmt.Errorf("%s is not a valid request id", ipc.Printable(id))
