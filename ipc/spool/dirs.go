@@ -29,9 +29,10 @@ func (p place) String() string {
 
 // base is the queue directory itself. It is opened on first use.
 type base struct {
-	path string
-	mu   sync.Mutex
-	root *os.Root
+	path    string
+	restore func(folder string) error // as in Options
+	mu      sync.Mutex
+	root    *os.Root
 }
 
 func (b *base) open() (*os.Root, error) {
@@ -67,13 +68,12 @@ func (b *base) close() error {
 // verify compares each open directory with its name from time to time, and each
 // opening requires a real directory.
 type dirs struct {
-	base    *base
-	folder  string
-	restore func(folder string) error // nil: vanished directories are not created again
-	mu      sync.RWMutex              // held for reading while a directory is used
-	group   *os.Root
-	leaf    [places]*os.Root
-	used    atomic.Bool
+	base   *base
+	folder string
+	mu     sync.RWMutex // held for reading while a directory is used
+	group  *os.Root
+	leaf   [places]*os.Root
+	used   atomic.Bool
 }
 
 // in calls fn with the directory p. The directory stays open until fn returns.
@@ -103,9 +103,9 @@ func (d *dirs) open(p place) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	err := d.openLeaf(p)
-	if p >= inResults && d.restore != nil && errors.Is(err, fs.ErrNotExist) { // only the host writes to results and context
+	if p >= inResults && d.base.restore != nil && errors.Is(err, fs.ErrNotExist) { // only the host writes to results and context
 		d.closeAll() // the open directories may be the removed ones
-		if err = d.restore(d.folder); err == nil {
+		if err = d.base.restore(d.folder); err == nil {
 			err = d.openLeaf(p)
 		}
 	}

@@ -38,7 +38,6 @@ type Quarantined struct {
 // quarantine writes the errors folder. Containers have no access to it.
 type quarantine struct {
 	base    *base
-	restore func(folder string) error // as in Options
 	mu      sync.Mutex
 	entries map[string][]Quarantined // by group, oldest first; nil: not loaded yet
 }
@@ -62,8 +61,8 @@ func (q *quarantine) add(x Quarantined, file string, body []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	dir, err := q.open()
-	if q.restore != nil && errors.Is(err, fs.ErrNotExist) {
-		if err = q.restore(x.Folder); err == nil {
+	if q.base.restore != nil && errors.Is(err, fs.ErrNotExist) {
+		if err = q.base.restore(x.Folder); err == nil {
 			dir, err = q.open()
 		}
 	}

@@ -114,7 +114,7 @@ func New(o Options) *Spool {
 	s := &Spool{
 		opts:   o,
 		log:    o.Log,
-		base:   &base{path: o.Dir},
+		base:   &base{path: o.Dir, restore: o.Restore},
 		ready:  newLine(),
 		prunes: make(chan *group, 16),
 
@@ -126,7 +126,7 @@ func New(o Options) *Spool {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.noise = newNoise(s.log)
-	s.errors = &quarantine{base: s.base, restore: o.Restore}
+	s.errors = &quarantine{base: s.base}
 	s.groups.Store(&served{})
 	s.add(o.Folders)
 	return s
@@ -150,7 +150,7 @@ func (s *Spool) add(folders []string) (added []*group) {
 	maps.Copy(all, now.byFolder)
 	for _, folder := range folders {
 		if all[folder] == nil {
-			g := &group{folder: folder, dirs: dirs{base: s.base, folder: folder, restore: s.opts.Restore}, size: s.opts.Batch}
+			g := &group{folder: folder, dirs: dirs{base: s.base, folder: folder}, size: s.opts.Batch}
 			all[folder], added = g, append(added, g)
 		}
 	}
