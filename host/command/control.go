@@ -94,7 +94,7 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(oper
 	}
 	desk := operator.NewDesk(operator.DeskOptions{})
 	for _, one := range cfg.Channels {
-		if one.Platform.Account == nil {
+		if _, linked := one.Platform.(channel.Linker); !linked {
 			continue
 		}
 		made, err := e.unopened(cfg, one)

@@ -38,7 +38,7 @@ type pairPage struct {
 }
 
 // openPairPage serves at the address listen until close.
-func openPairPage(a *channel.Account, listen string) (*pairPage, error) {
+func openPairPage(a channel.Account, listen string) (*pairPage, error) {
 	page, err := httpd.Fill(pairText, httpd.Values{"pair": a.Pair, "scan": a.Scan})
 	if err != nil {
 		return nil, fmt.Errorf("make pairing page: %w", err)

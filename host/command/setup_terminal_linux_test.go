@@ -184,19 +184,6 @@ func (k *keyboard) answers(about, answer, reason string) {
 	}
 }
 
-// withTelegramAt are all platforms, with Telegram on loopback.
-func withTelegramAt(server string) []channel.Platform {
-	platforms := stage.AllPlatforms()
-	i := slices.IndexFunc(platforms, func(p channel.Platform) bool { return p.Key == "telegram" })
-	real := platforms[i].Settings
-	platforms[i].Settings = func() channel.Settings {
-		s := real().(*telegram.Settings)
-		s.Server = server
-		return s
-	}
-	return platforms
-}
-
 // TestAWrongAnswerEndedSetup, and all answers before were lost: a typo, a program that is
 // not there yet, an empty key, a refused one.
 func TestAWrongAnswerEndedSetup(t *testing.T) {

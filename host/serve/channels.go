@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -21,7 +22,7 @@ func setupOf(cfg *config.Config, c config.Channel, o Options) channel.Setup {
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: o.Log,
-		Reserve: o.disk.reserve, Room: o.disk.room, Knock: o.door.of(c.Name), Tasks: o.book.of(c.Name), Links: o.links, Clock: o.clock.of(c.Name),
+		Host: lent{o.disk, o.door, o.clock, c.Name}, Tasks: o.book.of(c.Name), Links: o.links,
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {
@@ -35,10 +36,33 @@ func setupOf(cfg *config.Config, c config.Channel, o Options) channel.Setup {
 	return s
 }
 
+// lent is what the Host does for one channel. The door and the clock are nil in a
+// command that only looks at a configuration.
+type lent struct {
+	*scratch
+	door    *door
+	clock   *clock
+	channel string
+}
+
+// ReportTime implements channel.Host.
+func (l lent) ReportTime(platform time.Time) {
+	if l.clock != nil {
+		l.clock.set(l.channel, platform)
+	}
+}
+
+// ReportUnknown implements channel.Host.
+func (l lent) ReportUnknown(c channel.UnknownChat) {
+	if l.door != nil {
+		l.door.report(l.channel, c)
+	}
+}
+
 // dirOf is the directory of a channel; no two have one.
 func dirOf(cfg *config.Config, c config.Channel) string {
-	if c.Name == c.Platform.Key && c.Platform.Dir != nil {
-		return c.Platform.Dir(cfg.Layout())
+	if own, ok := c.Platform.(channel.OwnDirectory); ok && c.Name == c.Platform.Key() {
+		return own.Dir(cfg.Layout())
 	}
 	return cfg.Layout().Named(c.Name)
 }
@@ -76,9 +100,6 @@ func Checks(cfg *config.Config) (all []doctor.Check) {
 		all = append(all, func(ctx context.Context, _ bool) []doctor.Finding { return checkTranscription(ctx, cfg) })
 	}
 	for _, c := range cfg.Channels {
-		if c.Platform.Examine == nil {
-			continue
-		}
 		setup := SetupOf(cfg, c, slog.New(slog.DiscardHandler))
 		all = append(all, func(ctx context.Context, running bool) []doctor.Finding {
 			return c.Platform.Examine(ctx, setup, running)

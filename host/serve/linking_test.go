@@ -16,11 +16,14 @@ import (
 
 // phone is a platform whose account is linked when the phone says so.
 type phone struct {
+	channel.Linker
 	says chan error
 	ends atomic.Int32
 }
 
-func (p *phone) link(ctx context.Context, _ channel.Channel, pairing channel.Pairing) (string, error) {
+func (*phone) Account() channel.Account { return channel.Account{Scan: "on the phone"} }
+
+func (p *phone) Link(ctx context.Context, _ channel.Channel, pairing channel.Pairing) (string, error) {
 	pairing.ShowQR("code", time.Minute)
 	select {
 	case <-ctx.Done():
@@ -35,10 +38,9 @@ func (p *phone) link(ctx context.Context, _ channel.Channel, pairing channel.Pai
 func withPhone(t *testing.T, do func(l *linker, p *phone)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &phone{says: make(chan error)}
-		account := &channel.Account{Scan: "on the phone", Link: p.link}
-		l := &linker{log: slog.New(slog.DiscardHandler), all: map[string]*linking{}, find: func(name string) (*channel.Account, channel.Channel) {
+		l := &linker{log: slog.New(slog.DiscardHandler), all: map[string]*linking{}, find: func(name string) (channel.Linker, channel.Channel) {
 			if name == "phone" {
-				return account, offline{}
+				return p, offline{}
 			}
 			return nil, nil
 		}}

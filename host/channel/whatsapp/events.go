@@ -289,7 +289,7 @@ func (s *session) knock(e *events.Message, text string) {
 		return
 	}
 	if e.Info.IsGroup {
-		s.w.opts.Knock(channel.Knock{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: text, Time: e.Info.Timestamp})
+		s.w.opts.Knock(channel.UnknownChat{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: text, Time: e.Info.Timestamp})
 		return
 	}
 	chat := e.Info.Chat.ToNonAD()
@@ -297,7 +297,7 @@ func (s *session) knock(e *events.Message, text string) {
 		chat = alt
 	}
 	if jid := groups.JID(chat.String()); s.w.Owns(jid) {
-		s.w.opts.Knock(channel.Knock{Chat: jid, From: cleanName(e.Info.PushName), Time: e.Info.Timestamp})
+		s.w.opts.Knock(channel.UnknownChat{Chat: jid, From: cleanName(e.Info.PushName), Time: e.Info.Timestamp})
 	}
 }
 

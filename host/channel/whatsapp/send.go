@@ -83,7 +83,7 @@ func (w *WhatsApp) check(m *outgoing) error {
 		// An earlier version of the host may have accepted a file in a kind in which
 		// the apps do not show it, or one that is too large for today's limits.
 		f := m.Files[0]
-		fit, err := w.opts.Limits.Fit(platform, f.Info)
+		fit, err := w.opts.Limits.Fit(platformName, f.Info)
 		if err == nil {
 			m.note = strings.TrimPrefix(strings.TrimPrefix(fit.Note, f.Note), "; ")
 			f.Info = fit
@@ -144,7 +144,7 @@ func (s *session) prepared(ctx context.Context, m outgoing, chat chatFacts, befo
 	if before == nil || before.Acked.IsZero() && time.Since(before.Created) > reuseFor {
 		return s.prepare(ctx, m, chat, before)
 	}
-	if m.file != nil && m.Progress != nil {
+	if m.file != nil {
 		m.Progress(m.file.Size) // uploaded already
 	}
 	return before, nil

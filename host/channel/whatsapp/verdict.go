@@ -74,7 +74,7 @@ func tooSoon(wait time.Duration) error {
 }
 
 func notConnected(err error) error {
-	return link.Lost(platform, err)
+	return link.Lost(platformName, err)
 }
 
 // unanswered is ambiguous, and wraps err so that the caller recognizes the end of

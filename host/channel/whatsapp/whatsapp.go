@@ -89,8 +89,8 @@ type Options struct {
 	// returns an error, the message is not acknowledged: WhatsApp keeps it.
 	Room func() error
 
-	// Knock is as in channel.Setup; may be nil.
-	Knock func(channel.Knock)
+	// Knock is as channel.Host.ReportUnknown; may be nil.
+	Knock func(channel.UnknownChat)
 
 	// HTTPClient reaches WhatsApp; nil: a new one, with the environment's proxies.
 	// Media go through a client of package transfer instead, which dials as this
@@ -102,8 +102,8 @@ type Options struct {
 	Log   *slog.Logger // discarded when nil
 }
 
-// platform is WhatsApp's name, for people.
-const platform = "WhatsApp"
+// platformName is WhatsApp's name, for people.
+const platformName = "WhatsApp"
 
 // WhatsApp is the channel. New makes one, Run connects it.
 type WhatsApp struct {
@@ -168,7 +168,7 @@ func New(opts Options) (*WhatsApp, error) {
 	w := &WhatsApp{
 		opts:     opts,
 		log:      log,
-		link:     link.New(platform, log),
+		link:     link.New(platformName, log),
 		http:     opts.HTTPClient,
 		media:    guarded,
 		pacer:    pace.New(opts.Rates),
