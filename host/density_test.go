@@ -30,13 +30,11 @@ var tooDense = map[string]density{
 	"host/channel/slack":                 {14, 6.7},
 	"host/channel/telegram":              {13, 5.9},
 	"host/channel/web":                   {15, 6.8},
-	"host/channel/whatsapp":              {15, 6.2},
 	"host/channel/whatsapp/whatsapptest": {15, 5.4},
 	"host/command":                       {14, 5.6},
 	"host/config":                        {13, 5.7},
-	"host/door":                          {13, 6.7},
 	"host/outbox":                        {17, 9.5},
-	"host/serve":                         {11, 4.9},
+	"host/remote":                        {13, 6.7},
 	"ipc":                                {12, 6.5},
 }
 

@@ -18,7 +18,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 )
 

@@ -3,7 +3,7 @@ package operator
 import (
 	"context"
 
-	"github.com/longshore-bridge/longshore/host/door"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -14,23 +14,23 @@ type TokenOrder struct {
 	From   string `json:"from,omitempty"` // the only address that may use it; empty: any
 }
 
-// CodeDoorOff says that longshore.yaml opens no door.
+// CodeDoorOff says that longshore.yaml opens no remote.
 const CodeDoorOff = "door_off"
 
-// entrance is the door of a running host.
-func (d *Desk) entrance() (*door.Door, error) {
+// remote is the server for assistants elsewhere of a running host.
+func (l *Local) remote() (*remote.Server, error) {
 	switch {
-	case !d.Running:
+	case l.Running == nil:
 		return nil, ErrNoHost
-	case d.Door == nil:
+	case l.Running.Remote == nil:
 		return nil, &refusal.Error{Code: CodeDoorOff, Message: "this host lets no assistants in by HTTP", Hint: "add door: {listen: 127.0.0.1:8430} to longshore.yaml and restart the host"}
 	}
-	return d.Door, nil
+	return l.Running.Remote, nil
 }
 
 // Tokens implements Control.
-func (d *Desk) Tokens(ctx context.Context) ([]door.Token, error) {
-	at, err := d.entrance()
+func (l *Local) Tokens(ctx context.Context) ([]remote.Token, error) {
+	at, err := l.remote()
 	if err != nil {
 		return nil, err
 	}
@@ -38,17 +38,17 @@ func (d *Desk) Tokens(ctx context.Context) ([]door.Token, error) {
 }
 
 // MakeToken implements Control.
-func (d *Desk) MakeToken(ctx context.Context, o TokenOrder) (door.NewToken, error) {
-	at, err := d.entrance()
+func (l *Local) MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, error) {
+	at, err := l.remote()
 	if err != nil {
-		return door.NewToken{}, err
+		return remote.NewToken{}, err
 	}
 	return at.Make(ctx, o.Group, o.Thread, o.From)
 }
 
 // RevokeToken implements Control.
-func (d *Desk) RevokeToken(ctx context.Context, id string) error {
-	at, err := d.entrance()
+func (l *Local) RevokeToken(ctx context.Context, id string) error {
+	at, err := l.remote()
 	if err != nil {
 		return err
 	}

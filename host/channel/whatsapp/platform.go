@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
@@ -31,7 +32,7 @@ func (platform) Help() string               { return "A linked device of a Whats
 func (platform) Owns(chat groups.JID) bool  { return chat.Channel() == platformKey }
 func (platform) Dir(l groups.Layout) string { return l.Store() }
 
-func (platform) Stores(s channel.Setup) []stores.Spec { return storesOf(s.Name, s.Dir, s.Home) }
+func (platform) Stores(s channel.Setup) []stores.Spec { return device.Specs(s.Name, s.Dir, s.Home) }
 
 // Account implements channel.Linker.
 func (platform) Account() channel.Account {
