@@ -12,17 +12,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/doctor"
 )
 
-// SetupOf is what the host gives a channel of its configuration.
+// SetupOf is what a channel gets of its configuration, with or without a host that runs.
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
-	return setupOf(cfg, c, Options{Log: log, disk: &scratch{dir: cfg.State, keep: func() int64 { return int64(cfg.Limits.FreeDisk) }}})
-}
-
-// setupOf is SetupOf with what the Host lends a channel.
-func setupOf(cfg *config.Config, c config.Channel, o Options) channel.Setup {
+	disk := &scratch{dir: cfg.State, keep: func() int64 { return int64(cfg.Limits.FreeDisk) }}
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
-		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: o.Log,
-		Host: lent{o.disk, o.door, o.clock, c.Name}, Tasks: o.book.of(c.Name), Links: o.links,
+		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
+		Host: lent{scratch: disk},
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {
@@ -36,8 +32,15 @@ func setupOf(cfg *config.Config, c config.Channel, o Options) channel.Setup {
 	return s
 }
 
-// lent is what the Host does for one channel. The door and the clock are nil in a
-// command that only looks at a configuration.
+// setupOf is SetupOf with what h lends its channels.
+func (h *Host) setupOf(cfg *config.Config, c config.Channel) channel.Setup {
+	s := SetupOf(cfg, c, h.opts.Log)
+	s.Host, s.Tasks, s.Links = lent{h.disk, h.door, h.clock, c.Name}, h.lists.of(c.Name), h.links
+	return s
+}
+
+// lent is what the host does for one channel. A command that only looks at a
+// configuration has neither door nor clock.
 type lent struct {
 	*scratch
 	door    *door
@@ -67,24 +70,10 @@ func dirOf(cfg *config.Config, c config.Channel) string {
 	return cfg.Layout().Named(c.Name)
 }
 
-// openChannels opens what channels take of the machine. A host that will not be
-// run takes nothing.
-func (h *Host) openChannels(ctx context.Context) error {
-	for _, c := range h.Channels {
-		if o, ok := c.(channel.Opener); ok && !h.opts.Idle {
-			if err := o.Open(ctx); err != nil {
-				return fmt.Errorf("channel %s: %w", c.Name(), err)
-			}
-		}
-	}
-	return nil
-}
-
 // configuredChannels makes the channels of longshore.yaml.
-func configuredChannels(cfg *config.Config, opts Options) ([]channel.Channel, error) {
-	var all []channel.Channel
+func (h *Host) configuredChannels(cfg *config.Config) (all []channel.Channel, err error) {
 	for _, c := range cfg.Channels {
-		made, err := c.Platform.New(setupOf(cfg, c, opts))
+		made, err := c.Platform.New(h.setupOf(cfg, c))
 		if err != nil {
 			return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 		}

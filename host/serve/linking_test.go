@@ -34,19 +34,24 @@ func (p *phone) Link(ctx context.Context, _ channel.Channel, pairing channel.Pai
 	}
 }
 
+// theAccount is that of the channel phone.
+type theAccount struct{ channel.Linker }
+
+func (a theAccount) account(name string) (channel.Linker, channel.Channel) {
+	if name == "phone" {
+		return a.Linker, offline{}
+	}
+	return nil, nil
+}
+
 // withPhone runs a linker in a bubble.
 func withPhone(t *testing.T, do func(l *linker, p *phone)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &phone{says: make(chan error)}
-		l := &linker{log: slog.New(slog.DiscardHandler), all: map[string]*linking{}, find: func(name string) (channel.Linker, channel.Channel) {
-			if name == "phone" {
-				return p, offline{}
-			}
-			return nil, nil
-		}}
+		l := &linker{log: slog.New(slog.DiscardHandler), all: map[string]*linking{}, of: theAccount{p}}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { l.run(ctx); close(done) }()
+		go func() { _ = l.Run(ctx); close(done) }()
 		do(l, p)
 		stop()
 		<-done
