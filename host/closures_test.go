@@ -12,7 +12,9 @@ import (
 
 // mayBeFunctions are the fields of host's structs that hold a function, each with the reason
 // why an interface or a method would not read better. A field that is gone leaves the list.
-var mayBeFunctions = map[string]string{}
+var mayBeFunctions = map[string]string{
+	"host/command env.getenv": "os.Getenv, or a test's environment",
+}
 
 // tooManyFunctions are the packages with fields that hold functions without a reason, and how
 // many. None may grow; a package that has fewer lowers its row.
@@ -28,16 +30,12 @@ var tooManyFunctions = map[string]int{
 	"host/channel/transfer": 2,
 	"host/channel/web":      2,
 	"host/channel/whatsapp": 4,
-	"host/command":          2,
 	"host/config":           2,
-	"host/console":          1,
-	"host/doctor":           2,
 	"host/keys":             2,
 	"host/links":            1,
 	"host/nanoclaw":         2,
 	"host/notify":           4,
 	"host/outbox":           3,
-	"host/remote":           7,
 	"host/runtime":          2,
 	"host/runtime/docker":   2,
 	"host/runtime/feed":     2,
