@@ -13,6 +13,7 @@ import (
 type Host struct {
 	OnUnknown func(channel.UnknownChat)
 	OnRoom    func() error
+	OnReserve func(bytes int64) (release func(), err error)
 	channel.NoHost
 }
 
@@ -21,6 +22,14 @@ func (h Host) ReportUnknown(c channel.UnknownChat) {
 	if h.OnUnknown != nil {
 		h.OnUnknown(c)
 	}
+}
+
+// Reserve implements channel.Host.
+func (h Host) Reserve(bytes int64) (release func(), err error) {
+	if h.OnReserve != nil {
+		return h.OnReserve(bytes)
+	}
+	return func() {}, nil
 }
 
 // Room implements channel.Host.

@@ -344,13 +344,13 @@ func TestTheQuotaOfTheHostIsAsked(t *testing.T) {
 	var taken atomic.Int64
 	full := errors.New("no room")
 	w := newWorld(t, func(o *whatsapp.Options) {
-		o.Reserve = func(n int64) (func(), error) {
+		o.Host = channeltest.Host{OnReserve: func(n int64) (func(), error) {
 			if n > 10_000 {
 				return nil, full
 			}
 			taken.Add(n)
 			return func() { taken.Add(-n) }, nil
-		}
+		}}
 	}).run()
 	w.send(document(family, noise(5000)))
 	if n := taken.Load(); n != 0 {

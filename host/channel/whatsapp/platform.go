@@ -103,21 +103,18 @@ func (w *WhatsApp) Apply(s channel.Setup) {
 	w.pacer.Set(s.Settings.(*Settings).rates())
 }
 
-// counts reports whether a chat is registered for a group.
-func (w *WhatsApp) counts(chat groups.JID) bool {
+// isRegistered reports whether a chat is registered for a group.
+func (w *WhatsApp) isRegistered(chat groups.JID) bool {
 	chats := *w.chats.Load()
 	return chats == nil || slices.Contains(chats, chat)
 }
 
 // New makes the channel from its settings.
 func (p platform) New(s channel.Setup) (channel.Channel, error) {
-	if s.Host == nil {
-		s.Host = channel.NoHost{}
-	}
 	set := s.Settings.(*Settings)
 	w, err := New(Options{
 		Name: s.Name, Dir: s.Dir, Home: s.Home, DeviceName: set.Device, Chats: chatsOf(s), Limits: set.Limits(), Log: s.Log,
-		Network: p.net.Network, Tools: confine.Mode(s.Tools), Reserve: s.Host.Reserve, Room: s.Host.Room, Knock: s.Host.ReportUnknown,
+		Network: p.net.Network, Tools: confine.Mode(s.Tools), Host: s.Host,
 		Rates: set.rates(),
 	})
 	if err != nil {
@@ -129,7 +126,7 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) {
 // Link links an account, and returns its name.
 func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
 	w := c.(*WhatsApp)
-	err := w.Pair(ctx, PairOptions{Phone: p.Phone, OnQR: p.ShowQR, OnCode: p.ShowCode})
+	err := w.Pair(ctx, PairOptions{Phone: p.Phone, Show: p})
 	jid, _ := w.Paired()
 	if errors.Is(err, ErrPaired) {
 		return "", &channel.LinkedError{Account: jid}
