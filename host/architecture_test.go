@@ -68,6 +68,7 @@ var rooms = map[string][]string{
 	"host/keys":                {"host/store"},
 	"host/links":               {"host/channel/httpd"},
 	"host/remote":              {"host/remote/...", "agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/store", "groups", "ipc", "ipc/spool", "media", "internal/hostnames"},
+	"host/remote/calls":        {"host/remote/tokens", "host/channel/httpd", "host/store", "ipc"},
 	"host/remote/gate":         {},
 	"host/remote/tokens":       {"host/channel/httpd", "host/store", "groups"},
 	"host/remote/intake":       {"host/channel/httpd"},

@@ -30,7 +30,6 @@ var tooDense = map[string]density{
 	"host/channel/web":      {15, 6.8},
 	"host/config":           {13, 5.7},
 	"host/outbox":           {17, 9.5},
-	"host/remote":           {12, 5.1},
 }
 
 type density struct {

@@ -32,12 +32,12 @@ func (d *Server) cancel(rw http.ResponseWriter, r *http.Request, who tokens.Iden
 // cancelDelivery takes a delivery that is not accepted yet out of the queue. Without done, last
 // is what became of it.
 func (d *Server) cancelDelivery(ctx context.Context, who tokens.Identity, id string) (last ipc.Result, done bool, err error) {
-	defer d.locks.take(who, id)() // or a repeated call would submit it again meanwhile
-	c, err := d.find(ctx, who, id)
+	defer d.calls.Lock(who, id)() // or a repeated call would submit it again meanwhile
+	c, err := d.calls.Find(ctx, who, id)
 	if err != nil {
 		return last, false, err
 	}
-	if c.cancelled {
+	if c.Cancelled {
 		return last, false, errCancelled
 	}
 	done, err = d.Spool.Withdraw(who.Folder, id)
@@ -51,7 +51,7 @@ func (d *Server) cancelDelivery(ctx context.Context, who tokens.Identity, id str
 	if !done || last.Channel != "" || last.Status.Final() {
 		return last, false, nil
 	}
-	return last, true, errors.Join(d.markCancelled(context.WithoutCancel(ctx), id), d.release(who.Folder, id))
+	return last, true, errors.Join(d.calls.Cancel(context.WithoutCancel(ctx), id), d.release(who.Folder, id))
 }
 
 // awaitTaken waits a moment for a result that says that the host has a delivery.

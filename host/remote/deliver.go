@@ -12,6 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/calls"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -120,40 +121,45 @@ type stagedFile struct {
 
 // deliver keeps a call and submits it, unless that was done before.
 func (d *Server) deliver(ctx context.Context, who tokens.Identity, key string, content []byte, request ipc.Request, files []stagedFile) (ipc.Result, error) {
-	kept, err := d.enter(ctx, who, key, content)
+	c, err := d.calls.Record(ctx, who, key, content)
 	if err != nil {
 		return ipc.Result{}, err
 	}
-	defer d.locks.take(who, kept.id)()
-	if key != "" { // another call may have withdrawn it since
-		if kept.cancelled, err = d.cancelled(ctx, who, kept.id); err != nil {
+	defer d.calls.Lock(who, c.ID)()
+	if key != "" { // another call may have cancelled it since
+		now, err := d.calls.Find(ctx, who, c.ID)
+		if err != nil {
 			return ipc.Result{}, err
 		}
+		c.Cancelled = now.Cancelled
 	}
-	if kept.cancelled {
+	if c.Cancelled {
 		return ipc.Result{}, errCancelled
 	}
-	if kept.fresh || !d.submitted(who, kept) {
+	if c.New || !d.submitted(who, c) {
 		switch {
-		case d.expired(kept):
+		case d.expired(c):
 			return ipc.Result{}, errForgotten
 		case slices.ContainsFunc(files, func(f stagedFile) bool { return f.sent }):
 			return ipc.Result{}, errUploadSent
 		}
 	}
-	if err = d.submit(who, kept, request, files); (errors.Is(err, errBusy) || errors.Is(err, httpd.ErrDiskFull)) && kept.fresh {
-		return ipc.Result{}, errors.Join(err, d.deleteCall(ctx, who, kept.id))
+	if err = d.submit(who, c, request, files); (errors.Is(err, errBusy) || errors.Is(err, httpd.ErrDiskFull)) && c.New {
+		return ipc.Result{}, errors.Join(err, d.calls.Delete(context.WithoutCancel(ctx), who.Folder, c.ID))
 	}
-	return d.status(who.Folder, kept), err
+	return d.status(who.Folder, c), err
 }
+
+// expired reports whether the outbox may have forgotten a call.
+func (d *Server) expired(c calls.Call) bool { return time.Since(c.Made) >= d.Live.KeepResults() }
 
 // submitted says whether a call waits in the queue or has a result. The order matters: the
 // result is there before the request is gone.
-func (d *Server) submitted(who tokens.Identity, c call) bool {
-	if d.Spool.Waits(who.Folder, c.id) {
+func (d *Server) submitted(who tokens.Identity, c calls.Call) bool {
+	if d.Spool.Waits(who.Folder, c.ID) {
 		return true
 	}
-	_, has := d.Spool.Result(who.Folder, c.id)
+	_, has := d.Spool.Result(who.Folder, c.ID)
 	return has
 }
 
@@ -202,7 +208,7 @@ const (
 // submit puts a call into its group's queue, unless the road has it. The order matters: a
 // request leaves the queue only after its refusal is written or it is recorded, and the
 // outbox knows a recorded one again. The caller has the call's turn.
-func (d *Server) submit(who tokens.Identity, c call, request ipc.Request, files []stagedFile) error {
+func (d *Server) submit(who tokens.Identity, c calls.Call, request ipc.Request, files []stagedFile) error {
 	if d.submitted(who, c) {
 		return nil
 	}
@@ -210,18 +216,18 @@ func (d *Server) submit(who tokens.Identity, c call, request ipc.Request, files 
 	if err != nil {
 		return err
 	}
-	if err := d.wait(who.Folder, c.id, size); err != nil {
+	if err := d.wait(who.Folder, c.ID, size); err != nil {
 		return err
 	}
 	if err = d.stageAll(who, c, request, files, size); err != nil && !d.submitted(who, c) {
-		return errors.Join(err, d.release(who.Folder, c.id))
+		return errors.Join(err, d.release(who.Folder, c.ID))
 	}
-	d.waiting.entered(who.Folder, c.id)
+	d.waiting.entered(who.Folder, c.ID)
 	return err
 }
 
 // stageAll puts a call and the bytes of its files into its group's queue.
-func (d *Server) stageAll(who tokens.Identity, c call, request ipc.Request, files []stagedFile, size int64) error {
+func (d *Server) stageAll(who tokens.Identity, c calls.Call, request ipc.Request, files []stagedFile, size int64) error {
 	if size > 0 { // a text is no matter for the disk
 		release, err := d.Disk.Reserve(size)
 		if err != nil {
@@ -231,7 +237,7 @@ func (d *Server) stageAll(who tokens.Identity, c call, request ipc.Request, file
 	}
 	request.Files = slices.Clone(request.Files)
 	for _, f := range files {
-		path, err := d.Spool.Stage(who.Folder, c.id, f.name, f.file)
+		path, err := d.Spool.Stage(who.Folder, c.ID, f.name, f.file)
 		if err != nil {
 			return err
 		}
@@ -248,16 +254,16 @@ func (d *Server) stageAll(who tokens.Identity, c call, request ipc.Request, file
 	if err != nil {
 		return err
 	}
-	return d.Spool.Submit(who.Folder, c.id, b, c.made)
+	return d.Spool.Submit(who.Folder, c.ID, b, c.Made)
 }
 
 // status is what the host has said of a delivery so far.
-func (d *Server) status(folder string, c call) ipc.Result {
-	if r, ok := d.Spool.Result(folder, c.id); ok {
-		r.ID = c.id
+func (d *Server) status(folder string, c calls.Call) ipc.Result {
+	if r, ok := d.Spool.Result(folder, c.ID); ok {
+		r.ID = c.ID
 		return r
 	}
-	return ipc.Result{ID: c.id, Status: ipc.Queued, Message: "waiting for the host", Time: c.made}
+	return ipc.Result{ID: c.ID, Status: ipc.Queued, Message: "waiting for the host", Time: c.Made}
 }
 
 // await waits until a delivery has a final result, or another one than that which was
@@ -331,17 +337,17 @@ func (d *Server) result(rw http.ResponseWriter, r *http.Request, who tokens.Iden
 	if err != nil {
 		return err
 	}
-	c, err := d.find(r.Context(), who, id)
+	c, err := d.calls.Find(r.Context(), who, id)
 	if err != nil {
 		return err
 	}
-	if c.cancelled {
+	if c.Cancelled {
 		return errCancelled
 	}
 	last := d.await(r.Context(), who.Folder, d.status(who.Folder, c), wait, seen)
 	d.unstage(who, last)
 	if !last.Status.Final() && last.Channel == "" && d.expired(c) {
-		return errUnknown
+		return calls.ErrUnknown
 	}
 	answer(rw, last)
 	return nil

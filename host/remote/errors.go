@@ -13,9 +13,7 @@ import (
 
 // Answers to calls that are refused.
 var (
-	errUnknown   = httpd.Refuse(http.StatusNotFound, ipc.CodeUnknown, "no delivery of this conversation has this id", "use the id that the call returned; results are kept for a week")
 	errBusy      = httpd.Refuse(http.StatusTooManyRequests, "busy", "too much of this group is on its way", "wait until some of it is done, then repeat the call with its key")
-	errCalls     = httpd.Refuse(http.StatusTooManyRequests, "busy", "this group has made too many calls in the last days", "call less often; a repeated call with its key is still known")
 	errWhere     = httpd.Refuse(http.StatusNotFound, "not_found", "there is nothing here", "see docs/remote.md")
 	errCancelled = httpd.Refuse(http.StatusGone, "withdrawn", "this delivery was withdrawn", "call again without its key, or with another")
 	// errForgotten is the answer to a call that was made before, and that the outbox may have

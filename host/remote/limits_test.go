@@ -139,7 +139,7 @@ func TestAnotherConversationsCallsWaitForNobody(t *testing.T) {
 	w := newWorld(t)
 	token := w.token("a", "")
 	id := w.send(token, map[string]string{"path": "/workspace/group/a"}).ID
-	defer w.locks.take(tokens.Identity{Folder: "a"}, id)()
+	defer w.calls.Lock(tokens.Identity{Folder: "a"}, id)()
 	if got := w.ask("DELETE", "/api/deliveries/"+id, w.token("b", ""), nil); got.http != 404 || got.Error.Code != ipc.CodeUnknown {
 		t.Errorf("%d %s", got.http, got.body)
 	}

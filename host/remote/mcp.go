@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/calls"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -206,8 +207,8 @@ func (in *inside) Wait(ctx context.Context, id string, changed func(ipc.Result))
 
 // Status returns the current result of a delivery of the conversation.
 func (in *inside) Status(id string) (ipc.Result, error) {
-	c, err := in.find(context.WithoutCancel(in.ctx), in.who, id)
-	if err == nil && c.cancelled {
+	c, err := in.calls.Find(context.WithoutCancel(in.ctx), in.who, id)
+	if err == nil && c.Cancelled {
 		err = errCancelled
 	}
 	if err != nil {
@@ -215,7 +216,7 @@ func (in *inside) Status(id string) (ipc.Result, error) {
 	}
 	last := in.status(in.who.Folder, c)
 	if !last.Status.Final() && last.Channel == "" && in.expired(c) {
-		return ipc.Result{}, in.words(errUnknown)
+		return ipc.Result{}, in.words(calls.ErrUnknown)
 	}
 	in.unstage(in.who, last)
 	return last, nil

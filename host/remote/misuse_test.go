@@ -64,9 +64,7 @@ func TestARepeatedCallDoesNotSendWhatIsBeingWithdrawn(t *testing.T) {
 	if got := call(); got.http != 410 || got.Error.Code != "withdrawn" {
 		t.Errorf("%d %s", got.http, got.body)
 	}
-	if len(w.locks.of) > 0 {
-		t.Error("locks stay", w.locks.of)
-	}
+	w.calls.Lock(tokens.Identity{Folder: "b"}, first.ID)() // which each call has unlocked
 }
 
 // TestARevokedTokenGetsNoMessageByAnOpenFetch: a fetch that had begun before brought the
@@ -166,7 +164,7 @@ func TestCallsThatWaitDoNotFillTheDisk(t *testing.T) {
 // TestCallsWithoutEndFilledTheStore: a call that is told to come again leaves nothing there, and
 // a group has a bound of calls, beyond which its keys still count.
 func TestCallsWithoutEndFilledTheStore(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, func(o *Options) { o.Limits.Calls = 5 })
 	b, c := w.token("b", ""), w.token("a", "")
 	rows := func() (n int) {
 		if err := w.db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM call`).Scan(&n); err != nil {
@@ -177,21 +175,10 @@ func TestCallsWithoutEndFilledTheStore(t *testing.T) {
 	call := func(token, key string) answered {
 		return w.send(token, map[string]string{"buffer": "eA==", "file_name": "a.txt"}, "Idempotency-Key", key)
 	}
-	w.kept.most = 2
 	first := call(b, "1")
 	if second := call(b, "2"); first.http != 200 || second.http != 200 {
 		t.Fatalf("%d, then %d", first.http, second.http)
 	}
-	if third := call(b, "3"); third.http != 429 || third.Error.Code != "busy" || rows() != 2 {
-		t.Errorf("%d %s; %d rows", third.http, third.body, rows())
-	}
-	if again := call(b, "1"); again.http != 200 || again.ID != first.ID {
-		t.Errorf("the same key: %d %s", again.http, again.body)
-	}
-	if other := call(c, "1"); other.http != 200 {
-		t.Errorf("another group: %d %s", other.http, other.body)
-	}
-	w.kept.most = maxKept
 	w.hold(true)
 	large := strings.Repeat("eHh4", 1<<19)
 	for i, want := range []int{202, 202, 429, 429, 429} {
@@ -199,8 +186,24 @@ func TestCallsWithoutEndFilledTheStore(t *testing.T) {
 			t.Errorf("large call %d: %d %s", i, got.http, got.body)
 		}
 	}
-	if err := w.kept.count(t.Context(), w.db); err != nil || rows() != 5 || w.kept.of["b"] != 4 {
-		t.Errorf("%d rows, %v, %v", rows(), w.kept.of, err)
+	w.hold(false)
+	w.spool.Wake("b")
+	if fifth := call(b, "5"); fifth.http != 200 || rows() != 5 {
+		t.Errorf("%d %s; %d rows", fifth.http, fifth.body, rows())
+	}
+	for _, counted := range []string{"as they came", "in the database"} {
+		if sixth := call(b, "6"); sixth.http != 429 || sixth.Error.Code != "busy" || rows() != 5 {
+			t.Errorf("counted %s: %d %s; %d rows", counted, sixth.http, sixth.body, rows())
+		}
+		if again := call(b, "1"); again.http != 200 || again.ID != first.ID {
+			t.Errorf("the same key: %d %s", again.http, again.body)
+		}
+		if err := w.deleteOld(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if other := call(c, "1"); other.http != 200 {
+		t.Errorf("another group: %d %s", other.http, other.body)
 	}
 }
 

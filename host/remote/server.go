@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/remote/calls"
 	"github.com/longshore-bridge/longshore/host/remote/gate"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
@@ -72,19 +73,25 @@ type Chats interface {
 type Server struct {
 	Options
 	*tokens.Tokens
-	lock       *os.File
-	db         *store.DB
-	statements statements
-	listener   net.Listener
-	names      hostnames.Set
-	gate       gate.Gate
-	bodies     *intake.Bodies
-	uploads    uploads
-	polls      polls // for messages
-	asking     polls // for answers to questions
-	locks      locks
-	waiting    waiting
-	kept       kept
+	lock     *os.File
+	db       *store.DB
+	calls    *calls.Store
+	listener net.Listener
+	names    hostnames.Set
+	gate     gate.Gate
+	bodies   *intake.Bodies
+	uploads  uploads
+	polls    polls // for messages
+	asking   polls // for answers to questions
+	waiting  waiting
+}
+
+// Store describes the store in dir of tokens and calls.
+func Store(dir string, home store.Home) store.Spec {
+	return store.Spec{
+		Name: "remote", Dir: dir, File: "remote.db", Lock: "lock", Home: home, Schema: tokens.Schema + calls.Schema,
+		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}, TxLock: "immediate",
+	}
 }
 
 // Open opens the store and listens. It answers nobody before Run. Errors are permanent
@@ -96,7 +103,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	o.Limits = o.Limits.Filled()
 	d := &Server{
 		Options: o, gate: gate.Gate{Strangers: o.Limits.Strangers, Group: o.Limits.Group},
-		bodies: intake.NewBodies(o.Live, o.Disk), kept: kept{most: maxKept},
+		bodies: intake.NewBodies(o.Live, o.Disk),
 	}
 	defer func() {
 		if err != nil {
@@ -114,10 +121,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if d.Tokens, err = tokens.New(ctx, d.db, o.Live, o.Log); err != nil {
 		return nil, err
 	}
-	if d.statements, err = prepare(ctx, d.db); err != nil {
-		return nil, err
-	}
-	if err := d.kept.count(ctx, d.db); err != nil {
+	if d.calls, err = calls.New(ctx, d.db, o.Limits.Calls); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(os.RemoveAll(d.temp()), os.Mkdir(d.temp(), 0o700), os.MkdirAll(d.uploadDir(), 0o700), os.MkdirAll(d.sentDir(), 0o700)); err != nil {
@@ -160,6 +164,7 @@ const (
 	headerSlop = 4 << 10 // that net/http adds to its bound
 	endTime    = 5 * time.Second
 	sweepEvery = time.Hour
+	keyFor     = 24 * time.Hour // how long a key is remembered at least
 )
 
 // Run serves until ctx is done, which is no error. Calls that wait for their results then
@@ -198,7 +203,7 @@ func (d *Server) sweep(ctx context.Context) {
 
 func (d *Server) deleteOld(ctx context.Context) error {
 	before := time.Now().Add(-max(keyFor, d.Live.KeepResults()))
-	return errors.Join(d.deleteCalls(ctx, before), d.Tokens.Forget(ctx, before), d.expireUploads())
+	return errors.Join(d.calls.DeleteBefore(ctx, before), d.Tokens.Forget(ctx, before), d.expireUploads())
 }
 
 // Admit serves a group's assistant over a listener of its own, and returns the token that

@@ -172,20 +172,20 @@ func TestAHostThatDiedBetweenCallAndQueue(t *testing.T) {
 	w := newWorld(t)
 	token := w.token("a", "")
 	c := &mediaCall{fields: map[string]string{"path": "/workspace/group/a"}}
-	kept, err := w.enter(t.Context(), tokens.Identity{Folder: "a"}, "k", c.content())
+	call, err := w.calls.Record(t.Context(), tokens.Identity{Folder: "a"}, "k", c.content())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		got := w.send(token, map[string]string{"path": "/workspace/group/a"}, "Idempotency-Key", "k")
-		if got.http != 200 || got.ID != kept.id || len(w.all()) != 1 {
+		if got.http != 200 || got.ID != call.ID || len(w.all()) != 1 {
 			t.Errorf("%+v, %d sent", got, len(w.all()))
 		}
 		// as after a crash before the result is written
-		for w.spool.Waits("a", kept.id) {
+		for w.spool.Waits("a", call.ID) {
 			time.Sleep(time.Millisecond)
 		}
-		if err := os.Remove(filepath.Join(w.dir, "ipc", "a", "results", kept.id+".json")); err != nil {
+		if err := os.Remove(filepath.Join(w.dir, "ipc", "a", "results", call.ID+".json")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,6 +14,7 @@ type Limits struct {
 	HeaderTime time.Duration // how long they may take
 	Pace       int64         // bytes a second of the slowest body
 	Grace      time.Duration // how far a body may fall behind that
+	Calls      int           // of a group that are recorded
 	Group      int           // connections of a group
 	Strangers  int           // connections that have shown no token
 }
@@ -28,6 +29,7 @@ const (
 	headerTime   = 10 * time.Second
 	minPace      = 16 << 10
 	paceGrace    = 30 * time.Second
+	maxCalls     = 1_000_000 // five weeks at the usual rate of sends
 	maxGuests    = 64
 	maxStrangers = 512
 )
@@ -35,7 +37,7 @@ const (
 // DefaultLimits are the bounds where no others are set.
 func DefaultLimits() Limits {
 	return Limits{Fields: maxFields, Buffer: maxBuffer, Uploads: maxUploads, UploadFor: uploadFor, Header: headerSize, HeaderTime: headerTime,
-		Pace: minPace, Grace: paceGrace, Group: maxGuests, Strangers: maxStrangers}
+		Pace: minPace, Grace: paceGrace, Calls: maxCalls, Group: maxGuests, Strangers: maxStrangers}
 }
 
 // Filled returns l with the defaults in place of what is zero.
@@ -49,6 +51,7 @@ func (l Limits) Filled() Limits {
 	fill(&all.HeaderTime, l.HeaderTime)
 	fill(&all.Pace, l.Pace)
 	fill(&all.Grace, l.Grace)
+	fill(&all.Calls, l.Calls)
 	fill(&all.Group, l.Group)
 	fill(&all.Strangers, l.Strangers)
 	return all

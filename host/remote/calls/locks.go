@@ -1,10 +1,6 @@
-package remote
+package calls
 
-import (
-	"sync"
-
-	"github.com/longshore-bridge/longshore/host/remote/tokens"
-)
+import "sync"
 
 // locks serialize the calls about one delivery. The zero locks has none.
 type locks struct {
@@ -17,17 +13,16 @@ type lock struct {
 	users int // that have it or wait for it; guarded by locks.mu
 }
 
-// take locks a delivery until done. A conversation does not wait for the ids of another one.
-func (l *locks) take(who tokens.Identity, id string) (done func()) {
-	id = who.Folder + "\x00" + who.Thread + "\x00" + id
+// take locks a name until unlock is called.
+func (l *locks) take(name string) (unlock func()) {
 	l.mu.Lock()
 	if l.of == nil {
 		l.of = map[string]*lock{}
 	}
-	one := l.of[id]
+	one := l.of[name]
 	if one == nil {
 		one = &lock{}
-		l.of[id] = one
+		l.of[name] = one
 	}
 	one.users++
 	l.mu.Unlock()
@@ -37,7 +32,7 @@ func (l *locks) take(who tokens.Identity, id string) (done func()) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if one.users--; one.users == 0 {
-			delete(l.of, id)
+			delete(l.of, name)
 		}
 	}
 }
