@@ -12,14 +12,19 @@ import (
 
 // mayBeFunctions are the fields of host's structs that hold a function, each with the reason
 // why an interface or a method would not read better. A field that is gone leaves the list.
-var mayBeFunctions = map[string]string{}
+var mayBeFunctions = map[string]string{
+	"host/serve Options.Trace":  "the demo's and the tests' eye on each step: most hosts have none",
+	"host/outbox Options.Trace": "the same",
+	"host/serve Options.Getenv": "os.Getenv, or a test's",
+	"host/store change.run":     "a transaction is what its caller does in it",
+	"host/store change.after":   "what the same caller does once that is durable",
+	"host/store Spec.Newer":     "a row of a table that says which code knows a store's version",
+}
 
 // tooManyFunctions are the packages with fields that hold functions without a reason, and how
 // many. None may grow; a package that has fewer lowers its row.
 var tooManyFunctions = map[string]int{
 	"host/assistant":        29,
-	"host/audit":            2,
-	"host/backup":           2,
 	"host/bridge":           12,
 	"host/channel":          19,
 	"host/channel/bot":      3,
@@ -37,16 +42,13 @@ var tooManyFunctions = map[string]int{
 	"host/keys":             2,
 	"host/links":            1,
 	"host/nanoclaw":         2,
-	"host/notify":           4,
-	"host/outbox":           3,
 	"host/remote":           7,
 	"host/runtime":          2,
 	"host/runtime/docker":   2,
 	"host/runtime/feed":     2,
 	"host/runtime/ssh":      3,
 	"host/screen":           1,
-	"host/serve":            5,
-	"host/store":            4,
+	"host/serve":            2,
 	"host/tasks":            6,
 }
 

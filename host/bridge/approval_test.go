@@ -149,7 +149,7 @@ func TestARuleThatComesDuringACopyHolds(t *testing.T) {
 // TestWhatWaitsTakesNoRoomOfWhatGoes: one group's requests that wait for a person once
 // deferred its later ones for as long as nobody answered.
 func TestWhatWaitsTakesNoRoomOfWhatGoes(t *testing.T) {
-	s := newSite(t, func(o *outbox.Options) { o.Limits = limited(outbox.Limits{QuotaPending: 2}) })
+	s := newSite(t, func(o *outbox.Options) { o.Settings = limited(outbox.Limits{QuotaPending: 2}) })
 	s.allow(func(g *groups.Group) { g.Approve.Files = true })
 	r := file(s.write("family", "a.txt", "for you"))
 	fates := s.handle("family", r, r, r)

@@ -186,7 +186,7 @@ func TestWhatWasWithdrawnIsForgotten(t *testing.T) {
 }
 
 func TestOverQuotaARequestStaysAndNothingOvertakesIt(t *testing.T) {
-	s := newSite(t, func(o *outbox.Options) { o.Limits = limited(outbox.Limits{QuotaPending: 2}) })
+	s := newSite(t, func(o *outbox.Options) { o.Settings = limited(outbox.Limits{QuotaPending: 2}) })
 	var rs []ipc.Request
 	for i := range 4 {
 		rs = append(rs, file(s.write("family", fmt.Sprintf("%d.txt", i), "x")))

@@ -19,13 +19,19 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
+// leavesOut are settings of a trail that keeps all files.
+type leavesOut []string
+
+func (leavesOut) AuditKeeps() time.Duration  { return 0 }
+func (l leavesOut) AuditLeavesOut() []string { return l }
+
 // noted has the site note refused requests in a trail, and returns what the newest entry
 // says of chat, code and parts, and all that stands in the trail.
 func (s *site) noted(leaveOut []string) (newest func() string, whole func() string) {
 	s.t.Helper()
 	dir := s.t.TempDir()
 	log, err := audit.Open(audit.Options{
-		Dir: dir, Log: slog.New(slog.DiscardHandler), Keep: func() time.Duration { return 0 }, LeaveOut: func() []string { return leaveOut },
+		Dir: dir, Log: slog.New(slog.DiscardHandler), Settings: leavesOut(leaveOut),
 	})
 	check(s.t, err)
 	s.t.Cleanup(func() { check(s.t, log.Close()) })

@@ -244,7 +244,7 @@ func TestAFailureAfterALongDeferralReachesTheAssistant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := make(chan struct{})
 		s := newSite(t, func(o *outbox.Options) {
-			o.Limits, o.SendTimeout = limited(outbox.Limits{QuotaPending: 1}), time.Hour
+			o.Settings, o.SendTimeout = limited(outbox.Limits{QuotaPending: 1}), time.Hour
 			o.Channels = []channel.Channel{memory.New(memory.Options{Online: true, Script: func(m channel.Message, _ int) memory.Fault {
 				if m.Text == "slow" {
 					return memory.Until(room)
@@ -313,7 +313,7 @@ func TestANewRequestUnderAnOldNameHasItsResultForItself(t *testing.T) {
 // instant in which there is.
 func TestDeferredRequestsGoOnWhenThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(o *outbox.Options) { o.Limits = limited(outbox.Limits{QuotaPending: 1}) })
+		s := newSite(t, func(o *outbox.Options) { o.Settings = limited(outbox.Limits{QuotaPending: 1}) })
 		var want []string
 		for i := range 5 {
 			id := fmt.Sprint("r", i)

@@ -201,4 +201,4 @@ func mustCreate(t *testing.T, path string) string {
 }
 
 // limited are limits that nobody changes.
-func limited(l outbox.Limits) func() outbox.Limits { return func() outbox.Limits { return l } }
+func limited(l outbox.Limits) outbox.Settings { return outbox.Fixed{Limits: l} }

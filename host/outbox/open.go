@@ -187,7 +187,7 @@ func (o *Outbox) openStore(ctx context.Context) (err error) {
 	if o.opened.info, err = os.Stat(o.opened.path); err != nil {
 		return fmt.Errorf("open the outbox: %w", err)
 	}
-	if o.commit, err = o.db.Committer(ctx, o.blobs.Keep); err != nil {
+	if o.commit, err = o.db.Committer(ctx, o.blobs); err != nil {
 		return ofDatabase("open the outbox", err)
 	}
 	o.reader, err = OpenReader(ctx, s)

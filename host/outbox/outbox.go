@@ -312,15 +312,31 @@ type Options struct {
 	// "settled" (its outcome is recorded). It may be called from several goroutines.
 	Trace func(folder, request, step string)
 
-	// Limits and Rate are asked at each use: an operator may change the answers
-	// while the outbox runs. They must not wait. Nil: the defaults.
-	Limits func() Limits
-	Rate   func(folder string) Rate // of a group's attempts; a zero Rate: unlimited
+	Settings Settings // nil: the defaults
 
 	SendTimeout time.Duration // for one attempt, on top of a second per 128 KiB of file; 1 min
 	Stall       time.Duration // without progress, after which a send no longer counts as one of Parallel; 10 s
 	HoldFor     time.Duration // between attempts on a held channel that has no Status; 30 s
 }
+
+// Settings are asked at each use: an operator may change the answers while the outbox runs.
+// They must not wait.
+type Settings interface {
+	OutboxLimits() Limits
+	SendRate(folder string) Rate // of a group's attempts; a zero Rate: unlimited
+}
+
+// Fixed are Settings that never change.
+type Fixed struct {
+	Limits Limits
+	Rate   Rate // of each group
+}
+
+// OutboxLimits implements Settings.
+func (f Fixed) OutboxLimits() Limits { return f.Limits }
+
+// SendRate implements Settings.
+func (f Fixed) SendRate(string) Rate { return f.Rate }
 
 // Limits bound what waits, and how long and how often it is tried. Zero values
 // stand for the defaults that the comments name.
@@ -366,11 +382,8 @@ func (o Options) withDefaults() Options {
 	if o.Trace == nil {
 		o.Trace = func(string, string, string) {}
 	}
-	if o.Rate == nil {
-		o.Rate = func(string) Rate { return Rate{} }
-	}
-	if o.Limits == nil {
-		o.Limits = func() Limits { return Limits{} }
+	if o.Settings == nil {
+		o.Settings = Fixed{}
 	}
 	o.SendTimeout = cmp.Or(o.SendTimeout, time.Minute)
 	o.Stall = cmp.Or(o.Stall, 10*time.Second)
@@ -380,7 +393,7 @@ func (o Options) withDefaults() Options {
 
 // limits are the limits as they are now.
 func (o *Outbox) limits() Limits {
-	l := o.opts.Limits()
+	l := o.opts.Settings.OutboxLimits()
 	l.MaxAge = cmp.Or(l.MaxAge, 24*time.Hour)
 	l.Parallel = cmp.Or(l.Parallel, 4)
 	l.QuotaPending = cmp.Or(l.QuotaPending, 64)

@@ -18,7 +18,7 @@ import (
 func (h *Host) outboxOptions() outbox.Options {
 	return outbox.Options{
 		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config()), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
-		Limits: h.OutboxLimits, Rate: h.SendRate,
+		Settings: h,
 	}
 }
 
@@ -43,7 +43,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Role:      carriers(h.Channels).role,
 		Fetch:     carriers(h.Channels).fetch,
 		Typing:    carriers(h.Channels).typing,
-		Reserve:   h.disk.reserve,
+		Reserve:   h.disk.Reserve,
 		TaskEnded: h.taskEnded,
 
 		OverBudget: h.overBudget,

@@ -163,7 +163,7 @@ func (h *Host) openAudit(context.Context) (_ Part, err error) {
 	if h.Config().Audit.Off || h.opts.Idle {
 		return nil, nil
 	}
-	h.audit, err = audit.Open(audit.Options{Dir: h.Layout.Audit(), Log: h.opts.Log, Keep: h.AuditKeeps, LeaveOut: h.AuditLeavesOut})
+	h.audit, err = audit.Open(audit.Options{Dir: h.Layout.Audit(), Log: h.opts.Log, Settings: h})
 	if err != nil {
 		return nil, err
 	}

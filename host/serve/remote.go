@@ -27,7 +27,7 @@ func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 		Groups: h.Registry, Chat: h.contextOf, Spool: h.spool, Wait: h.Wait,
 		Keep:    func() time.Duration { return h.Config().Limits.KeepResults.Std() },
 		Quota:   func() int64 { return int64(h.Config().Limits.Outbox) },
-		Reserve: h.disk.reserve, Log: h.opts.Log,
+		Reserve: h.disk.Reserve, Log: h.opts.Log,
 		Shares: h.SharesDirectories,
 		Inbox:  fetching{h},
 		Limits: remoteLimits(c.Door.Limits),

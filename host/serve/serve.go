@@ -75,7 +75,7 @@ type Host struct {
 	local      *operator.Local  // nil if the host is not to run
 	console    *console.Console // nil: no page
 	tasks      *tasks.Tasks     // nil if the host is not to run
-	disk       *scratch
+	disk       *disk
 	door       *door
 	lists      *taskLists
 	recent     *operator.Recent // lines of opts.Log
@@ -100,7 +100,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	}
 	h := &Host{Channels: opts.Channels, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
-	h.disk = &scratch{dir: cfg.State, keep: h.FreeDisk}
+	h.disk = &disk{dir: cfg.State, keep: h}
 	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
 	h.door.strangers.trigger = h.triggerIn
 	h.lists = &taskLists{groups: &h.Current}

@@ -78,15 +78,20 @@ type store struct {
 	news   chan struct{} // holds a value after a member's message was added
 }
 
-// openStore opens the history. keep makes the names of new files durable.
-func openStore(spec stores.Spec, keep func() error) (*store, error) {
+// laterBlobs are the blobs, which are opened after the store.
+type laterBlobs struct{ *Web }
+
+func (b laterBlobs) Keep() error { return b.blobs.Keep() }
+
+// openStore opens the history. Its files are the blobs.
+func openStore(spec stores.Spec, files stores.Files) (*store, error) {
 	s := &store{spec: spec, news: make(chan struct{}, 1)}
 	var err error
 	if s.lock, err = stores.Lock(spec); err == nil {
 		s.db, err = stores.Open(context.Background(), spec)
 	}
 	if err == nil {
-		s.commit, err = s.db.Committer(context.Background(), keep)
+		s.commit, err = s.db.Committer(context.Background(), files)
 	}
 	if err != nil {
 		return nil, errors.Join(stores.Words(err), s.close())

@@ -185,7 +185,7 @@ func (w *Web) open(ctx context.Context) (err error) {
 	if w.guard, err = newGuard(w.opts, w.listener.Addr()); err != nil {
 		return err
 	}
-	if w.store, err = openStore(storeOf(w.opts.Name, w.opts.Dir, w.opts.Home), func() error { return w.blobs.Keep() }); err != nil {
+	if w.store, err = openStore(storeOf(w.opts.Name, w.opts.Dir, w.opts.Home), laterBlobs{w}); err != nil {
 		return err
 	}
 	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
