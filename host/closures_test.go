@@ -40,7 +40,6 @@ var tooManyFunctions = map[string]int{
 	"host/keys":             2,
 	"host/links":            1,
 	"host/nanoclaw":         2,
-	"host/remote":           7,
 	"host/runtime":          2,
 	"host/runtime/docker":   2,
 	"host/runtime/feed":     2,

@@ -88,8 +88,8 @@ type Restoring struct {
 
 // Installation is what a backup is restored to.
 type Installation interface {
-	// Layout says where the files of a configuration lie.
-	Layout(config string) (groups.Layout, error)
+	// LayoutOf says where the files of a configuration lie.
+	LayoutOf(config string) (groups.Layout, error)
 
 	// Prepare is called with the layout of the restored files before they are in place,
 	// and with the moment of the backup.
@@ -122,7 +122,7 @@ func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
 			err = errors.Join(err, undo())
 		}
 	}()
-	l, err := r.Into.Layout(r.Config)
+	l, err := r.Into.LayoutOf(r.Config)
 	if err != nil {
 		return done, err
 	}

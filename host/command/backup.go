@@ -171,8 +171,8 @@ type restored struct {
 	requests int   // that it may have carried
 }
 
-// Layout implements backup.Installation.
-func (r *restored) Layout(path string) (groups.Layout, error) {
+// LayoutOf implements backup.Installation.
+func (r *restored) LayoutOf(path string) (groups.Layout, error) {
 	l, found := config.LayoutOf(path, r.platforms)
 	if !found {
 		return l, fmt.Errorf("%s does not say where the state directory is", path)
