@@ -44,7 +44,7 @@ type Client struct {
 	asked   time.Time
 }
 
-// New returns the client for a door's address: http://HOST:PORT, perhaps with a path, or
+// New returns the client for a host's address: http://HOST:PORT, perhaps with a path, or
 // unix: and the path of a socket. It connects to nothing. Errors are permanent and do not
 // hold the token.
 func New(address, token string) (*Client, error) {

@@ -161,7 +161,7 @@ func newFarCaller(b *testing.B, dir string) *caller {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c.connect(b, sender.Config{Door: host, Wait: time.Minute})
+	c.connect(b, sender.Config{Remote: host, Wait: time.Minute})
 	return c
 }
 
