@@ -24,10 +24,10 @@ const (
 var tooDense = map[string]density{
 	"host/assistant":        {20, 9.4},
 	"host/bridge":           {12, 5.1},
-	"host/channel/discord":  {10, 6.6},
+	"host/channel/discord":  {10, 6.0},
 	"host/channel/slack":    {14, 6.7},
 	"host/channel/telegram": {13, 5.9},
-	"host/channel/web":      {17, 6.9},
+	"host/channel/web":      {15, 6.8},
 	"host/config":           {13, 5.7},
 	"host/outbox":           {17, 9.5},
 	"host/remote":           {12, 5.1},

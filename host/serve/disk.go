@@ -43,9 +43,9 @@ func (s *disk) Reserve(n int64) (release func(), err error) {
 // records.
 const recordRoom = 64 << 20
 
-// room answers whether a member's message may be kept: messages are small, and
+// Room answers whether a member's message may be kept: messages are small, and
 // stay out of less of the disk than files.
-func (s *disk) room() error {
+func (s *disk) Room() error {
 	volume, err := safefs.VolumeOf(s.dir)
 	if free := int64(volume.Free); err == nil && free < min(recordRoom, s.keep.FreeDisk()) {
 		return fmt.Errorf("only %s of disk are free", media.Size(free))
