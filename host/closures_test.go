@@ -12,12 +12,13 @@ import (
 
 // mayBeFunctions are the fields of host's structs that hold a function, each with the reason
 // why an interface or a method would not read better. A field that is gone leaves the list.
-var mayBeFunctions = map[string]string{}
+var mayBeFunctions = map[string]string{
+	"host/tasks Options.Now": "the wall clock may be set back, which no bubble of synctest can",
+}
 
 // tooManyFunctions are the packages with fields that hold functions without a reason, and how
 // many. None may grow; a package that has fewer lowers its row.
 var tooManyFunctions = map[string]int{
-	"host/assistant":        29,
 	"host/audit":            2,
 	"host/backup":           2,
 	"host/bridge":           12,
@@ -47,7 +48,6 @@ var tooManyFunctions = map[string]int{
 	"host/screen":           1,
 	"host/serve":            15,
 	"host/store":            4,
-	"host/tasks":            6,
 	"host/channel/memory":   2,
 }
 

@@ -58,7 +58,7 @@ func (m *Manager) absentAfter(c *conversation, r *record, now time.Time) time.Du
 	}
 	last := later(r.offered, c.fetched)
 	turn := m.o.TurnTimeout
-	if plan, err := m.o.Plan(m.configured(c.chat)); err == nil {
+	if plan, err := m.o.Plans.Plan(c.configured()); err == nil {
 		turn = or(plan.TurnTimeout, turn)
 	}
 	return last.Add(turn).Sub(now)

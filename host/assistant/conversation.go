@@ -29,12 +29,11 @@ const (
 type chat struct {
 	group   groups.Group // as it was opened: folder and chat stay as long as it does
 	store   *store
-	ctx     context.Context      // done when the group has left the configuration
-	leave   func()               // ends ctx
-	gather  func() groups.Gather // as it is configured now
-	fetches func() bool          // likewise: its assistant lives elsewhere
-	arrived *arrived             // set by open
-	past    *past                // as arrived
+	ctx     context.Context    // done when the group has left the configuration
+	leave   context.CancelFunc // ends ctx
+	plans   Plans
+	arrived *arrived // set by open
+	past    *past    // as arrived
 
 	receiving sync.Mutex // one message, order or acknowledgement at a time, to keep their order
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
@@ -94,9 +93,7 @@ type conversation struct {
 
 // open loads a group from disk and handles the turns that a dead host has left.
 func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
-	c := &chat{group: g}
-	c.gather = func() groups.Gather { return m.configured(c).Gather }
-	c.fetches = func() bool { return m.o.Elsewhere(m.configured(c)) }
+	c := &chat{group: g, plans: m.o.Plans}
 	c.ctx, c.leave = context.WithCancel(context.Background())
 	var kept []*record
 	var held []*turn
@@ -104,9 +101,6 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	if c.store, kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder); err != nil {
 		return nil, nil, err
 	}
-	c.store.taskEnded = m.o.TaskEnded
-	c.store.unack = func(r *record) { m.unack(c, r) }
-	c.store.finished = func(records []*record) { m.dropFiles(c, records) }
 	if kept, err = m.leaveElsewhere(c, kept, held); err != nil {
 		return nil, nil, err
 	}
@@ -208,7 +202,7 @@ func (m *Manager) leaveElsewhere(c *chat, kept []*record, held []*turn) ([]*reco
 		return kept, nil
 	}
 	m.o.Log.Warn("a turn ended with the group's former chat", "group", c.group.Folder, "messages", len(over))
-	return kept, c.store.finish(over)
+	return kept, m.finish(c, over)
 }
 
 // called reports whether a waiting message calls the assistant.

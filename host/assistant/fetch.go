@@ -202,7 +202,7 @@ func (m *Manager) hopeless(w *want, err error) bool {
 func (m *Manager) bring(ctx context.Context, c *chat, w *want, patient bool) (stored string, size int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	from, err := m.o.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: w.Ref, Patient: patient})
+	from, err := m.o.Platforms.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: w.Ref, Patient: patient})
 	if err != nil {
 		return "", 0, fmt.Errorf("%w: %w", errFetch, err)
 	}

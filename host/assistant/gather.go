@@ -94,7 +94,7 @@ func (b *burst) fetching(now time.Time) bool {
 // free returns the records at the head of kept that may be handed over: whole bursts
 // without files that wait for a first attempt.
 func (c *conversation) free() []*record {
-	now, gather, n := time.Now(), c.gather(), 0
+	now, gather, n := time.Now(), c.configured().Gather, 0
 	for b := range bursts(c.kept, gather) {
 		if now.Before(b.ends(gather)) || b.fetching(now) {
 			break
@@ -109,7 +109,7 @@ func (c *conversation) free() []*record {
 func (c *conversation) takeFree() []*record {
 	free := slices.Clone(c.free())
 	c.kept = slices.DeleteFunc(slices.Clone(c.kept), func(r *record) bool { return slices.Contains(free, r) })
-	for b := range bursts(free, c.gather()) {
+	for b := range bursts(free, c.configured().Gather) {
 		for _, r := range b.records {
 			if r.Kind == contextKind && !b.called.IsZero() {
 				r.Kind = callKind
@@ -122,7 +122,7 @@ func (c *conversation) takeFree() []*record {
 // gathers is how long the next burst will still be gathered; 0 if it is complete, or
 // nothing waits for it.
 func (c *conversation) gathers(now time.Time) time.Duration {
-	gather := c.gather()
+	gather := c.configured().Gather
 	for b := range bursts(c.kept, gather) {
 		if wait := b.ends(gather).Sub(now); wait > 0 {
 			return wait

@@ -14,9 +14,12 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Transcribe returns a machine's transcript of a member's sound, and the sound's duration
-// in seconds (0: unknown). It returns soon after ctx is done.
-type Transcribe func(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error)
+// Transcriber turns members' voice notes into text.
+type Transcriber interface {
+	// Transcribe returns a machine's transcript of a sound, and the sound's duration in
+	// seconds (0: unknown). It returns soon after ctx is done.
+	Transcribe(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error)
+}
 
 const (
 	hearTries = 2                // attempts at a sound, over all hosts
@@ -41,7 +44,7 @@ type speech struct {
 // toHear reports whether a file in the inbox will be transcribed, and sets its speech.
 func (m *Manager) toHear(c *chat, f *file) bool {
 	sound := f.Kind == string(media.Voice) || f.Kind == string(media.Audio)
-	if !sound || f.Quoted || f.Missing != "" || m.o.Transcriber(m.configured(c)) == nil {
+	if !sound || f.Quoted || f.Missing != "" || m.o.Plans.Transcriber(c.configured()) == nil {
 		return false
 	}
 	f.Speech = &speech{Missing: notHeardYet}
@@ -86,8 +89,8 @@ func (m *Manager) hear(ctx context.Context, c *chat, w *want) {
 }
 
 func (m *Manager) transcribe(ctx context.Context, c *chat, w *want) (text string, seconds int, err error) {
-	transcribe := m.o.Transcriber(m.configured(c))
-	if transcribe == nil {
+	transcriber := m.o.Plans.Transcriber(c.configured())
+	if transcriber == nil {
 		return "", 0, errors.New("transcription is turned off")
 	}
 	if w.Tries >= hearTries {
@@ -104,7 +107,7 @@ func (m *Manager) transcribe(ctx context.Context, c *chat, w *want) (text string
 	defer sound.Close()
 	ctx, cancel := context.WithTimeout(ctx, hearTime)
 	defer cancel()
-	return transcribe(ctx, sound, w.File.MIME)
+	return transcriber.Transcribe(ctx, sound, w.File.MIME)
 }
 
 // openInbox opens a member's file in the inbox. The workspace belongs to the agent, so
@@ -139,7 +142,7 @@ func (w *want) speechKey() string { return key("speech", w.Message, fmt.Sprint(w
 func (m *Manager) heard(c *chat, w *want, f file) {
 	c.updating.Lock()
 	defer c.updating.Unlock()
-	trigger := m.configured(c).Trigger
+	trigger := c.configured().Trigger
 	m.mu.Lock()
 	r := m.find(c, w)
 	quiet := !w.Call && (w.of == nil || !w.of.calls())

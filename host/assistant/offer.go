@@ -40,7 +40,7 @@ var ErrNoRoom error = &refusal.Error{
 
 // enterElsewhere is enter for a group whose assistant fetches its messages.
 func (m *Manager) enterElsewhere(folder string) (*chat, error) {
-	if g, ok := m.o.Groups().ByFolder(folder); !ok || g.Assistant == "" || !m.o.Elsewhere(g) {
+	if g, ok := m.o.Plans.Registry().ByFolder(folder); !ok || g.Assistant == "" || !m.o.Plans.Elsewhere(g) {
 		return nil, ErrNotElsewhere
 	}
 	return m.enter(folder)
@@ -116,7 +116,7 @@ func (m *Manager) give(c *chat, thread, after string) (all []given, fresh []*rec
 		}
 		all = append(all, given{record: *r})
 	}
-	for b := range bursts(t.kept, t.gather()) {
+	for b := range bursts(t.kept, t.configured().Gather) {
 		for i := range all {
 			all[i].asks = all[i].asks || all[i].calls() || all[i].Kind == contextKind && !b.called.IsZero() && b.has(all[i].name)
 		}
@@ -197,7 +197,7 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 		return false, nil
 	}
 	if answer = reply(&answer); answer != "" {
-		if err := m.o.Room(folder); err != nil {
+		if err := m.o.Chat.Room(folder); err != nil {
 			m.o.Log.Warn("answer not taken", "group", folder, "error", err)
 			return false, ErrNoRoom
 		}
@@ -205,7 +205,7 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 			return false, err
 		}
 	}
-	if err := c.store.finish([]*record{r}); err != nil {
+	if err := m.finish(c, []*record{r}); err != nil {
 		return false, err
 	}
 	m.mu.Lock()
@@ -289,7 +289,7 @@ func quoteOf(r *record, limit int) *ipc.Quote {
 // toAck marks the last of the records that calls the assistant, if the group's `ack` asks
 // for it, and returns a copy. The caller holds mu.
 func (m *Manager) toAck(c *chat, fresh []*record) *record {
-	if m.configured(c).Ack == "" || m.o.React == nil {
+	if c.configured().Ack == "" {
 		return nil
 	}
 	for _, r := range slices.Backward(fresh) {
@@ -309,7 +309,7 @@ func (m *Manager) showAck(ctx context.Context, c *chat, r *record) {
 	}
 	err := c.store.update(r) // before the reaction, as in ack
 	if err == nil {
-		err = m.o.React(ctx, c.group.Folder, r.Thread, r.ID, m.configured(c).Ack, key(r.Key, "ack"))
+		err = m.o.Chat.React(ctx, c.group.Folder, r.Thread, r.ID, c.configured().Ack, key(r.Key, "ack"))
 	}
 	if err != nil {
 		m.o.Log.Warn("message not reacted to", "group", c.group.Folder, "error", err)

@@ -22,10 +22,10 @@ import (
 )
 
 // elsewhere is a world whose assistants live elsewhere.
-func elsewhere(t *testing.T, change func(*assistant.Options), gs ...groups.Group) *world {
+func elsewhere(t *testing.T, change func(*options), gs ...groups.Group) *world {
 	t.Helper()
-	return newWorld(t, func(o *assistant.Options) {
-		o.Elsewhere = func(groups.Group) bool { return true }
+	return newWorld(t, func(o *options) {
+		o.Elsewhere = true
 		if change != nil {
 			change(o)
 		}
@@ -120,7 +120,7 @@ func TestAMessageIsOfferedAgainAfterAKilledHost(t *testing.T) {
 
 // TestAConversationSeesOnlyItsOwnMessages: ids of another thread or group are unknown.
 func TestAConversationSeesOnlyItsOwnMessages(t *testing.T) {
-	w := elsewhere(t, func(o *assistant.Options) { o.Threads = func(groups.Group) int { return 10 } }, group("family"), group("crew"))
+	w := elsewhere(t, func(o *options) { o.Limits.Threads = 10 }, group("family"), group("crew"))
 	w.writeIn("family", "t1", "1", "in a thread")
 	w.write("family", "2", "in the chat")
 	w.write("crew", "3", "elsewhere")
@@ -137,7 +137,7 @@ func TestAConversationSeesOnlyItsOwnMessages(t *testing.T) {
 	if len(w.texts()) != 0 {
 		t.Errorf("said: %q", w.texts())
 	}
-	w.options.Elsewhere = func(groups.Group) bool { return false }
+	w.options.Elsewhere = false
 	w.open()
 	if _, _, err := w.m.Offer(t.Context(), "family", "", ""); !errors.Is(err, assistant.ErrNotElsewhere) {
 		t.Error(err)
@@ -245,7 +245,7 @@ func TestAMembersFileIsFetchedByItsNumber(t *testing.T) {
 func TestAFileThatComesLateIsANoticesOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := make(chan struct{})
-		w := elsewhere(t, func(o *assistant.Options) {
+		w := elsewhere(t, func(o *options) {
 			o.Fetch = func(ctx context.Context, _ string, _ channel.FileRef) (io.ReadCloser, error) {
 				select {
 				case <-slow:
@@ -307,7 +307,7 @@ func TestALongInboxComesInPieces(t *testing.T) {
 // TestAnAnswerWaitsForRoom: without room in the outbox it is refused, and its message waits.
 func TestAnAnswerWaitsForRoom(t *testing.T) {
 	full := errors.New("full")
-	w := elsewhere(t, func(o *assistant.Options) { o.Room = func(string) error { return full } })
+	w := elsewhere(t, func(o *options) { o.Room = func(string) error { return full } })
 	w.write("family", "1", "hello")
 	id := w.fetches("family", "").Messages[0].ID
 	if _, err := w.m.Ack(t.Context(), "family", "", id, "hi"); !errors.Is(err, assistant.ErrNoRoom) || len(w.texts()) != 0 {
@@ -324,7 +324,7 @@ func TestAMessageIsReactedToWhenItIsFetched(t *testing.T) {
 	var reactions []string
 	g := group("family")
 	g.Ack = "👀"
-	w := elsewhere(t, func(o *assistant.Options) {
+	w := elsewhere(t, func(o *options) {
 		o.React = func(_ context.Context, _, _, target, emoji, _ string) error {
 			reactions = append(reactions, target+emoji)
 			return nil
@@ -348,12 +348,9 @@ func FuzzOfferID(f *testing.F) {
 	if err = errors.Join(err, layout.Prepare([]groups.Group{g})); err != nil {
 		f.Fatal(err)
 	}
-	m, err := assistant.New(assistant.Options{
-		Layout: layout, Groups: func() *groups.Registry { return registry }, Elsewhere: func(groups.Group) bool { return true },
-		Say:       func(context.Context, string, string, string, string) error { return nil },
-		Tell:      func(context.Context, string, string, string, string) error { return nil },
-		SentSince: func(string, string, time.Time, ...string) bool { return false },
-	})
+	w := &world{options: options{Elsewhere: true}, keys: map[string]bool{}}
+	w.registry.Store(registry)
+	m, err := assistant.New(assistant.Options{Layout: layout, Chat: host{w}, Plans: host{w}, Platforms: host{w}})
 	if err == nil {
 		err = m.Receive(f.Context(), "family", channel.Inbound{ID: "1", Chat: g.Chat, Text: "hello"})
 	}

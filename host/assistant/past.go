@@ -227,7 +227,7 @@ func (m *Manager) bringAgain(ctx context.Context, c *chat, f file) (string, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, bringTime)
 	defer cancel()
-	from, err := m.o.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: f.Ref})
+	from, err := m.o.Platforms.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: f.Ref})
 	stored := ""
 	if err == nil {
 		defer from.Close()

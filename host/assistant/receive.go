@@ -24,7 +24,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 		m.o.Log.Debug("ignored", "group", folder, "kind", string(in.Kind), "reason", why)
 		return nil
 	}
-	g, ok := m.o.Groups().ByFolder(folder)
+	g, ok := m.o.Plans.Registry().ByFolder(folder)
 	if !ok || g.Assistant == "" || !heard(g, in.Kind) && in.Kind != channel.KindVote {
 		return nil
 	}
@@ -128,6 +128,24 @@ func (m *Manager) Notify(folder, thread, text string) error {
 	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Thread: thread, Text: text, Time: time.Now()})
 }
 
+// finish deletes records that have ended, with what the chat, the inbox and the tasks have
+// of them.
+func (m *Manager) finish(c *chat, records []*record) error {
+	if err := c.store.forget(records); err != nil {
+		return err
+	}
+	m.dropFiles(c, records)
+	for _, r := range records {
+		if r.Kind == taskKind && m.o.Tasks != nil {
+			m.o.Tasks.Ended(r.Key)
+		}
+		if r.Acked {
+			m.unack(c, r)
+		}
+	}
+	return nil
+}
+
 // keep makes a record durable and wakes its readers.
 func (m *Manager) keep(c *chat, r *record) error {
 	if err := c.store.add(r); err != nil {
@@ -147,7 +165,7 @@ func (m *Manager) keep(c *chat, r *record) error {
 	}
 	m.mu.Unlock()
 	signal(m.wake)
-	if err := c.store.finish(surplus); err != nil { // r is kept for all that
+	if err := m.finish(c, surplus); err != nil { // r is kept for all that
 		m.o.Log.Error("old messages not cleared away", "group", c.group.Folder, "error", err)
 	}
 	return nil

@@ -50,10 +50,6 @@ type store struct {
 	seen map[string]bool
 	done []string // the keys in the seen file, oldest first
 
-	taskEnded func(run string) // a task's run is over, by its record's key
-	unack     func(*record)    // of a record that was acked
-	finished  func([]*record)  // records have ended for good
-
 	senderKey []byte // of senderID; does not change
 
 	register register // guarded by mu
@@ -66,7 +62,7 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 	if err := Examine(parent, folder); err != nil {
 		return nil, nil, nil, err
 	}
-	s := &store{dir: filepath.Join(parent, folder), seen: map[string]bool{}, finished: func([]*record) {}}
+	s := &store{dir: filepath.Join(parent, folder), seen: map[string]bool{}}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, nil, nil, err
 	}
@@ -198,23 +194,6 @@ func (s *store) add(r *record) error {
 		return fmt.Errorf("keep message: %w", err)
 	}
 	s.seen[r.Key] = true
-	return nil
-}
-
-// finish deletes records that a turn has ended, and reports the tasks among them.
-func (s *store) finish(records []*record) error {
-	if err := s.forget(records); err != nil {
-		return err
-	}
-	s.finished(records)
-	for _, r := range records {
-		if r.Kind == taskKind {
-			s.taskEnded(r.Key)
-		}
-		if r.Acked {
-			s.unack(r)
-		}
-	}
 	return nil
 }
 

@@ -140,10 +140,13 @@ func (m *Manager) Thread(folder, turn string, written time.Time) (thread string,
 // threads is how many threads of a group's chat are remembered; 0 if the chat is one
 // conversation.
 func (m *Manager) threads(g groups.Group) int {
-	if now, ok := m.o.Groups().ByFolder(g.Folder); ok {
+	if now, ok := m.o.Plans.Registry().ByFolder(g.Folder); ok {
 		g = now
 	}
-	return m.o.Threads(g)
+	if g.Threads == groups.Flat || !m.o.Platforms.HasThreads(g.Channel) {
+		return 0
+	}
+	return m.o.Plans.Limits().Threads
 }
 
 // in returns the conversation in a thread of a chat, or nil. The caller holds mu.

@@ -21,7 +21,7 @@ func setupOf(cfg *config.Config, c config.Channel, o Options) channel.Setup {
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: o.Log,
-		Reserve: o.disk.reserve, Room: o.disk.room, Knock: o.door.of(c.Name), Tasks: o.book.of(c.Name), Links: o.links, Clock: o.clock.of(c.Name),
+		Reserve: o.disk.Reserve, Room: o.disk.room, Knock: o.door.of(c.Name), Tasks: o.book.of(c.Name), Links: o.links, Clock: o.clock.of(c.Name),
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {

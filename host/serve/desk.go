@@ -92,7 +92,7 @@ func (h *Host) troubles() map[string]int64 {
 }
 
 func (h *Host) stop(folder string) (s operator.Stopped, err error) {
-	s.Turns, s.Waited, err = h.assistants.Stop(folder)
+	s.Turns, s.Waited, err = h.assistants.StopGroup(folder)
 	return s, err
 }
 

@@ -28,7 +28,7 @@ func (h *Host) openEntrance(ctx context.Context) (err error) {
 		Groups: h.Registry, Chat: h.contextOf, Spool: h.spool, Wait: h.wait,
 		Keep:    func() time.Duration { return h.Config().Limits.KeepResults.Std() },
 		Quota:   func() int64 { return int64(h.Config().Limits.Outbox) },
-		Reserve: h.opts.disk.reserve, Log: h.opts.Log,
+		Reserve: h.opts.disk.Reserve, Log: h.opts.Log,
 		Shares: func(g groups.Group) bool { return h.shares(g) },
 		Inbox:  fetching{h},
 		Limits: doorLimits(c.Door.Limits),

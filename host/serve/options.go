@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,9 +9,9 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/transcribe"
 )
 
 func (h *Host) outboxOptions() outbox.Options {
@@ -33,66 +32,41 @@ func limitsOf(c *config.Config) outbox.Limits {
 }
 
 func (h *Host) assistantOptions() assistant.Options {
-	return assistant.Options{
-		Layout: h.Layout, Groups: h.Registry, Log: h.opts.Log,
-		Limits: func() assistant.Limits {
-			l := h.Config().Limits
-			return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Patience: l.Patience.Std(), Hold: l.Hold.Std()}
-		},
-		Plan:      h.Plan,
-		Threads:   h.threads,
-		Hint:      h.hints,
-		Elsewhere: h.elsewhere,
-		Say:       h.Bridge.Say,
-		Tell:      h.Bridge.Tell,
-		React:     h.Bridge.React,
-		Room:      h.Bridge.Room,
-		SentSince: h.Bridge.AcceptedSince,
-		Sent:      h.sent,
-		Vote:      h.vote,
-		Role:      carriers(h.Channels).role,
-		Fetch:     carriers(h.Channels).fetch,
-		Typing:    carriers(h.Channels).typing,
-		Reserve:   h.opts.disk.reserve,
-		TaskEnded: h.taskEnded,
-
-		OverBudget: h.overBudget,
-		Zone:       h.zone,
-
-		Transcriber: h.transcriber(),
+	o := assistant.Options{
+		Layout: h.Layout, Chat: h.Bridge, Plans: h.plans, Platforms: carriers(h.Channels), Disk: h.opts.disk, Log: h.opts.Log,
 	}
+	if h.tasks != nil {
+		o.Tasks = h.tasks
+	}
+	return o
 }
 
-// vote takes what may answer a question of an assistant.
-func (h *Host) vote(ctx context.Context, v assistant.Vote) (*assistant.Counted, error) {
-	in := v.Inbound
-	vote := outbox.Vote{Text: in.Text, Thread: in.Thread, Voter: v.Voter, Name: in.From, Time: in.Time}
-	if in.Kind == channel.KindVote {
-		vote.Poll, vote.Choices, vote.Text = in.Target, in.Choices, ""
-	} else if in.Quote != nil {
-		vote.ReplyTo = in.Quote.ID
-	}
-	counted, err := h.Outbox.Vote(ctx, v.Chat, vote)
-	if counted == nil || err != nil {
-		return nil, err
-	}
-	return &assistant.Counted{Target: counted.Target, Choices: counted.Choices, Waited: counted.First && time.Since(counted.Asked) < h.wait()}, nil
+// plans is what assistants and their tasks ask of the configuration in force.
+type plans struct {
+	*Host
+	speech *transcribe.Transcriber
 }
 
-// hints is whether a group's chat hears which word calls the assistant. The chat
-// page shows it instead.
-func (h *Host) hints(g groups.Group) bool {
-	return !g.Chat.OnPage() && (g.Hints == groups.HintsOn || g.Hints != groups.HintsOff && g.Chat.Direct())
+// Limits implements assistant.Plans.
+func (p plans) Limits() assistant.Limits {
+	l := p.Config().Limits
+	return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Threads: l.Threads, Patience: l.Patience.Std(), Hold: l.Hold.Std()}
 }
 
-// threads is how many threads of a group's chat its assistant remembers.
-func (h *Host) threads(g groups.Group) int {
-	c := channel.Named(h.Channels, g.Channel)
-	if g.Threads == groups.Flat || c == nil || !c.Limits().Threads {
-		return 0
-	}
-	return h.Config().Limits.Threads
-}
+// Elsewhere implements assistant.Plans.
+func (p plans) Elsewhere(g groups.Group) bool { return p.elsewhere(g) }
+
+// Zone implements assistant.Plans and tasks.Host.
+func (p plans) Zone(folder string) *time.Location { return p.zone(folder) }
+
+// OverBudget implements assistant.Plans.
+func (p plans) OverBudget(folder string) bool { return p.overBudget(folder) }
+
+// Spent implements tasks.Host.
+func (p plans) Spent(folder string) bool { return p.spent(folder) }
+
+// TasksChanged implements tasks.Host.
+func (p plans) TasksChanged(folder string) { p.tasksChanged(folder) }
 
 // Plan says how a group's assistant is run.
 func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {

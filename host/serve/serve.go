@@ -30,6 +30,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/host/transcribe"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media/convert"
@@ -80,6 +81,7 @@ type Host struct {
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
 	assistants *assistant.Manager
 	tasks      *tasks.Tasks // nil if the host is not to run
+	plans      plans
 	door       *door
 	book       *book
 	recent     *operator.Recent // lines of opts.Log
@@ -109,6 +111,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	opts.Log = h.recent.Copy(opts.Log)
 	h.linker = &linker{find: h.account, log: opts.Log, all: map[string]*linking{}}
 	opts.disk = &scratch{dir: cfg.State, keep: h.freeDisk}
+	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), opts.disk.file)}
 	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
 	h.door.strangers.trigger = h.triggerIn
 	h.book = &book{groups: h.Registry}
@@ -217,7 +220,7 @@ func (h *Host) Run(ctx context.Context) error {
 	g.Go(func() error { return h.spool.Run(ctx) })
 	g.Go(func() error { h.Bridge.Run(ctx, h.assistants); return nil }) // ends after the outbox
 	g.Go(func() error { return h.assistants.Run(ctx) })
-	g.Go(func() error { return h.tasks.Run(ctx) })
+	g.Go(func() error { return h.tasks.Run(ctx, runs{h}) })
 	g.Go(func() error { return h.tellContexts(ctx) })
 	g.Go(func() error { return h.sweep(ctx) })
 	if h.audit != nil {

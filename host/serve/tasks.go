@@ -20,14 +20,7 @@ func TasksOf(c *config.Config) store.Spec {
 // openTasks opens the store of scheduled tasks.
 func (h *Host) openTasks(ctx context.Context) (err error) {
 	h.tasks, err = tasks.Open(ctx, tasks.Options{
-		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Groups: h.Registry, Zone: h.zone, Log: h.opts.Log,
-		Changed: h.tasksChanged, Spent: h.spent,
-		Start: func(_ context.Context, r tasks.Run) (bool, error) {
-			h.opts.Trace(r.Folder, r.ID, "task claimed")
-			open, err := h.assistants.Task(r.Folder, r.Thread, r.ID, r.Prompt, r.Isolated)
-			h.opts.Trace(r.Folder, r.ID, "task begun")
-			return open, err
-		},
+		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Host: h.plans, Log: h.opts.Log,
 	})
 	if err != nil {
 		return err
@@ -42,11 +35,14 @@ func (h *Host) zone(folder string) *time.Location {
 	return h.Config().Zone(g)
 }
 
-// taskEnded notes the end of a task's run.
-func (h *Host) taskEnded(run string) {
-	if h.tasks != nil {
-		h.tasks.Ended(run)
-	}
+// runs begins the runs of tasks, and says so to the trace.
+type runs struct{ *Host }
+
+// Task implements tasks.Assistants.
+func (r runs) Task(folder, thread, run, prompt string, isolated bool) (open bool, err error) {
+	r.opts.Trace(folder, run, "task claimed")
+	defer r.opts.Trace(folder, run, "task begun")
+	return r.assistants.Task(folder, thread, run, prompt, isolated)
 }
 
 // answers answers assistants' calls.

@@ -10,23 +10,27 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/transcribe"
-	"github.com/longshore-bridge/longshore/internal/confine"
 )
 
-// transcriber is how the voice notes of each group's members become text, by the
-// configuration in force.
-func (h *Host) transcriber() func(groups.Group) assistant.Transcribe {
-	t := transcribe.New(confine.Mode(h.Config().MediaTools), h.opts.disk.file)
-	return func(g groups.Group) assistant.Transcribe {
-		entries := TranscriptionOf(h.Config())
-		if len(entries) == 0 || g.Speech == groups.SpeechOff {
-			return nil
-		}
-		return func(ctx context.Context, sound *os.File, mime string) (string, int, error) {
-			found, err := t.Transcribe(ctx, entries, sound, mime)
-			return found.Text, found.Seconds, err
-		}
+// transcriber transcribes by the entries of one configuration.
+type transcriber struct {
+	by      *transcribe.Transcriber
+	entries []transcribe.Entry
+}
+
+// Transcribe implements assistant.Transcriber.
+func (t transcriber) Transcribe(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error) {
+	found, err := t.by.Transcribe(ctx, t.entries, sound, mime)
+	return found.Text, found.Seconds, err
+}
+
+// Transcriber implements assistant.Plans.
+func (p plans) Transcriber(g groups.Group) assistant.Transcriber {
+	entries := TranscriptionOf(p.Config())
+	if len(entries) == 0 || g.Speech == groups.SpeechOff {
+		return nil
 	}
+	return transcriber{p.speech, entries}
 }
 
 // TranscriptionOf is what a configuration says of transcription.
@@ -59,7 +63,7 @@ func checkTranscription(ctx context.Context, cfg *config.Config) (findings []doc
 // file makes an unnamed temporary file on the disk of the state directory. The caller
 // closes it and then calls release.
 func (s *scratch) file(bytes int64) (f *os.File, release func(), err error) {
-	release, err = s.reserve(bytes)
+	release, err = s.Reserve(bytes)
 	if err != nil {
 		return nil, nil, err
 	}
