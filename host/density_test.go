@@ -25,7 +25,7 @@ var tooDense = map[string]density{
 	"agentrunner/sender":                 {11, 5.4},
 	"e2e/stage":                          {11, 3.2},
 	"host/assistant":                     {20, 9.4},
-	"host/bridge":                        {12, 5.1},
+	"host/bridge":                        {12, 4.9},
 	"host/channel/discord":               {10, 6.6},
 	"host/channel/slack":                 {14, 6.7},
 	"host/channel/telegram":              {13, 5.9},
@@ -34,8 +34,8 @@ var tooDense = map[string]density{
 	"host/channel/whatsapp/whatsapptest": {15, 5.4},
 	"host/command":                       {14, 5.6},
 	"host/config":                        {13, 5.7},
-	"host/door":                          {13, 6.7},
 	"host/outbox":                        {17, 9.5},
+	"host/remote":                        {13, 6.7},
 	"ipc":                                {12, 6.5},
 }
 

@@ -113,15 +113,15 @@ type Chat interface {
 	// error passes. Answers wait for room, messages of the host do not.
 	Room(folder string) error
 
-	// AcceptedSince reports whether the outbox accepted anything at or after the time that
+	// SentSince reports whether the outbox accepted anything at or after the time that
 	// the group's assistant sent, or that this package sent to that thread. Texts that Say
 	// or Tell took under the keys in but do not count.
-	AcceptedSince(folder, thread string, since time.Time, but ...string) bool
+	SentSince(folder, thread string, since time.Time, but ...string) bool
 
-	// Sent names the files that the group's assistant sent to that thread with its tools
+	// SentFiles names the files that the group's assistant sent to that thread with its tools
 	// since the time, oldest first: those that have arrived, and those under way. A text has
 	// an empty name.
-	Sent(folder, thread string, since time.Time) (arrived, underWay []string, err error)
+	SentFiles(folder, thread string, since time.Time) (arrived, underWay []string, err error)
 
 	// Vote takes a message or vote that may answer a question of the group's assistant, by
 	// the voter of that id. question is the platform's id of the question that it answers,

@@ -81,7 +81,7 @@ func (s *session) settle(ctx context.Context, err error) {
 // twice: the outbox has something of the turn, or a request still lies in the queue. The
 // host's own messages, under the keys in remarks, do not count.
 func (m *Manager) sentSince(c *conversation, since time.Time, remarks []string) bool {
-	if m.o.Chat.AcceptedSince(c.group.Folder, c.thread, since, remarks...) {
+	if m.o.Chat.SentSince(c.group.Folder, c.thread, since, remarks...) {
 		return true
 	}
 	return m.requestsSince(c.chat, since) > 0

@@ -61,11 +61,11 @@ func (h host) Room(folder string) error {
 	return h.options.Room(folder)
 }
 
-func (h host) AcceptedSince(_, thread string, since time.Time, but ...string) bool {
+func (h host) SentSince(_, thread string, since time.Time, but ...string) bool {
 	return h.sentSince(thread, since, but)
 }
 
-func (h host) Sent(folder, thread string, since time.Time) (arrived, underWay []string, err error) {
+func (h host) SentFiles(folder, thread string, since time.Time) (arrived, underWay []string, err error) {
 	if h.options.Sent == nil {
 		return nil, nil, nil
 	}

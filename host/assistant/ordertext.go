@@ -45,7 +45,7 @@ func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []stopped) {
 	var done, open []string
 	queued := 0
 	for _, t := range turns {
-		arrived, underWay, err := m.o.Chat.Sent(c.group.Folder, t.Thread, t.Started)
+		arrived, underWay, err := m.o.Chat.SentFiles(c.group.Folder, t.Thread, t.Started)
 		if err != nil {
 			m.o.Log.Error("look what a stopped turn has sent", "group", c.group.Folder, "error", err)
 			b.WriteString(" What it had sent before stays.")

@@ -13,7 +13,7 @@ import (
 )
 
 // judged is a delivery that the policy has seen. Only such a one goes to the outbox; judge
-// makes it, and Offer for an operator, whose own word is the yes.
+// makes it, and SendFor for an operator, whose own word is the yes.
 type judged struct{ outbox.Delivery }
 
 // judge makes a delivery wait for an approval if a rule asks for one. It is called after

@@ -106,7 +106,7 @@ func TestExamineFindsWhatWouldBeKept(t *testing.T) {
 	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 0 {
 		t.Fatalf("examined, and %d deliveries are kept, %v", len(all), err)
 	}
-	d, err := s.Offer(t.Context(), "family", r, s.Mounted("family"))
+	d, err := s.SendFor(t.Context(), "family", r, s.Mounted("family"))
 	check(t, err)
 	if diff := cmp.Diff([]media.Info{d.Parts[0].Files[0].Info}, found.Files); diff != "" {
 		t.Errorf("kept and found (-kept +found):\n%s", diff)
@@ -290,12 +290,12 @@ func TestAnOperatorsOwnFile(t *testing.T) {
 	check(t, os.WriteFile(path, []byte("a,b\n1,2\n"), 0o600))
 	r := file(path)
 	r.Files[0].Caption = "from the operator"
-	_, err := s.Offer(t.Context(), "family", r, bridge.OpenOwn)
+	_, err := s.SendFor(t.Context(), "family", r, bridge.OpenOwn)
 	check(t, err)
 	if got := s.shown("mem:family", 1)[0]; got.File.Name != "own.csv" || got.Text != "from the operator" {
 		t.Errorf("the family sees %+v", got)
 	}
-	if _, err := s.Offer(t.Context(), "family", file(t.TempDir()), bridge.OpenOwn); bridge.AsRefusal(err) == nil {
+	if _, err := s.SendFor(t.Context(), "family", file(t.TempDir()), bridge.OpenOwn); bridge.AsRefusal(err) == nil {
 		t.Errorf("a directory: %v", err)
 	}
 }

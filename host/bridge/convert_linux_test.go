@@ -79,7 +79,7 @@ var moment = []string{"-f", "lavfi", "-i", "testsrc=size=64x64:rate=5:duration=1
 // kept is what the outbox has of a file that was sent.
 func (s *site) kept(ref ipc.FileRef) outbox.File {
 	s.t.Helper()
-	d, err := s.Offer(s.t.Context(), "family", ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{ref}}, s.Mounted("family"))
+	d, err := s.SendFor(s.t.Context(), "family", ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{ref}}, s.Mounted("family"))
 	check(s.t, err)
 	return d.Parts[0].Files[0]
 }
@@ -144,7 +144,7 @@ func TestAHostThatEndsAcceptsNothingHalfConverted(t *testing.T) {
 	path, _ := s.films("holiday.mov", moment...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Offer(ctx, "family", ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: path}}}, s.Mounted("family"))
+	_, err := s.SendFor(ctx, "family", ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: path}}}, s.Mounted("family"))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("offered: %v", err)
 	}

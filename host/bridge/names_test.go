@@ -129,12 +129,12 @@ func TestTheOperatorsLinkHidTheName(t *testing.T) {
 		check(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
 	for _, name := range []string{"photo.jpg", "photo2.jpg", ".ssh/work", "keys/work"} {
-		_, err := s.Offer(t.Context(), "family", file(filepath.Join(dir, name)), bridge.OpenOwn)
+		_, err := s.SendFor(t.Context(), "family", file(filepath.Join(dir, name)), bridge.OpenOwn)
 		if r := bridge.AsRefusal(err); r == nil || r.Code != screen.Code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := s.Offer(t.Context(), "family", file(filepath.Join(dir, "dotfiles/work")), bridge.OpenOwn); err != nil {
+	if _, err := s.SendFor(t.Context(), "family", file(filepath.Join(dir, "dotfiles/work")), bridge.OpenOwn); err != nil {
 		t.Errorf("the file itself: %v", err)
 	}
 }

@@ -65,7 +65,7 @@ func TestASecretDoesNotLeave(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		check(t, os.WriteFile(path, []byte(all[name]), 0o644))
-		if _, err := s.Offer(t.Context(), "family", file(path), bridge.OpenOwn); bridge.AsRefusal(err) == nil || bridge.AsRefusal(err).Code != screen.Code {
+		if _, err := s.SendFor(t.Context(), "family", file(path), bridge.OpenOwn); bridge.AsRefusal(err) == nil || bridge.AsRefusal(err).Code != screen.Code {
 			t.Errorf("operator's send: %s left: %v", name, err)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 // mostSent is how many deliveries are searched for those of one turn.
 const mostSent = 200
 
-// Sent names the files that a group's assistant has sent with its tools to a thread of its
+// SentFiles names the files that a group's assistant has sent with its tools to a thread of its
 // own chat since the time, oldest first: those that have arrived, and those under way. A text
 // has an empty name. What failed is left out.
-func (b *Bridge) Sent(folder, thread string, since time.Time) (arrived, underWay []string, err error) {
+func (b *Bridge) SentFiles(folder, thread string, since time.Time) (arrived, underWay []string, err error) {
 	g, ok := b.Registry().ByFolder(folder)
 	if !ok {
 		return nil, nil, nil

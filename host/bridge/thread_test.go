@@ -72,11 +72,11 @@ func TestTheHostsWordsInAnotherThreadAreNotTheTurns(t *testing.T) {
 	s := newSiteOf(t, func(l *media.Limits) { l.Threads = true })
 	since := time.Now().Add(-time.Second)
 	check(t, s.Say(t.Context(), "family", "t2", "please wait", "one"))
-	if s.AcceptedSince("family", "t1", since) || !s.AcceptedSince("family", "t2", since) {
+	if s.SentSince("family", "t1", since) || !s.SentSince("family", "t2", since) {
 		t.Error("the words count for the wrong thread")
 	}
 	s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: "x", Thread: "t2"})
-	if !s.AcceptedSince("family", "t1", since) {
+	if !s.SentSince("family", "t1", since) {
 		t.Error("what the assistant sends may be any turn's")
 	}
 	if got := s.shown("mem:family", 2)[0]; got.Thread != "t2" {

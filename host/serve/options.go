@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
@@ -17,17 +16,7 @@ import (
 func (h *Host) outboxOptions() outbox.Options {
 	return outbox.Options{
 		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config()), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
-		Limits: h.limits, Rate: h.rate,
-	}
-}
-
-// limitsOf are the outbox's limits in a configuration.
-func limitsOf(c *config.Config) outbox.Limits {
-	l := c.Limits
-	return outbox.Limits{
-		MaxAge:   l.Retry.MaxAge.Std(),
-		Backoff:  outbox.Backoff{Initial: l.Retry.First.Std(), Max: l.Retry.Max.Std()},
-		Parallel: l.Sends, QuotaPending: l.Pending, QuotaBytes: int64(l.Outbox), FreeDisk: int64(l.FreeDisk), Retention: l.KeepResults.Std(),
+		Limits: h.OutboxLimits, Rate: h.SendRate,
 	}
 }
 
@@ -53,12 +42,6 @@ func (p plans) Limits() assistant.Limits {
 	return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Threads: l.Threads, Patience: l.Patience.Std(), Hold: l.Hold.Std()}
 }
 
-// Elsewhere implements assistant.Plans.
-func (p plans) Elsewhere(g groups.Group) bool { return p.elsewhere(g) }
-
-// Zone implements assistant.Plans and tasks.Host.
-func (p plans) Zone(folder string) *time.Location { return p.zone(folder) }
-
 // OverBudget implements assistant.Plans.
 func (p plans) OverBudget(folder string) bool { return p.overBudget(folder) }
 
@@ -70,14 +53,14 @@ func (p plans) TasksChanged(folder string) { p.tasksChanged(folder) }
 
 // Plan says how a group's assistant is run.
 func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
-	now := h.now()
-	a, ok := now.config.Assistants[g.Assistant]
+	now := h.Now()
+	a, ok := now.Config.Assistants[g.Assistant]
 	if !ok {
 		return assistant.Plan{}, fmt.Errorf("assistant %q is not configured", g.Assistant)
 	}
 	plan := assistant.Plan{
-		Name: now.config.Name, Agent: a.Agent, Runtime: now.runtimes.of(g),
-		Env:         map[string]string{"LONGSHORE_WAIT": now.config.Limits.Wait.String(), "LONGSHORE_PATIENCE": now.config.Limits.Patience.String()},
+		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),
+		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_PATIENCE": now.Config.Limits.Patience.String()},
 		Model:       a.Env["LONGSHORE_MODEL"].Reveal(),
 		Secrets:     map[string]string{},
 		IdleTimeout: a.IdleTimeout.Std(), TurnTimeout: a.TurnTimeout.Std(),

@@ -23,11 +23,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/console"
-	entry "github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/links"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/notify"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/transcribe"
@@ -66,10 +67,11 @@ type Options struct {
 
 // Host is everything that serve and demo run, wired.
 type Host struct {
+	live.Current // the configuration in force
+
 	opts       Options
 	Layout     groups.Layout
-	live       atomic.Pointer[live]     // the configuration in force
-	reloading  sync.Mutex               // held while live is replaced
+	reloading  sync.Mutex               // held while the configuration is replaced
 	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
 	lost       atomic.Pointer[[]string] // see lostGroups
 	adding     sync.Mutex               // held while a group is registered; before reloading
@@ -93,7 +95,7 @@ type Host struct {
 	gone       goneCheck
 	clock      *clock
 	whole      whole
-	entrance   *entry.Door // for assistants elsewhere; nil: none
+	remote     *remote.Server // for assistants elsewhere; nil: none
 	started    time.Time
 	converts   bool // the machine has ffmpeg, and it may run
 }
@@ -110,7 +112,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	h := &Host{Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
 	h.linker = &linker{find: h.account, log: opts.Log, all: map[string]*linking{}}
-	opts.disk = &scratch{dir: cfg.State, keep: h.freeDisk}
+	opts.disk = &scratch{dir: cfg.State, keep: h.FreeDisk}
 	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), opts.disk.file)}
 	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
 	h.door.strangers.trigger = h.triggerIn
@@ -131,13 +133,13 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	_, missing := exec.LookPath("ffmpeg")
 	h.converts = missing == nil && cfg.MediaTools != string(confine.Off)
 	h.Bridge = bridge.New(bridge.Options{
-		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
-		Spool: h.spool, Wait: h.wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
+		Registry: h.Registry, Mounts: h.Mounts, Channels: h.Channels, Outbox: h.Outbox,
+		Spool: h.spool, Wait: h.Wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
-		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone, Audit: h.audit, Approvers: h.approvers, MayAsk: h.mayAsk, Lost: h.lostFiles,
+		Links:   h.linksNow, Screen: h.Screens, Zone: h.Zone, Audit: h.audit, Approvers: h.Approvers, MayAsk: h.MayAsk, Lost: h.lostFiles,
 	})
 	if !opts.Idle {
-		if err := errors.Join(h.openTasks(ctx), h.openEntrance(ctx), h.models.prepare(ctx, cfg)); err != nil {
+		if err := errors.Join(h.openTasks(ctx), h.openRemote(ctx), h.models.prepare(ctx, cfg)); err != nil {
 			return nil, err
 		}
 	}
@@ -170,7 +172,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	h.live.Store(first)
+	h.Set(first)
 	if !h.opts.Idle {
 		h.noteServed(false)
 	}
@@ -188,7 +190,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	h.spool = ipc.NewSpool(ipc.SpoolOptions{
-		Dir: h.Layout.IPCDir(), Folders: foldersOf(cfg), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.keep,
+		Dir: h.Layout.IPCDir(), Folders: live.Folders(cfg), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.QueueKeeps,
 	})
 	return nil
 }
@@ -229,8 +231,8 @@ func (h *Host) Run(ctx context.Context) error {
 	g.Go(func() error { return h.door.run(ctx, h.Channels) })
 	g.Go(func() error { h.notifier.Run(ctx); return nil })
 	g.Go(func() error { h.linker.run(ctx); return nil })
-	if h.entrance != nil {
-		g.Go(func() error { return h.entrance.Run(ctx) })
+	if h.remote != nil {
+		g.Go(func() error { return h.remote.Run(ctx) })
 	}
 	if page != nil {
 		g.Go(func() error { return page.Run(ctx) })
@@ -263,8 +265,8 @@ func (h *Host) openConsole(desk *operator.Desk) (*console.Console, error) {
 // Close closes what New opened. Run must have returned.
 func (h *Host) Close() error {
 	errs := []error{h.models.close()}
-	if h.entrance != nil {
-		errs = append(errs, h.entrance.Close())
+	if h.remote != nil {
+		errs = append(errs, h.remote.Close())
 	}
 	if h.tasks != nil {
 		errs = append(errs, h.tasks.Close())
@@ -286,8 +288,8 @@ func (h *Host) Close() error {
 	if engine := h.engine.Load(); engine != nil {
 		errs = append(errs, engine.Close())
 	}
-	if last := h.now(); last != nil {
-		errs = append(errs, last.closeBut(nil))
+	if last := h.Now(); last != nil {
+		errs = append(errs, last.CloseBut(nil))
 	}
 	return errors.Join(errs...)
 }

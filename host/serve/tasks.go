@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
@@ -27,12 +26,6 @@ func (h *Host) openTasks(ctx context.Context) (err error) {
 	}
 	h.book.tasks.Store(h.tasks)
 	return h.takeOverTasks(ctx)
-}
-
-// zone is a group's time zone.
-func (h *Host) zone(folder string) *time.Location {
-	g, _ := h.Registry().ByFolder(folder)
-	return h.Config().Zone(g)
 }
 
 // runs begins the runs of tasks, and says so to the trace.

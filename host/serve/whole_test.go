@@ -39,7 +39,7 @@ func TestADeletedLockLetASecondHostStartUnseen(t *testing.T) {
 		if err := b.host.Bridge.Room("family"); err == nil {
 			t.Errorf("without %s an answer is accepted", path)
 		}
-		if _, err := b.host.Bridge.Offer(t.Context(), "family", ipc.Request{Type: ipc.TypeMessage, Text: "x"}, nil); err == nil || !strings.Contains(err.Error(), "deleted or replaced") {
+		if _, err := b.host.Bridge.SendFor(t.Context(), "family", ipc.Request{Type: ipc.TypeMessage, Text: "x"}, nil); err == nil || !strings.Contains(err.Error(), "deleted or replaced") {
 			t.Errorf("without %s a file is accepted: %v", path, err)
 		}
 		if err := os.Rename(path+".away", path); err != nil {

@@ -1,0 +1,132 @@
+package bridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// SendFor accepts a request that did not come through the queue: the operator's,
+// in the name of the group. It passes the same checks as the group's own; open
+// says whose files it names.
+func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open Opener) (outbox.Delivery, error) {
+	dst, err := b.authorize(folder, r)
+	if err == nil {
+		err = b.Lost()
+	}
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	d := hostDelivery(folder, dst, uuid.NewString())
+	d.Thread = dst.thread(r)
+	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open, found: new(ipc.Found)}, r, dst, outbox.Load{}); err != nil {
+		return outbox.Delivery{}, err
+	}
+	return d, b.put(ctx, judged{d})
+}
+
+// Say sends the host's own words, or the assistant's answer, to a thread of the
+// group's chat, or to the chat itself. The same key said twice appears once.
+func (b *Bridge) Say(ctx context.Context, folder, thread, text, key string) error {
+	return b.say(ctx, folder, thread, text, key, false)
+}
+
+// Tell is Say for the host's own words: no assistant may read them again or change them.
+func (b *Bridge) Tell(ctx context.Context, folder, thread, text, key string) error {
+	return b.say(ctx, folder, thread, text, key, true)
+}
+
+func (b *Bridge) say(ctx context.Context, folder, thread, text, key string, host bool) error {
+	dst, err := b.authorize(folder, ipc.Request{})
+	if err != nil {
+		return err
+	}
+	d := hostDelivery(folder, dst, key)
+	d.Thread = thread
+	if d.Parts = texts(text, dst.limits); len(d.Parts) == 0 {
+		return nil
+	}
+	for i := range d.Parts {
+		d.Parts[i].Host = host
+	}
+	return b.judgeAndPut(ctx, dst, d)
+}
+
+// React puts an emoji to a message of the group's own chat, or takes it back if emoji is
+// empty, and returns once that is durable. The same key again does nothing. Nothing is
+// done on a channel without reactions.
+func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key string) error {
+	dst, err := b.authorize(folder, ipc.Request{})
+	if err != nil || !outbox.Can(dst.channel, outbox.VerbReact) {
+		return err
+	}
+	d := hostDelivery(folder, dst, key)
+	d.Thread, d.Parts = thread, []outbox.Part{{Act: &outbox.Act{Verb: outbox.VerbReact, Target: target, Emoji: emoji}}}
+	return b.judgeAndPut(ctx, dst, d)
+}
+
+// Room says why no further message of the group may be accepted now, which
+// passes; nil: it may.
+func (b *Bridge) Room(folder string) error {
+	if err := b.Lost(); err != nil {
+		return err
+	}
+	return b.Outbox.Room(folder, outbox.Load{}, outbox.Load{Parts: 1})
+}
+
+// SentSince reports whether anything from a group was accepted at or after the
+// time. The host's own words in other threads do not count, and neither do those that
+// Say took under the keys in but. If the outbox cannot be
+// read, the answer is yes: the caller would otherwise send something twice.
+func (b *Bridge) SentSince(folder, thread string, since time.Time, but ...string) bool {
+	keys := make([]string, len(but))
+	for i, id := range but {
+		keys[i] = hostKey(folder, id)
+	}
+	found, err := b.Outbox.Reader().AcceptedSince(context.Background(), folder, thread, since, keys...)
+	if err != nil {
+		b.Log.Error("look for deliveries", "group", folder, "error", err)
+	}
+	return found || err != nil
+}
+
+// hostDelivery is a delivery without a request, whose key is derived from id.
+func hostDelivery(folder string, dst destination, id string) outbox.Delivery {
+	return outbox.Delivery{
+		Key: hostKey(folder, id), Folder: folder,
+		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
+	}
+}
+
+func hostKey(folder, id string) string {
+	sum := sha256.Sum256([]byte(folder + "\x00host\x00" + id))
+	return hex.EncodeToString(sum[:])[:32]
+}
+
+// judgeAndPut records the host's own delivery, after the policy has seen it too.
+func (b *Bridge) judgeAndPut(ctx context.Context, dst destination, d outbox.Delivery) error {
+	j, err := b.judge(ctx, dst, d, outbox.Load{})
+	if err != nil {
+		return err
+	}
+	return b.put(ctx, j)
+}
+
+// put records deliveries, all or none.
+func (b *Bridge) put(ctx context.Context, all ...judged) error {
+	ds := make([]outbox.Delivery, len(all))
+	for i := range all {
+		ds[i] = all[i].Delivery
+	}
+	if err := b.Outbox.Put(ctx, ds); err != nil {
+		return fmt.Errorf("record delivery: %w", err)
+	}
+	return nil
+}
