@@ -73,7 +73,7 @@ type Host struct {
 	Layout     groups.Layout
 	reloading  sync.Mutex               // held while the configuration is replaced
 	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
-	lost       atomic.Pointer[[]string] // see lostGroups
+	lost       atomic.Pointer[[]string] // see LostGroups
 	adding     sync.Mutex               // held while a group is registered; before reloading
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
@@ -136,14 +136,14 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 		Registry: h.Registry, Mounts: h.Mounts, Channels: h.Channels, Outbox: h.Outbox,
 		Spool: h.spool, Wait: h.Wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
-		Links:   h.linksNow, Screen: h.Screens, Zone: h.Zone, Audit: h.audit, Approvers: h.Approvers, MayAsk: h.MayAsk, Lost: h.lostFiles,
+		Links:   h.linksNow, Screen: h.Screens, Zone: h.Zone, Audit: h.audit, Approvers: h.Approvers, MayAsk: h.MayAsk, Lost: h.LostFiles,
 	})
 	if !opts.Idle {
 		if err := errors.Join(h.openTasks(ctx), h.openRemote(ctx), h.models.prepare(ctx, cfg)); err != nil {
 			return nil, err
 		}
 	}
-	if err := h.lostFiles(); err != nil { // sees them for the first time
+	if err := h.LostFiles(); err != nil { // sees them for the first time
 		return nil, err
 	}
 	h.notifier = h.newNotifier()
@@ -200,8 +200,8 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 func (h *Host) Run(ctx context.Context) error {
 	h.reap(ctx)
 	h.tellSnapshots()
-	desk := h.Desk(true)
-	page, err := h.openConsole(desk)
+	local := h.Local(true)
+	page, err := h.openConsole(local)
 	if err != nil {
 		return err
 	}
@@ -237,8 +237,8 @@ func (h *Host) Run(ctx context.Context) error {
 	if page != nil {
 		g.Go(func() error { return page.Run(ctx) })
 	}
-	health := desk.Health()
-	control := operator.Server{Dir: operator.ControlDir(h.Layout), Control: desk, Health: health, Log: h.opts.Log}
+	health := local.Health()
+	control := operator.Server{Dir: operator.ControlDir(h.Layout), Control: local, Health: health, Log: h.opts.Log}
 	g.Go(func() error { return control.Run(ctx) })
 	if metrics := h.Config().Metrics; metrics.Listen != "" {
 		g.Go(func() error { return operator.ServeHealth(ctx, metrics.Listen, metrics.Hosts, health) })
@@ -247,14 +247,14 @@ func (h *Host) Run(ctx context.Context) error {
 }
 
 // openConsole listens for the operator's page; nil if the configuration has none.
-func (h *Host) openConsole(desk *operator.Desk) (*console.Console, error) {
+func (h *Host) openConsole(local *operator.Local) (*console.Console, error) {
 	o := h.Config().OperatorPage
 	if o.Listen == "" {
 		return nil, nil
 	}
-	page, err := console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: desk, Log: h.opts.Log})
+	page, err := console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: local, Log: h.opts.Log})
 	if err == nil {
-		desk.SignIn = page.SignIn
+		local.Running.Page = page
 	}
 	if err == nil && h.opts.Ready != nil {
 		h.opts.Ready(page.SignIn())
