@@ -59,20 +59,3 @@ func checkTranscription(ctx context.Context, cfg *config.Config) (findings []doc
 	}
 	return findings
 }
-
-// file makes an unnamed temporary file on the disk of the state directory. The caller
-// closes it and then calls release.
-func (s *scratch) file(bytes int64) (f *os.File, release func(), err error) {
-	release, err = s.Reserve(bytes)
-	if err != nil {
-		return nil, nil, err
-	}
-	if f, err = os.CreateTemp(s.dir, ".temporary-*"); err == nil { // 0600
-		err = os.Remove(f.Name())
-	}
-	if err != nil {
-		release()
-		return nil, nil, fmt.Errorf("make temporary file: %w", err)
-	}
-	return f, release, nil
-}
