@@ -30,7 +30,7 @@ var tooManyFunctions = map[string]int{
 	"host/channel/telegram": 1,
 	"host/channel/transfer": 9,
 	"host/channel/web":      2,
-	"host/channel/whatsapp": 10,
+	"host/channel/whatsapp": 6,
 	"host/command":          2,
 	"host/config":           2,
 	"host/console":          1,

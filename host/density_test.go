@@ -30,7 +30,6 @@ var tooDense = map[string]density{
 	"host/channel/slack":                 {14, 6.7},
 	"host/channel/telegram":              {13, 5.9},
 	"host/channel/web":                   {17, 6.9},
-	"host/channel/whatsapp":              {15, 6.2},
 	"host/channel/whatsapp/whatsapptest": {15, 5.4},
 	"host/command":                       {14, 5.6},
 	"host/config":                        {13, 5.7},
