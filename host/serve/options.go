@@ -45,12 +45,6 @@ func (p plans) Limits() assistant.Limits {
 // OverBudget implements assistant.Plans.
 func (p plans) OverBudget(folder string) bool { return p.overBudget(folder) }
 
-// Spent implements tasks.Host.
-func (p plans) Spent(folder string) bool { return p.spent(folder) }
-
-// TasksChanged implements tasks.Host.
-func (p plans) TasksChanged(folder string) { p.tasksChanged(folder) }
-
 // Plan says how a group's assistant is run.
 func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	now := h.Now()

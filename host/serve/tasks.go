@@ -28,6 +28,12 @@ func (h *Host) openTasks(ctx context.Context) (err error) {
 	return h.takeOverTasks(ctx)
 }
 
+// Spent implements tasks.Host.
+func (p plans) Spent(folder string) bool { return p.spent(folder) }
+
+// TasksChanged implements tasks.Host.
+func (p plans) TasksChanged(folder string) { p.tasksChanged(folder) }
+
 // runs begins the runs of tasks, and says so to the trace.
 type runs struct{ *Host }
 
