@@ -46,7 +46,7 @@ var tooManyFunctions = map[string]int{
 	"host/runtime/feed":     2,
 	"host/runtime/ssh":      3,
 	"host/screen":           1,
-	"host/serve":            15,
+	"host/serve":            5,
 	"host/store":            4,
 }
 

@@ -3,12 +3,9 @@ package serve
 import (
 	"context"
 
-	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
-	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // TasksOf is the store of an installation's scheduled tasks.
@@ -17,15 +14,15 @@ func TasksOf(c *config.Config) store.Spec {
 }
 
 // openTasks opens the store of scheduled tasks.
-func (h *Host) openTasks(ctx context.Context) (err error) {
+func (h *Host) openTasks(ctx context.Context) (_ Part, err error) {
 	h.tasks, err = tasks.Open(ctx, tasks.Options{
 		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Host: h.plans, Log: h.opts.Log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	h.book.tasks.Store(h.tasks)
-	return h.takeOverTasks(ctx)
+	h.lists.tasks.Store(h.tasks)
+	return tasksPart{h.tasks, h}, h.takeOverTasks(ctx)
 }
 
 // Spent implements tasks.Host.
@@ -34,45 +31,12 @@ func (p plans) Spent(folder string) bool { return p.spent(folder) }
 // TasksChanged implements tasks.Host.
 func (p plans) TasksChanged(folder string) { p.tasksChanged(folder) }
 
-// runs begins the runs of tasks, and says so to the trace.
-type runs struct{ *Host }
+// taskRuns begins the runs of tasks, and says so to the trace.
+type taskRuns struct{ *Host }
 
 // Task implements tasks.Assistants.
-func (r runs) Task(folder, thread, run, prompt string, isolated bool) (open bool, err error) {
+func (r taskRuns) Task(folder, thread, run, prompt string, isolated bool) (open bool, err error) {
 	r.opts.Trace(folder, run, "task claimed")
 	defer r.opts.Trace(folder, run, "task begun")
 	return r.assistants.Task(folder, thread, run, prompt, isolated)
-}
-
-// answers answers assistants' calls.
-type answers struct{ h *Host }
-
-// Answer implements bridge.Answerer.
-func (a answers) Answer(ctx context.Context, c bridge.Call) (any, error) {
-	switch c.Request.Type {
-	case ipc.TypeScheduleTask, ipc.TypeListTasks, ipc.TypeUpdateTask, ipc.TypePauseTask, ipc.TypeResumeTask, ipc.TypeCancelTask:
-		return a.h.tasks.Answer(ctx, tasks.Call(c))
-	case ipc.TypeListMessages, ipc.TypeFetchFile:
-		return a.h.history(ctx, c)
-	case ipc.TypeRegisterGroup:
-		return a.h.register(ctx, c)
-	case ipc.TypeRefreshGroups:
-		a.h.tasksChanged(c.From.Folder())
-		return map[string]string{"words": "The snapshots are written."}, nil
-	}
-	return nil, &ipc.Refusal{Code: "not_supported", Message: "this host does not answer requests of this type", Hint: "do without it; chat_info says what this chat can do"}
-}
-
-// callsOf are the actions of a group that the host answers itself.
-func (h *Host) callsOf(g groups.Group) (all []string) {
-	if g.Actions.Has(groups.ActSchedule) && g.Assistant != "" {
-		all = append(all, string(groups.ActSchedule))
-	}
-	if h.remembers(g) {
-		all = append(all, string(groups.ActHistory))
-	}
-	if h.registers(g) {
-		all = append(all, string(groups.ActRegister))
-	}
-	return all
 }
