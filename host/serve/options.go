@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -44,6 +46,27 @@ func (p plans) Limits() assistant.Limits {
 
 // OverBudget implements assistant.Plans.
 func (p plans) OverBudget(folder string) bool { return p.overBudget(folder) }
+
+// transcriber transcribes by the entries of one configuration.
+type transcriber struct {
+	by      *transcribe.Transcriber
+	entries []transcribe.Entry
+}
+
+// Transcribe implements assistant.Transcriber.
+func (t transcriber) Transcribe(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error) {
+	found, err := t.by.Transcribe(ctx, t.entries, sound, mime)
+	return found.Text, found.Seconds, err
+}
+
+// Transcriber implements assistant.Plans.
+func (p plans) Transcriber(g groups.Group) assistant.Transcriber {
+	entries := TranscriptionOf(p.Config())
+	if len(entries) == 0 || g.Speech == groups.SpeechOff {
+		return nil
+	}
+	return transcriber{p.speech, entries}
+}
 
 // Plan says how a group's assistant is run.
 func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {

@@ -3,35 +3,11 @@ package serve
 import (
 	"context"
 	"fmt"
-	"os"
 
-	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/transcribe"
 )
-
-// transcriber transcribes by the entries of one configuration.
-type transcriber struct {
-	by      *transcribe.Transcriber
-	entries []transcribe.Entry
-}
-
-// Transcribe implements assistant.Transcriber.
-func (t transcriber) Transcribe(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error) {
-	found, err := t.by.Transcribe(ctx, t.entries, sound, mime)
-	return found.Text, found.Seconds, err
-}
-
-// Transcriber implements assistant.Plans.
-func (p plans) Transcriber(g groups.Group) assistant.Transcriber {
-	entries := TranscriptionOf(p.Config())
-	if len(entries) == 0 || g.Speech == groups.SpeechOff {
-		return nil
-	}
-	return transcriber{p.speech, entries}
-}
 
 // TranscriptionOf is what a configuration says of transcription.
 func TranscriptionOf(cfg *config.Config) []transcribe.Entry {
