@@ -283,7 +283,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			})
 		})
 		m.tellWaiting(ctx)
-		m.tellAbsent(ctx)
+		m.tellNeverFetched(ctx)
 		m.sortHeld(ctx)
 		timer := time.NewTimer(next)
 		select {

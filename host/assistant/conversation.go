@@ -27,13 +27,13 @@ const (
 // chat is the state that the conversations of a group share. A group has one conversation
 // for each thread of its chat, and one for the chat itself.
 type chat struct {
-	group   groups.Group // as it was opened: folder and chat stay as long as it does
-	store   *store
-	ctx     context.Context    // done when the group has left the configuration
-	leave   context.CancelFunc // ends ctx
-	plans   Plans
-	arrived *arrived // set by open
-	past    *past    // as arrived
+	group        groups.Group // as it was opened: folder and chat stay as long as it does
+	store        *store
+	ctx          context.Context    // done when the group has left the configuration
+	leave        context.CancelFunc // ends ctx
+	plans        Plans
+	fetchedFiles *fetchedFiles // set by open
+	history      *history      // as arrived
 
 	receiving sync.Mutex // one message, order or acknowledgement at a time, to keep their order
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
@@ -107,17 +107,17 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	if kept, held, err = m.replay(c, kept, held); err != nil {
 		return nil, nil, err
 	}
-	c.arrived = openArrived(c.store.dir)
-	c.past = &past{path: filepath.Join(c.store.dir, pastFile)}
-	c.patient.patient, c.speech.hears = true, true
-	wants, err := c.store.wants()
+	c.fetchedFiles = openFetchedFiles(c.store.dir)
+	c.history = &history{path: filepath.Join(c.store.dir, historyFile)}
+	c.patient.patient, c.speech.transcribes = true, true
+	wants, err := c.store.pendingFiles()
 	for _, w := range wants {
 		switch {
 		case elsewhere(w.Chat, g):
 		case w.File.Path != "":
-			c.speech.wants = append(c.speech.wants, w)
+			c.speech.files = append(c.speech.files, w)
 		default:
-			c.patient.wants = append(c.patient.wants, w)
+			c.patient.files = append(c.patient.files, w)
 		}
 	}
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 // depend only on the times at which the messages were kept, so that a restarted host finds
 // the same burst.
 type burst struct {
-	records []*record
-	begins  time.Time // when its first message was kept; zero: it has none
-	called  time.Time // the same of the first one that calls the assistant; zero: none does
-	last    time.Time // the same of its last message
-	heard   time.Time // since when this host has that one
+	records   []*record
+	begins    time.Time // when its first message was kept; zero: it has none
+	called    time.Time // the same of the first one that calls the assistant; zero: none does
+	last      time.Time // the same of its last message
+	arrivedAt time.Time // since when this host has that one
 }
 
 // bursts divides kept into bursts, in order.
@@ -55,7 +55,7 @@ func (b *burst) note(r *record) {
 	if b.called.IsZero() && r.calls() {
 		b.called = r.Kept
 	}
-	b.last, b.heard = r.Kept, r.since()
+	b.last, b.arrivedAt = r.Kept, r.since()
 }
 
 func (b *burst) takes(r *record, g groups.Gather) bool {
@@ -79,9 +79,9 @@ func (b *burst) ends(g groups.Gather) time.Time {
 		return time.Time{}
 	}
 	if end := b.last.Add(g.After.Std()); end.Before(b.latest(g)) {
-		return b.heard.Add(g.After.Std())
+		return b.arrivedAt.Add(g.After.Std())
 	}
-	return b.heard.Add(b.latest(g).Sub(b.last))
+	return b.arrivedAt.Add(b.latest(g).Sub(b.last))
 }
 
 // fetching reports whether a file of a burst still waits for its first attempt.

@@ -25,7 +25,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 		return nil
 	}
 	g, ok := m.o.Plans.Registry().ByFolder(folder)
-	if !ok || g.Assistant == "" || !heard(g, in.Kind) && in.Kind != channel.KindVote {
+	if !ok || g.Assistant == "" || !listensTo(g, in.Kind) && in.Kind != channel.KindVote {
 		return nil
 	}
 	c, err := m.enter(folder)
@@ -43,7 +43,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if pass, err := m.admit(ctx, c, g, &in); err != nil || !pass {
 		return err
 	}
-	if done, err := m.vote(ctx, c, g, &in); err != nil || done || !heard(g, in.Kind) {
+	if done, err := m.vote(ctx, c, g, &in); err != nil || done || !listensTo(g, in.Kind) {
 		return err
 	}
 	r := m.recordOf(c, g, in)
@@ -60,7 +60,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	}
 	wants := m.takeFiles(c, r, in)
 	for _, w := range wants {
-		if err := c.store.saveWant(w); err != nil {
+		if err := c.store.savePending(w); err != nil {
 			return err
 		}
 	}

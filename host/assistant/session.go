@@ -130,11 +130,11 @@ func (s *session) converse(ctx context.Context) error {
 				s.close()
 				continue
 			}
-			s.hear(ctx, out)
+			s.onOutput(ctx, out)
 		case err := <-ended:
 			if outputs != nil {
 				for out := range outputs {
-					s.hear(ctx, out)
+					s.onOutput(ctx, out)
 				}
 			}
 			return err
@@ -151,9 +151,9 @@ func (s *session) converse(ctx context.Context) error {
 	}
 }
 
-// hear sends an output to the chat. The output ends the turn for the messages that the
+// onOutput sends an output to the chat. The output ends the turn for the messages that the
 // assistant had read.
-func (s *session) hear(ctx context.Context, out runtime.Output) {
+func (s *session) onOutput(ctx context.Context, out runtime.Output) {
 	if out.Status == runtime.Waiting {
 		s.report(out)
 		return

@@ -36,9 +36,9 @@ const (
 // The forms of the names that a start reads, and puts aside if it cannot. Files with other
 // names are not the host's: it leaves them alone.
 var (
-	recordForm = regexp.MustCompile(`^\d{20}-[0-9a-f]{8}\.json$`)
-	turnForm   = regexp.MustCompile(`^` + threadTurn + `[0-9a-f]{32}$`)
-	wantForm   = regexp.MustCompile(`^[0-9a-f]{32}-\d+\.json$`)
+	recordForm  = regexp.MustCompile(`^\d{20}-[0-9a-f]{8}\.json$`)
+	turnForm    = regexp.MustCompile(`^` + threadTurn + `[0-9a-f]{32}$`)
+	pendingForm = regexp.MustCompile(`^[0-9a-f]{32}-\d+\.json$`)
 )
 
 // store keeps one group's records. Changes are durable when its methods return. Only the
@@ -101,7 +101,7 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 		}
 		r.name = name
 		s.last = max(s.last, r.Kept.UnixNano()) // the clock may have been set back
-		r.heard = time.Now().Add(-max(0, time.Since(r.Kept)))
+		r.arrivedAt = time.Now().Add(-max(0, time.Since(r.Kept)))
 		s.seen[r.Key] = true
 		kept = append(kept, &r)
 	}
@@ -186,8 +186,8 @@ func (s *store) untouched() bool {
 func (s *store) add(r *record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.heard = time.Now()
-	s.last = max(s.last+1, r.heard.UnixNano())
+	r.arrivedAt = time.Now()
+	s.last = max(s.last+1, r.arrivedAt.UnixNano())
 	r.Kept = time.Unix(0, s.last)
 	r.name = fmt.Sprintf("%020d-%s.json", s.last, r.Key[:8])
 	if err := s.save(r.name, r); err != nil {

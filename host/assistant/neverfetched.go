@@ -30,7 +30,7 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 	wait := m.limits().Hold
 	for _, r := range free {
 		if r.calls() {
-			wait = min(wait, max(m.absentAfter(c, r, now), 0), max(r.since().Add(wait).Sub(now), time.Second))
+			wait = min(wait, max(m.neverFetchedAfter(c, r, now), 0), max(r.since().Add(wait).Sub(now), time.Second))
 			break
 		}
 	}
@@ -49,10 +49,10 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 	return time.Minute
 }
 
-// absentAfter is how long the assistant may still take for a message that calls it: the
+// neverFetchedAfter is how long the assistant may still take for a message that calls it: the
 // chat's patience to fetch it, then a turn's time to acknowledge it, counted anew while it
 // asks for messages.
-func (m *Manager) absentAfter(c *conversation, r *record, now time.Time) time.Duration {
+func (m *Manager) neverFetchedAfter(c *conversation, r *record, now time.Time) time.Duration {
 	if !r.read() {
 		return later(r.since(), c.since).Add(m.limits().Patience).Sub(now)
 	}
@@ -96,8 +96,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// tellAbsent tells chats that nobody fetches their messages.
-func (m *Manager) tellAbsent(ctx context.Context) {
+// tellNeverFetched tells chats that nobody fetches their messages.
+func (m *Manager) tellNeverFetched(ctx context.Context) {
 	said := map[*conversation]string{} // by the key of the message that waits longest
 	m.mu.Lock()
 	for _, c := range m.all {

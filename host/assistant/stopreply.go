@@ -18,8 +18,8 @@ const nothingRuns = "Nothing is running here."
 // maxNamed is how many files an answer lists by name.
 const maxNamed = 5
 
-// orderText reports what an order has done.
-func (m *Manager) orderText(c *chat, r *record) string {
+// stopReply reports what an order has done.
+func (m *Manager) stopReply(c *chat, r *record) string {
 	var b strings.Builder
 	if len(r.Order.Turns) > 0 {
 		b.WriteString("The assistant was stopped.")
