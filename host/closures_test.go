@@ -41,7 +41,6 @@ var tooManyFunctions = map[string]int{
 	"host/nanoclaw":         2,
 	"host/notify":           4,
 	"host/outbox":           3,
-	"host/remote":           7,
 	"host/screen":           1,
 	"host/serve":            5,
 	"host/store":            4,
