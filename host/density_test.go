@@ -24,7 +24,7 @@ const (
 var tooDense = map[string]density{
 	"agentrunner/sender":    {11, 5.4},
 	"e2e/stage":             {11, 3.2},
-	"host/assistant":        {20, 9.4},
+	"host/assistant":        {18, 9.2},
 	"host/bridge":           {12, 4.9},
 	"host/channel/discord":  {10, 6.6},
 	"host/channel/slack":    {14, 6.7},
