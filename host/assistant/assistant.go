@@ -52,7 +52,7 @@
 // # Assistants elsewhere
 //
 // An assistant that lives elsewhere is not started: it takes its conversation's messages
-// with [Manager.Offer], as often as it likes, and ends each with [Manager.Ack]. Everything
+// with [Manager.Fetch], as often as it likes, and ends each with [Manager.Ack]. Everything
 // before that is the same: who may speak, the trigger, bursts, files and host's words.
 //
 // The package does not send: texts go to Options.Chat. It does not decide which chats

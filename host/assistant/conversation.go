@@ -46,7 +46,7 @@ type chat struct {
 	ignored        Ignored
 	turns          Turns
 	orders         []*record     // of members, until the chat was told the result
-	offers         chan struct{} // closed when there is something new to fetch; nil: nobody waits
+	changed        chan struct{} // closed when there is something new to fetch; nil: nobody waits
 	fetched        time.Time     // when the assistant elsewhere last asked for messages; zero: never
 	users          int           // who works with it at this moment, beside its sessions and lanes
 	quick, patient lane          // files to fetch
@@ -85,7 +85,7 @@ type conversation struct {
 	waits     bool        // the thread was told that another thread's turn comes first
 	anew      bool        // the running session is forgotten when it ends
 	unheard   bool        // messages that are pushed into the session elsewhere are lost
-	offered   string      // what the assistant elsewhere could fetch when it was last told of that
+	announced string      // what the assistant elsewhere could fetch when it was last told of that
 
 	run  context.Context         // of the running session
 	halt context.CancelCauseFunc // ends run; nil: none runs

@@ -13,15 +13,15 @@ import (
 // returns when it is to be called again. The caller holds mu.
 func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration {
 	free := c.free()
-	offered := ""
+	newest := ""
 	if len(free) > 0 && c.urgent() {
-		offered = fmt.Sprint(len(free), free[len(free)-1].name)
+		newest = fmt.Sprint(len(free), free[len(free)-1].name)
 	}
-	if offered != c.offered && offered != "" && c.offers != nil {
-		close(c.offers)
-		c.offers = nil
+	if newest != c.announced && newest != "" && c.changed != nil {
+		close(c.changed)
+		c.changed = nil
 	}
-	c.offered = offered
+	c.announced = newest
 	if !c.called() {
 		c.unheard = false
 		c.present()
@@ -56,7 +56,7 @@ func (m *Manager) neverFetchedAfter(c *conversation, r *record, now time.Time) t
 	if !r.read() {
 		return later(r.since(), c.since).Add(m.limits().Patience).Sub(now)
 	}
-	last := later(r.offered, c.fetched)
+	last := later(r.fetchedAt, c.fetched)
 	turn := m.o.TurnTimeout
 	if plan, err := m.o.Plans.Plan(c.configured()); err == nil {
 		turn = or(plan.TurnTimeout, turn)

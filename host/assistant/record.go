@@ -44,7 +44,7 @@ type record struct {
 	Order *order `json:"order,omitempty"` // of a member's order to the host
 
 	arrivedAt time.Time    // when this host kept or read it, with the monotonic clock; zero: as Kept
-	offered   time.Time    // when an assistant elsewhere first fetched it from this host; guarded by Manager.mu
+	fetchedAt time.Time    // when an assistant elsewhere first fetched it from this host; guarded by Manager.mu
 	gone      []*record    // what an order has taken out, until it is finished
 	name      string       // of its file in the store
 	waits     map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
