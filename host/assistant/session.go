@@ -45,7 +45,7 @@ type session struct {
 
 	id       string // for the keys of replies
 	inputs   *inputs
-	stamp    string // of its requests: the turn's id; empty: the chat has no threads
+	stamp    string // in its requests: the id of its first turn; empty: the chat has no threads
 	idleTime time.Duration
 	turnTime time.Duration
 	child    runtime.Session
