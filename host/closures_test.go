@@ -15,7 +15,7 @@ import (
 var mayBeFunctions = map[string]string{
 	"host/runtime Parser.Emit":                  "each output goes to its session; an interface would have this method alone",
 	"host/runtime/docker BuildOptions.Progress": "a line of the build for whoever waits; optional",
-	"host/runtime/docker isolated.end":          "Door.Admit hands over what ends the access, as context.WithCancel does",
+	"host/runtime/docker isolated.end":          "Access.Admit hands over what ends the access, as context.WithCancel does",
 	"host/tasks Options.Now":                    "the wall clock may be set back, which no bubble of synctest can",
 	"host/command env.getenv":                   "os.Getenv, or a test's environment",
 }

@@ -19,12 +19,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // accept makes a delivery of a request, which the policy has seen. before is what was
 // decided of the request's batch. An error is a refusal, which AsRefusal finds, or passes.
-func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, before *acceptance, assistants Assistants) (judged, error) {
+func (b *Bridge) accept(ctx context.Context, it *spool.Item, key string, before *acceptance, assistants Assistants) (judged, error) {
 	dst, err := b.authorize(it.Folder, it.Request)
 	dst.heads(&it.Found)
 	if err == nil {
@@ -138,7 +139,7 @@ type origin struct {
 	folder  string // of the group
 	request string // its id; empty: it did not come through the queue
 	open    Opener
-	found   *ipc.Found
+	found   *spool.Found
 }
 
 // parts makes the messages of a request, in order. What was copied for a
@@ -375,7 +376,7 @@ func refuseAll(open Opener, files []ipc.FileRef, bad int, dst destination, err e
 	return &all
 }
 
-func keysOf(batch *ipc.Batch) []string {
+func keysOf(batch *spool.Batch) []string {
 	keys := make([]string, len(batch.Items))
 	for i, it := range batch.Items {
 		keys[i] = keyOf(it)
@@ -385,7 +386,7 @@ func keysOf(batch *ipc.Batch) []string {
 
 // keyOf names a request for good: the same file seen again after a crash has
 // the same key, a new request under an old name has another.
-func keyOf(it *ipc.Item) string {
+func keyOf(it *spool.Item) string {
 	h := sha256.New()
 	for _, s := range []string{it.Folder, it.Name, strconv.FormatInt(it.ModTime.UnixNano(), 10)} {
 		h.Write([]byte(s))

@@ -26,6 +26,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
 )
 
@@ -39,7 +40,7 @@ type Options struct {
 	Mounts   func(folder string) *mounts.Map // nil: no such group is configured any more
 	Channels []channel.Channel
 	Outbox   *outbox.Outbox
-	Spool    *ipc.Spool
+	Spool    *spool.Spool
 	Wait     func() time.Duration               // how long a tool waits for its result
 	Answers  Answerer                           // of calls; nil: all are refused
 	Convert  *convert.Converter                 // nil: files go as they are

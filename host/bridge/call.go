@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // Call is a request that the host answers itself: the chat sees nothing of it.
@@ -29,7 +30,7 @@ type Answerer interface {
 
 // answer answers a call, and takes it out of the queue once the result stands. An
 // error passes.
-func (b *Bridge) answer(ctx context.Context, batch *ipc.Batch, it *ipc.Item, key string, assistants Assistants) error {
+func (b *Bridge) answer(ctx context.Context, batch *spool.Batch, it *spool.Item, key string, assistants Assistants) error {
 	data, err := b.call(ctx, it, key, assistants)
 	if err != nil {
 		refusal := finalRefusal(err)
@@ -47,7 +48,7 @@ func (b *Bridge) answer(ctx context.Context, batch *ipc.Batch, it *ipc.Item, key
 	return nil
 }
 
-func (b *Bridge) call(ctx context.Context, it *ipc.Item, key string, assistants Assistants) (json.RawMessage, error) {
+func (b *Bridge) call(ctx context.Context, it *spool.Item, key string, assistants Assistants) (json.RawMessage, error) {
 	dst, err := b.authorize(it.Folder, it.Request)
 	dst.heads(&it.Found)
 	if err != nil {

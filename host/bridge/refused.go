@@ -6,12 +6,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // Refused notes a request that the spool has put into the errors folder: with the chat and
 // the files as the host found them, and as the container named them where it did not.
-func Refused(log *audit.Log, q ipc.Quarantined, it *ipc.Item) {
+func Refused(log *audit.Log, q spool.Quarantined, it *spool.Item) {
 	e := audit.Entry{
 		Event: string(ipc.Refused), Time: q.Last, Group: q.Folder, Request: q.Request, Asked: q.Written, Code: q.Code, Message: q.Message,
 		Channel: it.Found.Channel, Chat: log.Mask(it.Found.Chat), Parts: refusedParts(it),
@@ -24,7 +25,7 @@ func Refused(log *audit.Log, q ipc.Quarantined, it *ipc.Item) {
 
 // refusedParts are the text and the files that a request asked to send, or what else it
 // asked for. Of what could not be decoded there are none.
-func refusedParts(it *ipc.Item) (all []audit.Part) {
+func refusedParts(it *spool.Item) (all []audit.Part) {
 	r := it.Request
 	if r.Text != "" || len(r.Files) == 0 && r.Type != "" {
 		all = append(all, audit.Part{Kind: kindOf(r.Type), Bytes: int64(len(r.Text)), Status: string(ipc.Refused), Text: r.Text})
@@ -52,7 +53,7 @@ func kindOf(t ipc.Type) string {
 }
 
 // heads notes where a request goes.
-func (d destination) heads(found *ipc.Found) {
+func (d destination) heads(found *spool.Found) {
 	found.Chat = string(d.chat)
 	if d.channel != nil {
 		found.Channel = d.channel.Name()

@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 const (
@@ -73,7 +74,7 @@ func (b *Bridge) requests(ctx context.Context, assistants Assistants) {
 // order: each is accepted, refused or deferred. All that are accepted are
 // recorded in one commit, and leave the queue only then. If one has to wait,
 // all that follow it wait too, so that nothing overtakes.
-func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assistants) {
+func (b *Bridge) Carry(ctx context.Context, batch *spool.Batch, assistants Assistants) {
 	defer batch.Done()
 	keys := keysOf(batch)
 	known, err := b.Outbox.Reader().Known(ctx, keys)
@@ -115,7 +116,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 // acceptance is what was accepted of a batch and is not recorded yet.
 type acceptance struct {
 	registry   *groups.Registry // as it was before the first
-	items      []*ipc.Item
+	items      []*spool.Item
 	deliveries []judged // one for each item
 	load       outbox.Load
 	refused    map[string]refused // by the request's id
@@ -127,14 +128,14 @@ type refused struct {
 	bound string
 }
 
-func (a *acceptance) refuse(it *ipc.Item, why *ipc.Refusal) {
+func (a *acceptance) refuse(it *spool.Item, why *ipc.Refusal) {
 	if a.refused == nil {
 		a.refused = map[string]refused{}
 	}
 	a.refused[it.ID] = refused{why, it.Request.Conversation}
 }
 
-func (a *acceptance) add(it *ipc.Item, d judged) {
+func (a *acceptance) add(it *spool.Item, d judged) {
 	a.items = append(a.items, it)
 	a.deliveries = append(a.deliveries, d)
 	more := loadOf(&d.Delivery)
@@ -148,7 +149,7 @@ func (a *acceptance) add(it *ipc.Item, d judged) {
 
 // record makes what was accepted durable, all of it or nothing, and takes it
 // out of the queue. What its client has withdrawn meanwhile is forgotten.
-func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptance) {
+func (b *Bridge) record(ctx context.Context, batch *spool.Batch, accepted acceptance) {
 	var standing acceptance
 	reloaded := b.Registry() != accepted.registry
 	for i, it := range accepted.items {
@@ -183,7 +184,7 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 // revoked is the refusal of a delivery whose group had the right to its chat, to send its
 // files or to its action, before they were copied, and has it no longer; nil: it has. A delivery
 // that needs an approval by now gets it to wait for.
-func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *judged) *ipc.Refusal {
+func (b *Bridge) revoked(ctx context.Context, it *spool.Item, d *judged) *ipc.Refusal {
 	dst, err := b.authorize(it.Folder, it.Request)
 	if err != nil {
 		return AsRefusal(err)
@@ -211,7 +212,7 @@ func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *judged) *ipc.Refu
 
 // postpone leaves requests in the queue, the first for that reason, which its result has,
 // and the others behind it. A fault of the host is for the operator to read.
-func (b *Bridge) postpone(batch *ipc.Batch, items []*ipc.Item, err error) {
+func (b *Bridge) postpone(batch *spool.Batch, items []*spool.Item, err error) {
 	why := &ipc.Refusal{
 		Code:    "not_recorded",
 		Message: "the host cannot record deliveries at the moment",
@@ -284,7 +285,7 @@ func (b *Bridge) report(ctx context.Context, changes *outbox.Changes, assistants
 // repeat has deliveries come again whose results could not be written, and logs that once.
 // Deliveries of a group that was removed are still sent; nobody reads their results.
 func (b *Bridge) repeat(changes *outbox.Changes, err error, all ...outbox.Change) {
-	if err == nil || errors.Is(err, ipc.ErrNotServed) {
+	if err == nil || errors.Is(err, spool.ErrNotServed) {
 		return
 	}
 	for _, d := range all {

@@ -4,6 +4,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // unknownTurn is the note of a file whose request has a stamp that is no turn's.
@@ -11,7 +12,7 @@ const unknownTurn = "the turn that the request names is not known here, so it di
 
 // place finds the thread of a delivery whose request names none. Only the
 // group's own chat has those of its turns.
-func (b *Bridge) place(d *outbox.Delivery, it *ipc.Item, assistants Assistants) {
+func (b *Bridge) place(d *outbox.Delivery, it *spool.Item, assistants Assistants) {
 	if _, changes := verbs[it.Request.Type]; changes || d.Thread != "" || it.Request.Turn == ipc.NoTurn || !b.own(d) {
 		return
 	}

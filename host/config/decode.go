@@ -178,8 +178,17 @@ func (s *source) unknown(at string, name *token.Token, value ast.Node, t reflect
 	known := keysOf(t)
 	meant, _ := fieldOf(t, near.Of(name.Value, known))
 	s.place(at, name.Position, value, meant.Type != nil && visible(meant.Type, meant.Tag, value))
-	s.badAt(name.Position, "", fmt.Sprintf("unknown key %q", name.Value), near.Hint(name.Value, known, "known here: "+strings.Join(known, ", ")))
+	hint := "known here: " + strings.Join(known, ", ")
+	if now := formerNames[name.Value]; slices.Contains(known, now) {
+		hint = fmt.Sprintf("did you mean %q? %s", now, hint)
+	} else {
+		hint = near.Hint(name.Value, known, hint)
+	}
+	s.badAt(name.Position, "", fmt.Sprintf("unknown key %q", name.Value), hint)
 }
+
+// formerNames are the keys that got another name.
+var formerNames = map[string]string{"door": "remote"}
 
 // table puts node into the map v, whose keys are the operator's own.
 func (s *source) table(key string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
