@@ -33,8 +33,6 @@ var tooManyFunctions = map[string]int{
 	"host/channel/transfer": 2,
 	"host/channel/web":      2,
 	"host/config":           2,
-	"host/keys":             2,
-	"host/links":            1,
 	"host/nanoclaw":         2,
 	"host/notify":           4,
 	"host/outbox":           3,
