@@ -3,31 +3,11 @@ package serve
 import (
 	"context"
 	"fmt"
-	"os"
 
-	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/transcribe"
-	"github.com/longshore-bridge/longshore/internal/confine"
 )
-
-// transcriber is how the voice notes of each group's members become text, by the
-// configuration in force.
-func (h *Host) transcriber() func(groups.Group) assistant.Transcribe {
-	t := transcribe.New(confine.Mode(h.Config().MediaTools), h.disk.file)
-	return func(g groups.Group) assistant.Transcribe {
-		entries := TranscriptionOf(h.Config())
-		if len(entries) == 0 || g.Speech == groups.SpeechOff {
-			return nil
-		}
-		return func(ctx context.Context, sound *os.File, mime string) (string, int, error) {
-			found, err := t.Transcribe(ctx, entries, sound, mime)
-			return found.Text, found.Seconds, err
-		}
-	}
-}
 
 // TranscriptionOf is what a configuration says of transcription.
 func TranscriptionOf(cfg *config.Config) []transcribe.Entry {
