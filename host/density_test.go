@@ -36,7 +36,6 @@ var tooDense = map[string]density{
 	"host/config":                        {13, 5.7},
 	"host/door":                          {13, 6.7},
 	"host/outbox":                        {17, 9.5},
-	"host/serve":                         {11, 4.9},
 	"ipc":                                {12, 6.5},
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/dropdir"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/sample"
-	"github.com/longshore-bridge/longshore/agentrunner/claude"
-	"github.com/longshore-bridge/longshore/agentrunner/far"
+	"github.com/longshore-bridge/longshore/agentrunner/claudepush"
 	"github.com/longshore-bridge/longshore/agentrunner/internal/forward"
 	"github.com/longshore-bridge/longshore/agentrunner/internal/toolcheck"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
+	"github.com/longshore-bridge/longshore/agentrunner/sshside"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 )
 
@@ -60,7 +60,7 @@ func (c *call) channel(args []string) int {
 	config.Upload = config.Wait
 	ctx, stop := interrupted(false)
 	defer stop()
-	permissions, err := claude.Allowed(ctx, config.Door)
+	permissions, err := claudepush.Allowed(ctx, config.Door)
 	if err != nil {
 		return c.refused(err, false)
 	}
@@ -68,7 +68,7 @@ func (c *call) channel(args []string) int {
 	if err != nil {
 		return c.fail(err)
 	}
-	err = claude.Serve(ctx, claude.Options{
+	err = claudepush.Serve(ctx, claudepush.Options{
 		Door: config.Door, Sender: sender.New(config), Version: c.version, Permissions: permissions, Dir: dir, Log: c.logger(),
 	}, c.stdin, c.stdout)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *call) far(args []string) int {
 	if err != nil {
 		return c.fail(err)
 	}
-	status, err := far.Serve(append(self, "run"), c.stdin, c.stdout, c.stderr)
+	status, err := sshside.Serve(append(self, "run"), c.stdin, c.stdout, c.stderr)
 	if err != nil {
 		return c.fail(err)
 	}

@@ -28,7 +28,7 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -38,7 +38,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx); err != nil && ctx.Err() == nil {
-		var problem *remote.Problem // says what to do, too
+		var problem *remoteclient.Problem // says what to do, too
 		if errors.As(err, &problem) {
 			log.Fatalf("%v; %s", err, problem.Hint)
 		}
@@ -48,8 +48,8 @@ func main() {
 
 // assistant answers the members of one chat.
 type assistant struct {
-	door  *remote.Client // to the host
-	tools *client.Client // to the tools, within this program
+	door  *remoteclient.Client // to the host
+	tools *client.Client       // to the tools, within this program
 }
 
 func run(ctx context.Context) error {

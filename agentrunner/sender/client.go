@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // Client carries requests to the host and results back: through the queue of a shared
-// directory, by HTTP (package remote), or inside the host. Its methods may be called
+// directory, by HTTP (package remoteclient), or inside the host. Its methods may be called
 // concurrently. An error that the caller can act on is or wraps a *remote.Problem.
 type Client interface {
 	// Enqueue gives the host a request, durably, and returns its id. file is the type
@@ -136,7 +136,7 @@ func Over(config Config, client Client, files Files) *Sender {
 }
 
 // door returns the client of LONGSHORE_URL; nil if that is not set.
-func door(getenv func(string) string) (*remote.Client, error) {
+func door(getenv func(string) string) (*remoteclient.Client, error) {
 	address := getenv("LONGSHORE_URL")
 	if address == "" {
 		return nil, nil
@@ -148,7 +148,7 @@ func door(getenv func(string) string) (*remote.Client, error) {
 			return nil, fmt.Errorf("LONGSHORE_TOKEN_FILE: %w", err)
 		}
 	}
-	return remote.New(address, token)
+	return remoteclient.New(address, token)
 }
 
 // readToken reads a file that holds a token and nothing else.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -31,9 +31,9 @@ type Config struct {
 	Home    string        // the user's home directory; may be empty
 	// Private are directories and files of the agent CLI; nothing in them is sent.
 	Private []string
-	Ask     string         // how the caller can ask for a request's state; empty: by the MCP tool
-	Door    *remote.Client // takes the place of the queue; nil: there is a queue
-	Upload  time.Duration  // how long one call uploads a file; 0: until it is done
+	Ask     string               // how the caller can ask for a request's state; empty: by the MCP tool
+	Door    *remoteclient.Client // takes the place of the queue; nil: there is a queue
+	Upload  time.Duration        // how long one call uploads a file; 0: until it is done
 }
 
 // DefaultWait is less than 60 s, the shortest time after which a known agent CLI

@@ -12,7 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	far "github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 	"github.com/longshore-bridge/longshore/e2e/stage"
@@ -157,7 +157,7 @@ func newFarCaller(b *testing.B, dir string) *caller {
 		made, err = operator.NewClient(operator.ControlDir(c.Cfg.Layout())).MakeToken(b.Context(), operator.TokenOrder{Group: "g0"})
 		return err == nil
 	})
-	host, err := far.New("http://"+c.Cfg.Door.Listen, made.Secret)
+	host, err := remoteclient.New("http://"+c.Cfg.Door.Listen, made.Secret)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
-	far "github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
@@ -32,7 +32,7 @@ func TestRealClaudeCodeGoesOnWithoutItsChannel(t *testing.T) {
 	})
 	program := modeltest.Install(t, "claude")
 	r.post("", "are you there?")
-	client, err := far.New(r.url, token)
+	client, err := remoteclient.New(r.url, token)
 	if err != nil {
 		t.Fatal(err)
 	}

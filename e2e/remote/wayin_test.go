@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	far "github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
@@ -179,13 +179,13 @@ func (d byDoor) chat() (c ipc.Context) {
 type byRunner struct {
 	*elsewhere
 	secret string
-	client *far.Client
+	client *remoteclient.Client
 }
 
 func newRunner(r *elsewhere) byRunner {
 	r.t.Helper()
 	secret := r.token("desk", "")
-	client, err := far.New(r.url, secret)
+	client, err := remoteclient.New(r.url, secret)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -126,6 +126,7 @@ func TestOperatorRetriesAndDrops(t *testing.T) {
 		put(t, o, bad, stuck, behind)
 		run(t, o)
 		b.settled(t, bad)
+		synctest.Wait() // until stuck has been tried
 		if s, err := o.Stats(ctx); err != nil || s.Retained != 5 || s.Pending != 2 || s.Failed != 1 {
 			t.Errorf("stats: %+v, %v", s, err)
 		}
@@ -143,6 +144,7 @@ func TestOperatorRetriesAndDrops(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.settled(t, bad)
+		synctest.Wait() // until stuck waits for its next attempt
 		if err := o.Cancel(ctx, stuck.Request); err != nil {
 			t.Fatal(err)
 		}

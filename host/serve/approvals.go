@@ -12,9 +12,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
 
-// approvers is the folder of the group whose chat is asked for approvals; empty: none is.
-func (h *Host) approvers() string { return h.Config().Approval.Group }
-
 // approval takes what a member says to an approval: a vote in its poll, or the typed
 // words. taken says that it was for an approval: nobody else gets it, and it counts only
 // if the platform vouches for a sender whom the operator has named. An error passes.

@@ -62,7 +62,7 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 	c := ipc.Context{
 		Group: g.Name, Folder: g.Folder, Main: g.Main, Chat: string(g.Chat),
 		Limits: map[string]int64{}, Captions: map[string]int{}, Types: map[string][]string{}, Host: h.opts.Version, Time: time.Now(),
-		Claude: h.claudeChannel(g),
+		Claude: h.AssistantOf(g).ClaudeChannel,
 	}
 	if ch := channel.Named(h.Channels, g.Channel); ch != nil {
 		c.Channel = ch.Name()

@@ -33,14 +33,14 @@ func (h *Host) Desk(running bool) *operator.Desk {
 	o.Deciding = func(ctx context.Context, id string, yes bool) error { return h.Bridge.Decide(ctx, id, yes, "operator") }
 	o.Running, o.Started = running, h.started
 	if running {
-		o.Applied, o.Reloading = func() time.Time { return h.now().applied }, h.Reload
+		o.Applied, o.Reloading = func() time.Time { return h.Now().Applied }, h.Reload
 		o.Schedule = h.tasks
 		o.Assistants, o.Ignored, o.Turns = h.assistantsNow, h.ignored, h.turns
 		o.Surroundings, o.Recent = h.environment, h.recent
 		o.Stopping, o.Quota, o.Inbox, o.Linker = h.stop, h.quota, h.assistants.InboxUse, h.linker
 		o.Troubles, o.Refusals, o.Ahead = h.troubles, h.refusals.all, h.clock.ahead
 		o.Told = h.told
-		o.Floor, o.Notifying, o.Unapplied = h.freeDisk, h.notifyTest, h.unapplied.Load
+		o.Floor, o.Notifying, o.Unapplied = h.FreeDisk, h.notifyTest, h.unapplied.Load
 		o.Spending = h.spending
 		if h.Config().Door.Listen != "" {
 			o.Door = h.entrance
@@ -98,7 +98,7 @@ func (h *Host) stop(folder string) (s operator.Stopped, err error) {
 
 func (h *Host) quota() operator.Quota {
 	limits := h.Config().Limits
-	terms, _ := h.linkTerms()
+	terms, _ := h.LinkTerms()
 	return operator.Quota{Pending: limits.Pending, Bytes: int64(limits.Outbox), Inbox: int64(limits.Inbox), Links: terms.Quota}
 }
 

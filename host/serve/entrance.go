@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	entry "github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -25,11 +24,11 @@ func (h *Host) openEntrance(ctx context.Context) (err error) {
 	}
 	h.entrance, err = entry.Open(ctx, entry.Options{
 		Listen: c.Door.Listen, Hosts: c.Door.Hosts, Dir: h.Layout.Door(), Home: HomeOf(c),
-		Groups: h.Registry, Chat: h.contextOf, Spool: h.spool, Wait: h.wait,
+		Groups: h.Registry, Chat: h.contextOf, Spool: h.spool, Wait: h.Wait,
 		Keep:    func() time.Duration { return h.Config().Limits.KeepResults.Std() },
 		Quota:   func() int64 { return int64(h.Config().Limits.Outbox) },
 		Reserve: h.opts.disk.reserve, Log: h.opts.Log,
-		Shares: func(g groups.Group) bool { return h.shares(g) },
+		Shares: h.SharesDirectories,
 		Inbox:  fetching{h},
 		Limits: doorLimits(c.Door.Limits),
 	})
@@ -54,29 +53,6 @@ func usesSSH(c *config.Config) bool {
 
 // letsIn says whether an assistant that the host starts comes in at the door.
 func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }
-
-// shares says whether a group's assistant shares directories with the host.
-func (h *Host) shares(g groups.Group) bool {
-	c := h.Config()
-	of := c.Assistants[g.Assistant].Runtime
-	return g.Assistant != "" && of != config.Elsewhere && of != config.OverSSH && !c.Alone(g)
-}
-
-// elsewhere says whether a group's assistant fetches its messages.
-func (h *Host) elsewhere(g groups.Group) bool {
-	return h.Config().Assistants[g.Assistant].Runtime == config.Elsewhere
-}
-
-// claudeChannel is what a session that has a group's messages pushed into it may do.
-func (h *Host) claudeChannel(g groups.Group) string {
-	return h.Config().Assistants[g.Assistant].ClaudeChannel
-}
-
-// mayAsk says whether the session of a group may ask members for permissions.
-func (h *Host) mayAsk(folder string) bool {
-	g, ok := h.Registry().ByFolder(folder)
-	return ok && h.claudeChannel(g) == config.ClaudePermissions
-}
 
 // fetching is the assistants' inbox, which is opened after the door.
 type fetching struct{ host *Host }

@@ -45,12 +45,12 @@ func (c *goneCheck) now(look func() []operator.Gone) []operator.Gone {
 // goneNow are the shared directories that are missing at this moment.
 func (h *Host) goneNow() []operator.Gone {
 	return h.gone.now(func() (all []operator.Gone) {
-		now := h.now()
-		for _, g := range now.config.Groups {
+		now := h.Now()
+		for _, g := range now.Config.Groups {
 			if !g.Main && len(g.Mounts) == 0 {
 				continue
 			}
-			for _, m := range now.mountsOf(g.Folder).Gone() {
+			for _, m := range now.Mounts(g.Folder).Gone() {
 				all = append(all, operator.Gone{Group: g.Folder, Container: m.Container, Host: m.Host})
 			}
 		}

@@ -76,7 +76,7 @@ func (h *Host) listMessages(ctx context.Context, c bridge.Call) (any, error) {
 		}
 		all = all[:i]
 	}
-	shown, words := newest(all, cmp.Or(c.Request.Limit, 20), h.zone(c.From.Folder()))
+	shown, words := newest(all, cmp.Or(c.Request.Limit, 20), h.Zone(c.From.Folder()))
 	more := len(shown) < len(all)
 	switch {
 	case len(all) == 0:

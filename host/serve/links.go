@@ -6,27 +6,14 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/bridge"
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// linkTerms are those of the first channel that offers links.
-func (h *Host) linkTerms() (channel.LinkTerms, bool) {
-	for _, c := range h.Config().Channels {
-		if s, can := c.Settings.(channel.LinkSettings); can {
-			if terms, ok := s.Links(); ok {
-				return terms, true
-			}
-		}
-	}
-	return channel.LinkTerms{}, false
-}
-
 // linksNow is how the bridge makes links; nil: it does not.
 func (h *Host) linksNow() *bridge.Links {
-	terms, ok := h.linkTerms()
+	terms, ok := h.LinkTerms()
 	if !ok {
 		return nil
 	}
@@ -41,7 +28,7 @@ func (h *Host) linksNow() *bridge.Links {
 
 // linksToTell is what tools may tell of links; nil: they are not offered.
 func (h *Host) linksToTell() *ipc.ContextLinks {
-	terms, ok := h.linkTerms()
+	terms, ok := h.LinkTerms()
 	if !ok {
 		return nil
 	}
@@ -50,7 +37,7 @@ func (h *Host) linksToTell() *ipc.ContextLinks {
 
 // openLink opens the file of a link. If links are no longer offered, there are none.
 func (h *Host) openLink(ctx context.Context, id string) (links.File, error) {
-	if _, ok := h.linkTerms(); !ok {
+	if _, ok := h.LinkTerms(); !ok {
 		return links.File{}, links.ErrNone
 	}
 	l, content, err := h.Outbox.OpenLink(ctx, id)

@@ -109,7 +109,7 @@ func (m *models) of(ctx context.Context, folder string) (*model, error) {
 		if err := m.openLedger(ctx); err != nil {
 			return nil, err
 		}
-		m.open[folder] = &model{proxy: keys.New(folder, func() keys.Settings { return m.host.keysOf(folder) }, m.ledger, m.host.opts.Log)}
+		m.open[folder] = &model{proxy: keys.New(folder, func() keys.Settings { return m.host.ModelAccess(folder) }, m.ledger, m.host.opts.Log)}
 	}
 	return m.open[folder], nil
 }
@@ -172,30 +172,6 @@ func (m *models) books() *keys.Ledger {
 	return m.ledger
 }
 
-// keysOf is what a group's assistant may use now. A group that is gone, or whose
-// keys are inside now, has nothing here.
-func (h *Host) keysOf(folder string) (set keys.Settings) {
-	now := h.now()
-	g, ok := now.registry.ByFolder(folder)
-	a := now.config.Assistants[g.Assistant]
-	if !ok || a.Keys != "proxy" {
-		return set
-	}
-	set.Tools, set.Allow = a.ProviderTools.All, a.ProviderTools.Allow
-	set.Own, set.Prices, set.Budget = a.OwnKey, now.config.ModelPrices(), now.config.Budget(g)
-	set.Purse = now.config.Purse(g).Folder
-	for _, p := range a.Services() {
-		address := a.Env[p.Address].Reveal()
-		if address == "" {
-			address = p.Usual
-		}
-		if u, err := keys.ParseURL(address); err == nil && !a.Env[p.Key].IsZero() {
-			set.Upstreams = append(set.Upstreams, keys.Upstream{Provider: p, URL: u, Secret: a.Env[p.Key].Reveal()})
-		}
-	}
-	return set
-}
-
 // spending is what a group's calls of its model have used; ok is false if the host does
 // not pass them on.
 func (h *Host) spending(ctx context.Context, folder string) (s operator.Spending, ok bool) {
@@ -212,7 +188,7 @@ func (h *Host) spending(ctx context.Context, folder string) (s operator.Spending
 	if !b.Limited() {
 		return s, true
 	}
-	stands, err := ledger.Standing(ctx, h.purse(folder), b, time.Now())
+	stands, err := ledger.Standing(ctx, h.PurseOf(folder), b, time.Now())
 	if err != nil {
 		h.opts.Log.Warn("budget not read", "group", folder, "error", err)
 		return s, true
@@ -221,16 +197,6 @@ func (h *Host) spending(ctx context.Context, folder string) (s operator.Spending
 	s.Over = h.overBudget(folder)
 	s.SpentTokens, s.SpentUSD = stands.Spent.Tokens, stands.Spent.Cost.USD()
 	return s, true
-}
-
-// purse is the folder of the group whose budget a group spends.
-func (h *Host) purse(folder string) string {
-	now := h.now()
-	g, ok := now.registry.ByFolder(folder)
-	if !ok {
-		return folder
-	}
-	return now.config.Purse(g).Folder
 }
 
 // spent says whether a group's budget has ended.

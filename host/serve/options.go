@@ -18,17 +18,7 @@ import (
 func (h *Host) outboxOptions() outbox.Options {
 	return outbox.Options{
 		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config()), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
-		Limits: h.limits, Rate: h.rate,
-	}
-}
-
-// limitsOf are the outbox's limits in a configuration.
-func limitsOf(c *config.Config) outbox.Limits {
-	l := c.Limits
-	return outbox.Limits{
-		MaxAge:   l.Retry.MaxAge.Std(),
-		Backoff:  outbox.Backoff{Initial: l.Retry.First.Std(), Max: l.Retry.Max.Std()},
-		Parallel: l.Sends, QuotaPending: l.Pending, QuotaBytes: int64(l.Outbox), FreeDisk: int64(l.FreeDisk), Retention: l.KeepResults.Std(),
+		Limits: h.OutboxLimits, Rate: h.SendRate,
 	}
 }
 
@@ -41,8 +31,8 @@ func (h *Host) assistantOptions() assistant.Options {
 		},
 		Plan:      h.Plan,
 		Threads:   h.threads,
-		Hint:      h.hints,
-		Elsewhere: h.elsewhere,
+		Hint:      h.Hints,
+		Elsewhere: h.Elsewhere,
 		Say:       h.Bridge.Say,
 		Tell:      h.Bridge.Tell,
 		React:     h.Bridge.React,
@@ -57,7 +47,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		TaskEnded: h.taskEnded,
 
 		OverBudget: h.overBudget,
-		Zone:       h.zone,
+		Zone:       h.Zone,
 
 		Transcriber: h.transcriber(),
 	}
@@ -76,13 +66,7 @@ func (h *Host) vote(ctx context.Context, v assistant.Vote) (*assistant.Counted, 
 	if counted == nil || err != nil {
 		return nil, err
 	}
-	return &assistant.Counted{Target: counted.Target, Choices: counted.Choices, Waited: counted.First && time.Since(counted.Asked) < h.wait()}, nil
-}
-
-// hints is whether a group's chat hears which word calls the assistant. The chat
-// page shows it instead.
-func (h *Host) hints(g groups.Group) bool {
-	return !g.Chat.OnPage() && (g.Hints == groups.HintsOn || g.Hints != groups.HintsOff && g.Chat.Direct())
+	return &assistant.Counted{Target: counted.Target, Choices: counted.Choices, Waited: counted.First && time.Since(counted.Asked) < h.Wait()}, nil
 }
 
 // threads is how many threads of a group's chat its assistant remembers.
@@ -96,14 +80,14 @@ func (h *Host) threads(g groups.Group) int {
 
 // Plan says how a group's assistant is run.
 func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
-	now := h.now()
-	a, ok := now.config.Assistants[g.Assistant]
+	now := h.Now()
+	a, ok := now.Config.Assistants[g.Assistant]
 	if !ok {
 		return assistant.Plan{}, fmt.Errorf("assistant %q is not configured", g.Assistant)
 	}
 	plan := assistant.Plan{
-		Name: now.config.Name, Agent: a.Agent, Runtime: now.runtimes.of(g),
-		Env:         map[string]string{"LONGSHORE_WAIT": now.config.Limits.Wait.String(), "LONGSHORE_PATIENCE": now.config.Limits.Patience.String()},
+		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),
+		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_PATIENCE": now.Config.Limits.Patience.String()},
 		Model:       a.Env["LONGSHORE_MODEL"].Reveal(),
 		Secrets:     map[string]string{},
 		IdleTimeout: a.IdleTimeout.Std(), TurnTimeout: a.TurnTimeout.Std(),

@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -79,17 +80,18 @@ var rules = map[string]struct {
 // policy changes what the operator has written of the group family.
 func (b *boundary) policy(change func(*groups.Group)) {
 	b.Helper()
-	now := b.host.now()
-	all := now.registry.All()
+	now := b.host.Now()
+	all := now.Registry.All()
 	all[0].Main, all[0].MaySend, all[0].Approve, all[0].Budget = true, groups.MaySend{}, groups.Approve{}, groups.Budget{}
 	change(&all[0])
-	registry, err := groups.NewRegistry(all)
+	cfg := *now.Config
+	cfg.Groups = all
+	next, err := live.New(&cfg, now)
 	if err != nil {
 		b.Fatal(err)
 	}
-	cfg := *now.config
-	cfg.Groups = all
-	b.host.live.Store(&live{config: &cfg, applied: now.applied, registry: registry, layout: now.layout, runtimes: now.runtimes, limits: now.limits, deny: now.deny, ask: now.ask, mounts: now.mounts})
+	next.Runtimes = now.Runtimes
+	b.host.Set(next)
 }
 
 // TestEveryExitPassesEveryRule: a task said at once in another chat what a message had to

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -23,9 +25,9 @@ var errNoFile = errors.New("this host has no configuration file to read again")
 func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
-	before := h.now()
+	before := h.Now()
 	refused := func(why string) { h.unapplied.Store(&why) }
-	answer := operator.Reloaded{File: before.config.File, Applied: before.applied, Changes: []string{}, Problems: []string{}}
+	answer := operator.Reloaded{File: before.Config.File, Applied: before.Applied, Changes: []string{}, Problems: []string{}}
 	if h.opts.Load == nil {
 		return answer, errNoFile
 	}
@@ -37,8 +39,8 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	}
 	changes := config.Changes{}
 	if cfg != nil {
-		changes = config.Compare(before.config, cfg)
-		problems = slices.Concat(problems, cfg.Unset, changes.Restart, h.fixedChannels(before.config, cfg), h.noWayBack(cfg))
+		changes = config.Compare(before.Config, cfg)
+		problems = slices.Concat(problems, cfg.Unset, changes.Restart, h.fixedChannels(before.Config, cfg), h.noWayBack(cfg))
 		if gone := h.removals(cfg); len(gone) > 0 && !remove {
 			problems = append(problems, removalProblem(cfg, gone))
 			answer.Removes = gone
@@ -59,14 +61,14 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	}
 	h.noteServed(remove)
 	h.unapplied.Store(nil)
-	answer.Applied, answer.Changes = h.now().applied, append(answer.Changes, changes.Lines...)
+	answer.Applied, answer.Changes = h.Now().Applied, append(answer.Changes, changes.Lines...)
 	h.opts.Log.Info("configuration applied", "groups", len(cfg.Groups), "changes", strings.Join(changes.Lines, "; "))
 	return answer, nil
 }
 
 // apply puts what cfg makes of the host in force. All that can fail comes first:
 // after an error, the host runs on as before.
-func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) error {
+func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live.Live) error {
 	if err := h.makeDirs(cfg, before); err != nil {
 		return err
 	}
@@ -75,15 +77,15 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) erro
 		return err
 	}
 	cfg.Forget()
-	h.live.Store(next)
+	h.Set(next)
 	for _, c := range h.Channels {
 		one, configured := cfg.Channels.Named(c.Name())
 		if a, ok := c.(channel.Applier); ok && configured {
 			a.Apply(setupOf(cfg, one, h.opts))
 		}
 	}
-	h.spool.Add(foldersOf(cfg)...)
-	for _, folder := range foldersOf(cfg) {
+	h.spool.Add(live.Folders(cfg)...)
+	for _, folder := range live.Folders(cfg) {
 		h.spool.Wake(folder) // there may be more room
 	}
 	h.Outbox.Reload()
@@ -95,10 +97,40 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) erro
 		h.tellContextsOf(c)
 	}
 	h.tellSnapshots()
-	if err := before.closeBut(next); err != nil {
+	if err := before.CloseBut(next); err != nil {
 		h.opts.Log.Error("directories of the former configuration not closed", "error", err)
 	}
 	return nil
+}
+
+// makeDirs makes the directories of the groups that are new or lack some.
+func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
+	var added []groups.Group
+	for _, g := range cfg.Groups {
+		if before != nil {
+			if _, known := before.Registry.ByFolder(g.Folder); known {
+				continue // its assistant may be running
+			}
+		}
+		if h.Layout.Sound(g.Folder) {
+			continue
+		}
+		giveBack(h.Layout, g.Folder, h.opts.Log)
+		added = append(added, g)
+	}
+	return h.Layout.Prepare(added)
+}
+
+// prepare makes what cfg means for the host. before is what is in force, nil at a start.
+func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Live) (*live.Live, error) {
+	l, err := live.New(cfg, before)
+	if err != nil {
+		return nil, err
+	}
+	if l.Runtimes, err = h.openRuntimes(ctx, l); err != nil {
+		return nil, errors.Join(err, l.CloseBut(before))
+	}
+	return l, nil
 }
 
 // noWayBack is the problem of a first assistant with runtime: ssh or share: none: the door that its tools

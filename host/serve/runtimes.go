@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
@@ -26,8 +27,8 @@ type runtimes struct {
 	log     *slog.Logger
 }
 
-// of is what a group's assistant runs in.
-func (r *runtimes) of(g groups.Group) runtime.Runtime {
+// Of returns what a group's assistant runs in.
+func (r *runtimes) Of(g groups.Group) runtime.Runtime {
 	if s, ok := r.ssh[g.Assistant]; ok {
 		return s
 	}
@@ -42,20 +43,20 @@ func (r *runtimes) of(g groups.Group) runtime.Runtime {
 
 // openRuntimes makes l's runtimes, and finds the container engine if an
 // assistant needs one and none did before.
-func (h *Host) openRuntimes(ctx context.Context, l *live) error {
-	l.runtimes = runtimes{process: runtime.Process{Version: h.opts.Version, Log: h.opts.Log}, docker: map[string]docker.Runtime{}, ssh: map[string]ssh.Runtime{}, models: map[string]*models{}, layout: h.Layout, log: h.opts.Log}
+func (h *Host) openRuntimes(ctx context.Context, l *live.Live) (*runtimes, error) {
+	all := &runtimes{process: runtime.Process{Version: h.opts.Version, Log: h.opts.Log}, docker: map[string]docker.Runtime{}, ssh: map[string]ssh.Runtime{}, models: map[string]*models{}, layout: h.Layout, log: h.opts.Log}
 	if h.opts.Idle {
-		return nil
+		return all, nil
 	}
-	if err := h.openSSH(l); err != nil {
-		return err
+	if err := h.openSSH(l.Config, all); err != nil {
+		return nil, err
 	}
-	for _, g := range l.config.InContainers() {
-		a := l.config.Assistants[g.Assistant]
+	for _, g := range l.Config.InContainers() {
+		a := l.Config.Assistants[g.Assistant]
 		if h.engine.Load() == nil {
-			engine, err := doctor.Connect(ctx, l.config, h.opts.Getenv)
+			engine, err := doctor.Connect(ctx, l.Config, h.opts.Getenv)
 			if err != nil {
-				return fmt.Errorf("assistant %s: %w", g.Assistant, err)
+				return nil, fmt.Errorf("assistant %s: %w", g.Assistant, err)
 			}
 			h.engine.Store(engine)
 			h.tellEngine(engine)
@@ -67,23 +68,22 @@ func (h *Host) openRuntimes(ctx context.Context, l *live) error {
 		if a.Share == config.ShareNone {
 			r.Door = gateway{h}
 			if !r.Engine.HasSockets() {
-				return fmt.Errorf("assistant %s: %w", g.Assistant, docker.ErrFarEngine)
+				return nil, fmt.Errorf("assistant %s: %w", g.Assistant, docker.ErrFarEngine)
 			}
 		}
 		if h.Layout.V1 { // whose image has a home of its own, with conversations mounted in it
 			r.Home, r.Homes = "/home/node", ""
 		}
-		l.runtimes.docker[g.Assistant] = r
 		switch {
 		case a.Keys != "proxy":
 		case r.Engine.Elsewhere():
 			r.Model = h.models.admit
-			l.runtimes.docker[g.Assistant] = r
 		default:
-			l.runtimes.models[g.Assistant] = &h.models
+			all.models[g.Assistant] = &h.models
 		}
+		all.docker[g.Assistant] = r
 	}
-	return h.checkEngine(ctx, l)
+	return all, h.checkEngine(ctx, l, all)
 }
 
 // tellEngine logs what the engine is and cannot do.
@@ -100,31 +100,31 @@ const imagePatience = 10 * time.Second
 
 // checkEngine tells what the engine lacks for l, before a member's message meets
 // it.
-func (h *Host) checkEngine(ctx context.Context, l *live) error {
+func (h *Host) checkEngine(ctx context.Context, l *live.Live, all *runtimes) error {
 	engine := h.engine.Load()
-	if engine == nil || len(l.runtimes.docker) == 0 {
+	if engine == nil || len(all.docker) == 0 {
 		return nil
 	}
 	// No reason not to start: the image may be built while the host runs.
 	ctx, cancel := context.WithTimeout(ctx, imagePatience)
 	defer cancel()
-	for _, missing := range doctor.Images(ctx, engine, l.config) {
+	for _, missing := range doctor.Images(ctx, engine, l.Config) {
 		h.opts.Log.Warn("assistant cannot be started yet", "error", missing.Message, "hint", missing.Remedy)
 	}
-	return h.checkMounts(l)
+	return h.checkMounts(l, all)
 }
 
 // checkMounts tells what will keep a group's container from its directories. It
 // is an error where no container could run. Where some can, those do: what is
 // wrong with one group's directories ends no other's.
-func (h *Host) checkMounts(l *live) error {
+func (h *Host) checkMounts(l *live.Live, all *runtimes) error {
 	var wrong []error
 	usable := false
-	for _, g := range l.registry.All() {
-		if _, ok := l.runtimes.docker[g.Assistant]; !ok {
+	for _, g := range l.Registry.All() {
+		if _, ok := all.docker[g.Assistant]; !ok {
 			continue
 		}
-		if l.config.Alone(g) {
+		if l.Config.Alone(g) {
 			usable = true
 			continue
 		}

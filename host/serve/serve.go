@@ -25,6 +25,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/console"
 	entry "github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/links"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/notify"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -65,10 +66,11 @@ type Options struct {
 
 // Host is everything that serve and demo run, wired.
 type Host struct {
+	live.Current // the configuration in force
+
 	opts       Options
 	Layout     groups.Layout
-	live       atomic.Pointer[live]     // the configuration in force
-	reloading  sync.Mutex               // held while live is replaced
+	reloading  sync.Mutex               // held while the configuration is replaced
 	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
 	lost       atomic.Pointer[[]string] // see lostGroups
 	adding     sync.Mutex               // held while a group is registered; before reloading
@@ -108,7 +110,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	h := &Host{Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
 	h.linker = &linker{find: h.account, log: opts.Log, all: map[string]*linking{}}
-	opts.disk = &scratch{dir: cfg.State, keep: h.freeDisk}
+	opts.disk = &scratch{dir: cfg.State, keep: h.FreeDisk}
 	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
 	h.door.strangers.trigger = h.triggerIn
 	h.book = &book{groups: h.Registry}
@@ -128,10 +130,10 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	_, missing := exec.LookPath("ffmpeg")
 	h.converts = missing == nil && cfg.MediaTools != string(confine.Off)
 	h.Bridge = bridge.New(bridge.Options{
-		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
-		Spool: h.spool, Wait: h.wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
+		Registry: h.Registry, Mounts: h.Mounts, Channels: h.Channels, Outbox: h.Outbox,
+		Spool: h.spool, Wait: h.Wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
-		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone, Audit: h.audit, Approvers: h.approvers, MayAsk: h.mayAsk, Lost: h.lostFiles,
+		Links:   h.linksNow, Screen: h.Screens, Zone: h.Zone, Audit: h.audit, Approvers: h.Approvers, MayAsk: h.MayAsk, Lost: h.lostFiles,
 	})
 	if !opts.Idle {
 		if err := errors.Join(h.openTasks(ctx), h.openEntrance(ctx), h.models.prepare(ctx, cfg)); err != nil {
@@ -167,7 +169,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	h.live.Store(first)
+	h.Set(first)
 	if !h.opts.Idle {
 		h.noteServed(false)
 	}
@@ -185,7 +187,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	h.spool = ipc.NewSpool(ipc.SpoolOptions{
-		Dir: h.Layout.IPCDir(), Folders: foldersOf(cfg), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.keep,
+		Dir: h.Layout.IPCDir(), Folders: live.Folders(cfg), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.QueueKeeps,
 	})
 	return nil
 }
@@ -283,8 +285,8 @@ func (h *Host) Close() error {
 	if engine := h.engine.Load(); engine != nil {
 		errs = append(errs, engine.Close())
 	}
-	if last := h.now(); last != nil {
-		errs = append(errs, last.closeBut(nil))
+	if last := h.Now(); last != nil {
+		errs = append(errs, last.CloseBut(nil))
 	}
 	return errors.Join(errs...)
 }

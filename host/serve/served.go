@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
@@ -36,7 +37,7 @@ func lacking(all, have []string) []string {
 // removals returns the folders of the groups that next would end, if these are so many that
 // the operator has to confirm it.
 func (h *Host) removals(next *config.Config) []string {
-	now, left := foldersOf(h.Config()), foldersOf(next)
+	now, left := live.Folders(h.Config()), live.Folders(next)
 	gone := lacking(now, left)
 	if len(gone) == 0 || !mostGone(union(h.served(), now), left) {
 		return nil
@@ -56,7 +57,7 @@ func removalProblem(next *config.Config, gone []string) *config.Problem {
 // noteServed makes the state know the groups in force. Those that it knows and that the
 // file lacks are forgotten if they are the smaller part, or if remove is set.
 func (h *Host) noteServed(remove bool) {
-	known, now := h.served(), foldersOf(h.Config())
+	known, now := h.served(), live.Folders(h.Config())
 	lost := lacking(known, now)
 	if remove || !mostGone(known, now) {
 		lost = nil

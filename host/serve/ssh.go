@@ -8,22 +8,22 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 )
 
-// openSSH makes the runtimes of l's assistants on other machines.
-func (h *Host) openSSH(l *live) error {
-	if !usesSSH(l.config) {
+// openSSH makes the runtimes of assistants on other machines.
+func (h *Host) openSSH(c *config.Config, all *runtimes) error {
+	if !usesSSH(c) {
 		return nil
 	}
 	program, err := ssh.Program()
 	if err != nil {
 		return err
 	}
-	for name, a := range l.config.Assistants {
+	for name, a := range c.Assistants {
 		if a.Runtime == config.OverSSH {
 			r := ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: h.Layout.State, Door: gateway{h}, Log: h.opts.Log}
 			if a.Keys == "proxy" {
 				r.Model = h.models.guarded
 			}
-			l.runtimes.ssh[name] = r
+			all.ssh[name] = r
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
@@ -20,7 +19,7 @@ func TasksOf(c *config.Config) store.Spec {
 // openTasks opens the store of scheduled tasks.
 func (h *Host) openTasks(ctx context.Context) (err error) {
 	h.tasks, err = tasks.Open(ctx, tasks.Options{
-		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Groups: h.Registry, Zone: h.zone, Log: h.opts.Log,
+		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Groups: h.Registry, Zone: h.Zone, Log: h.opts.Log,
 		Changed: h.tasksChanged, Spent: h.spent,
 		Start: func(_ context.Context, r tasks.Run) (bool, error) {
 			h.opts.Trace(r.Folder, r.ID, "task claimed")
@@ -34,12 +33,6 @@ func (h *Host) openTasks(ctx context.Context) (err error) {
 	}
 	h.book.tasks.Store(h.tasks)
 	return h.takeOverTasks(ctx)
-}
-
-// zone is a group's time zone.
-func (h *Host) zone(folder string) *time.Location {
-	g, _ := h.Registry().ByFolder(folder)
-	return h.Config().Zone(g)
 }
 
 // taskEnded notes the end of a task's run.

@@ -20,7 +20,7 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
-	"github.com/longshore-bridge/longshore/agentrunner/far"
+	"github.com/longshore-bridge/longshore/agentrunner/sshside"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/feed"
@@ -113,7 +113,7 @@ func bind(dir string) (net.Listener, error) {
 // lone is a session that shares no directory.
 type lone struct {
 	*feed.Feeder
-	begin far.Begin
+	begin sshside.Begin
 	dir   string // of the door's socket, on the engine's machine
 	model string // of the socket to the models, if the session opened it
 	end   func() // ends the ways to the door and to the models
@@ -141,7 +141,7 @@ func (r Runtime) openLone(ctx context.Context, s *session, spec runtime.Spec) (*
 	return &lone{
 		dir: dir, model: model,
 		Feeder: &feed.Feeder{Spec: spec, Mark: mark, To: toContainer{s}, Break: s.endInput, Log: s.log},
-		begin: far.Begin{
+		begin: sshside.Begin{
 			Folder: folder, Slot: "0", Run: lonePlace, Agent: spec.Agent, Env: feed.Environment(spec),
 			Socket: doorDir + "/" + doorSocket, Token: token, Mark: mark,
 		},

@@ -1,5 +1,5 @@
 // Package feed is the host's end of an assistant that shares no directory with it: what
-// agentrunner's package far takes on its standard input. It hands over the members' files
+// agentrunner's package sshside takes on its standard input. It hands over the members' files
 // that prompts name, the start document and the follow-ups, and reads back which follow-ups
 // the assistant has read.
 package feed
@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
-	"github.com/longshore-bridge/longshore/agentrunner/far"
+	"github.com/longshore-bridge/longshore/agentrunner/sshside"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -55,25 +55,25 @@ func Environment(spec runtime.Spec) map[string]string {
 
 // Open begins the session: it hands over the files that the first prompt names, and the
 // start document.
-func (f *Feeder) Open(begin far.Begin) error {
+func (f *Feeder) Open(begin sshside.Begin) error {
 	var document struct {
 		Prompt string `json:"prompt"`
 	}
 	if err := json.Unmarshal(f.Spec.Input, &document); err != nil {
 		return fmt.Errorf("read the start document: %w", err)
 	}
-	if err := f.Write(far.Frame{Kind: far.KindBegin, Begin: &begin}, nil); err != nil {
+	if err := f.Write(sshside.Frame{Kind: sshside.KindBegin, Begin: &begin}, nil); err != nil {
 		return err
 	}
 	f.bring(document.Prompt)
-	return f.Write(far.Frame{Kind: far.KindDocument, Size: int64(len(f.Spec.Input))}, bytes.NewReader(f.Spec.Input))
+	return f.Write(sshside.Frame{Kind: sshside.KindDocument, Size: int64(len(f.Spec.Input))}, bytes.NewReader(f.Spec.Input))
 }
 
 // Write writes a frame.
-func (f *Feeder) Write(frame far.Frame, content io.Reader) error {
+func (f *Feeder) Write(frame sshside.Frame, content io.Reader) error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
-	return far.Write(f.To, frame, content)
+	return sshside.Write(f.To, frame, content)
 }
 
 const (
@@ -142,7 +142,7 @@ func (f *Feeder) handOver(name string) error {
 	if json.Unmarshal(text, &input) == nil {
 		f.bring(input.Text)
 	}
-	return f.Write(far.Frame{Kind: far.KindInput, Name: name, Size: int64(len(text))}, bytes.NewReader(text))
+	return f.Write(sshside.Frame{Kind: sshside.KindInput, Name: name, Size: int64(len(text))}, bytes.NewReader(text))
 }
 
 func readBounded(name string) ([]byte, error) {
@@ -189,7 +189,7 @@ func (f *Feeder) bringFile(name string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return errors.Join(errors.New("it is no plain file"), err)
 	}
-	err = f.Write(far.Frame{Kind: far.KindFile, Name: name, Size: info.Size()}, file)
+	err = f.Write(sshside.Frame{Kind: sshside.KindFile, Name: name, Size: info.Size()}, file)
 	if err != nil { // a frame was cut off: nothing can follow it
 		f.Break()
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/longshore-bridge/longshore/agentrunner/far"
+	"github.com/longshore-bridge/longshore/agentrunner/sshside"
 	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
@@ -62,7 +62,7 @@ const named = `<messages>\n<message sender=\"Ann\">see\n<attachment path=\"/work
 // TestFilesComeBeforeThePromptThatNamesThem, and before a follow-up that does.
 func TestFilesComeBeforeThePromptThatNamesThem(t *testing.T) {
 	f, to := newFeeder(t, `"`+named+`"`)
-	if err := f.Open(far.Begin{Folder: "g"}); err != nil {
+	if err := f.Open(sshside.Begin{Folder: "g"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := to.String(); strings.Index(got, "of a member") < 0 || strings.Index(got, "of a member") > strings.Index(got, `"kind":"document"`) {
@@ -91,7 +91,7 @@ func TestPromptBringsNothingFromOutsideTheWorkspace(t *testing.T) {
 	for _, path := range []string{"/workspace/group/../secret", "/workspace/group/inbox/link", "/etc/hostname", "/workspace/group/inbox/dir"} {
 		f, to := newFeeder(t, `"`+strings.ReplaceAll(named, "/workspace/group/inbox/a.txt", path)+`"`)
 		err := errors.Join(os.Symlink("../../secret", filepath.Join(f.Spec.WorkDir, "inbox/link")), os.Mkdir(filepath.Join(f.Spec.WorkDir, "inbox/dir"), 0o700))
-		if err = errors.Join(err, f.Open(far.Begin{Folder: "g"})); err != nil {
+		if err = errors.Join(err, f.Open(sshside.Begin{Folder: "g"})); err != nil {
 			t.Fatal(err)
 		}
 		if got := to.String(); strings.Contains(got, `"kind":"file"`) || strings.Contains(got, "secret\n") || !strings.Contains(got, `"kind":"document"`) {

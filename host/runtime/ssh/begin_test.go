@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/longshore-bridge/longshore/agentrunner/far"
+	"github.com/longshore-bridge/longshore/agentrunner/sshside"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/feed"
 )
@@ -168,7 +168,7 @@ func TestAStopEndedNoStart(t *testing.T) {
 			ctx, stop := context.WithTimeoutCause(t.Context(), time.Second, errors.New("stopped"))
 			defer stop()
 			begun := time.Now()
-			err := s.begin(ctx, "far", far.Begin{})
+			err := s.begin(ctx, "far", sshside.Begin{})
 			if took := time.Since(begun); took != time.Second || !errors.Is(err, context.Cause(ctx)) {
 				t.Errorf("%s: the start ended after %s: %v", manner, took, err)
 			}
@@ -183,7 +183,7 @@ func TestAStartWithoutProgressNeverEnded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := sessionAt(t, manner)
 			begun := time.Now()
-			err := s.begin(t.Context(), "far", far.Begin{})
+			err := s.begin(t.Context(), "far", sshside.Begin{})
 			if took := time.Since(begun); took != startWait {
 				t.Errorf("%s: the start ended after %s", manner, took)
 			}
@@ -197,7 +197,7 @@ func TestASlowStartGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sessionAt(t, slowReader)
 		begun := time.Now()
-		if err := s.begin(t.Context(), "far", far.Begin{}); err != nil {
+		if err := s.begin(t.Context(), "far", sshside.Begin{}); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(begun); took < 10*startWait {

@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/longshore-bridge/longshore/agentrunner/far"
+	"github.com/longshore-bridge/longshore/agentrunner/sshside"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/feed"
 	"github.com/longshore-bridge/longshore/internal/cause"
@@ -49,7 +49,7 @@ var _ runtime.Runtime = Runtime{}
 
 // ModelListen is the host and port in the addresses of models that an assistant is given.
 // agentrunner replaces the port there.
-const ModelListen = far.ModelListen
+const ModelListen = sshside.ModelListen
 
 // unreachable is a failure before anything was started.
 type unreachable struct{ error }
@@ -151,7 +151,7 @@ func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err e
 		}
 		s.stderrTo, s.closers = log, append(s.closers, log)
 	}
-	begin := far.Begin{Folder: folder, Slot: r.slot(folder), Agent: spec.Agent, Env: feed.Environment(spec), Socket: socket, Token: token, Model: model, Mark: "longshore-" + rand.Text()}
+	begin := sshside.Begin{Folder: folder, Slot: r.slot(folder), Agent: spec.Agent, Env: feed.Environment(spec), Socket: socket, Token: token, Model: model, Mark: "longshore-" + rand.Text()}
 	s.feeder = &feed.Feeder{Spec: spec, Mark: begin.Mark, Break: func() { s.conn.client.Close() }, Log: s.log}
 	return s, s.begin(ctx, strings.Join(append(append([]string{program}, r.Program[1:]...), "far"), " "), begin)
 }
@@ -203,7 +203,7 @@ var errStuck = &Fault{"the machine does not go on with the start", "check the ma
 
 // begin starts the far program, and hands over the files and the document. If ctx ends, or a
 // step takes too long, it closes the connection: package ssh can cancel none of the steps.
-func (s *session) begin(ctx context.Context, command string, begin far.Begin) error {
+func (s *session) begin(ctx context.Context, command string, begin sshside.Begin) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { s.conn.client.Close() })
@@ -217,7 +217,7 @@ func (s *session) begin(ctx context.Context, command string, begin far.Begin) er
 }
 
 // start does the steps of begin, and resets late before each.
-func (s *session) start(command string, begin far.Begin, late *time.Timer) (err error) {
+func (s *session) start(command string, begin sshside.Begin, late *time.Timer) (err error) {
 	if s.far, err = s.conn.client.NewSession(); err != nil {
 		return fmt.Errorf("open ssh session: %w", err)
 	}
@@ -333,7 +333,7 @@ func (s *session) free() {
 }
 
 // stopWait is how long the far program has to end the assistant, and to say so.
-const stopWait = far.StopGrace + 5*time.Second
+const stopWait = sshside.StopGrace + 5*time.Second
 
 // Stop implements runtime.Session. If the machine does not answer, the connection is
 // ended, and the far program ends the assistant.
@@ -342,7 +342,7 @@ func (s *session) Stop(ctx context.Context) {
 	asked := make(chan struct{})
 	go func() { // the machine may read nothing
 		defer close(asked)
-		_ = s.feeder.Write(far.Frame{Kind: far.KindStop}, nil)
+		_ = s.feeder.Write(sshside.Frame{Kind: sshside.KindStop}, nil)
 	}()
 	grace := time.NewTimer(stopWait)
 	defer grace.Stop()

@@ -1,4 +1,4 @@
-package claude
+package claudepush
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -124,7 +124,7 @@ func (d *door) Ack(_ context.Context, id, text string) (bool, error) {
 
 func (d *door) CopyFile(_ context.Context, w io.Writer, _ ipc.Message, f ipc.MessageFile) error {
 	if f.Missing != "" {
-		return remote.ErrMissing
+		return remoteclient.ErrMissing
 	}
 	if _, err := io.WriteString(w, "bytes of "+f.Name); err != nil {
 		return err
@@ -307,14 +307,14 @@ func TestAHostThatIsAwayLosesNothing(t *testing.T) {
 		s := run(t, d)
 		d.post("1", "hello?", true)
 		equal(t, "first", s.takes(), "1")
-		d.fail(&remote.Problem{Code: "unreachable", Message: "away"})
+		d.fail(&remoteclient.Problem{Code: "unreachable", Message: "away"})
 		d.post("2", "hello?", true)
 		time.Sleep(time.Hour)
 		equal(t, "while it is away", s.takes(), "")
 		d.fail(nil)
 		time.Sleep(fetchSoon)
 		equal(t, "when it is back", s.takes(), "1 2")
-		d.fail(&remote.Problem{Code: ipc.CodeWrongValue, Message: "no cursor of mine"})
+		d.fail(&remoteclient.Problem{Code: ipc.CodeWrongValue, Message: "no cursor of mine"})
 		time.Sleep(2 * fetchWait)
 		d.fail(nil)
 		d.post("3", "hello?", true)
@@ -355,7 +355,7 @@ func TestPendingMessagesAreBounded(t *testing.T) {
 	if err != nil || len(r.Summary) > maxListed+1<<10 || !strings.Contains(r.Summary, "&lt;0&gt;") || !strings.Contains(r.Summary, "9 messages not ended") || !strings.Contains(r.Summary, "6 more messages") {
 		t.Errorf("%d bytes, %.200s", len(r.Summary), r.Summary)
 	}
-	d.fail(&remote.Problem{Code: "no_token", Message: "no token", Hint: "make one"})
+	d.fail(&remoteclient.Problem{Code: "no_token", Message: "no token", Hint: "make one"})
 	var p *sender.Problem
 	if _, err := m.Pending(t.Context()); !errors.As(err, &p) || p.Hint != "make one" {
 		t.Error(err)

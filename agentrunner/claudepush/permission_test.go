@@ -1,4 +1,4 @@
-package claude
+package claudepush
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -27,7 +27,7 @@ func fields(id string) map[string]any {
 // TestAPermissionIsNoWithoutAnAnswer: after ten minutes, also if the host is away by then, and
 // at once if the host was restarted. If the host asks nobody, the session's dialog decides.
 func TestAPermissionIsNoWithoutAnAnswer(t *testing.T) {
-	away := &remote.Problem{Code: "unreachable"}
+	away := &remoteclient.Problem{Code: "unreachable"}
 	for name, test := range map[string]struct {
 		answer string
 		first  error // of the question
@@ -40,8 +40,8 @@ func TestAPermissionIsNoWithoutAnAnswer(t *testing.T) {
 		"nonsense":  {answer: "perhaps", want: "deny"},
 		"nobody":    {want: "deny", after: answerIn},
 		"away":      {then: away, want: "deny", after: answerIn},
-		"restarted": {then: &remote.Problem{Code: "unknown_permission"}, want: "deny"},
-		"not asked": {first: &remote.Problem{Code: "no_permissions"}},
+		"restarted": {then: &remoteclient.Problem{Code: "unknown_permission"}, want: "deny"},
+		"not asked": {first: &remoteclient.Problem{Code: "no_permissions"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package far is the assistant's end of runtime: ssh: agentrunner runs an assistant for a
+// Package sshside is the assistant's end of runtime: ssh: agentrunner runs an assistant for a
 // host on another machine. The host starts it over ssh; its stdin and stdout are the whole
 // connection, beside a forwarded socket for the tools.
 //
@@ -9,7 +9,7 @@
 //
 // The account on this machine is the assistant's: what separates it from others there is
 // the operating system, not this package.
-package far
+package sshside
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-// Package claude pushes members' messages into a Claude Code session that runs elsewhere:
+// Package claudepush pushes members' messages into a Claude Code session that runs elsewhere:
 // "agentrunner channel" is an MCP server on stdin and stdout that Claude Code starts. It
 // fetches the messages at the host's door and writes each as a notification. It also has
 // the tools of package tools, and those that end a message.
@@ -12,7 +12,7 @@
 // Source of the capabilities' and notifications' names and fields: Claude Code's "Channels
 // reference", https://code.claude.com/docs/en/channels-reference, of version 2.1.80 and
 // later. They are experimental there.
-package claude
+package claudepush
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -52,7 +52,7 @@ type Door interface {
 	Permission(ctx context.Context, id string, wait time.Duration) (ipc.Permission, error)
 }
 
-var _ Door = (*remote.Client)(nil)
+var _ Door = (*remoteclient.Client)(nil)
 
 // Options is what Serve works with. All but Log are needed.
 type Options struct {
@@ -72,7 +72,7 @@ const hostPatience = 20 * time.Second
 
 // Allowed asks the host what a session of the token's group may do. It waits a while for a
 // host that is away. The error is ErrOff or a *sender.Problem.
-func Allowed(ctx context.Context, door *remote.Client) (permissions bool, err error) {
+func Allowed(ctx context.Context, door *remoteclient.Client) (permissions bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, hostPatience)
 	defer cancel()
 	for {
@@ -92,7 +92,7 @@ func Allowed(ctx context.Context, door *remote.Client) (permissions bool, err er
 
 // codeOf is the code of an error that the host or the client has words for; else empty.
 func codeOf(err error) string {
-	if p, ok := errors.AsType[*remote.Problem](err); ok {
+	if p, ok := errors.AsType[*remoteclient.Problem](err); ok {
 		return p.Code
 	}
 	return ""

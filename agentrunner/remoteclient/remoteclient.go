@@ -1,10 +1,10 @@
-// Package remote is the assistant's end of the host's door: what package ipc's Client is
+// Package remoteclient is the assistant's end of the host's HTTP server: what package ipc's Client is
 // for a shared directory, over HTTP. A token takes the place of the directory. Files are
 // uploaded, and a call is repeated under its key until the host has answered.
 //
 // It keeps nothing on this machine. The host is trusted with what it is sent, but its
 // answers are bounded and parsed strictly, since the connection may lead elsewhere.
-package remote
+package remoteclient
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package claude
+package claudepush
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -95,7 +95,7 @@ func (m *messages) File(ctx context.Context, id string, number int) (sender.Repo
 		return sender.Report{}, err
 	}
 	path, err := m.save(ctx, of, file)
-	if errors.Is(err, remote.ErrMissing) {
+	if errors.Is(err, remoteclient.ErrMissing) {
 		return sender.Report{}, &sender.Problem{Code: "file_gone", Message: "the file cannot be fetched: " + file.Missing, Hint: "ask the member to send it again"}
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func create(dir *os.Root, name string) (*os.File, string, error) {
 
 // asProblem turns an error of the host's into one that a model can act on.
 func asProblem(err error) error {
-	if p, ok := errors.AsType[*remote.Problem](err); ok {
+	if p, ok := errors.AsType[*remoteclient.Problem](err); ok {
 		return &sender.Problem{Code: p.Code, Message: p.Message, Hint: p.Hint}
 	}
 	return err

@@ -1,0 +1,163 @@
+// Package live holds the configuration in force: what longshore.yaml means for each part
+// of the host at this moment.
+//
+// A [Live] is made of one file and never changes. A reload puts another one into
+// [Current], whose methods the parts ask at each use. So a request, a message or a start
+// of an assistant meets one file.
+package live
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/host/screen"
+)
+
+// Live is what the host makes of one configuration.
+type Live struct {
+	Config   *config.Config
+	Applied  time.Time
+	Registry *groups.Registry
+	Deny     *screen.Screen // files that may not leave
+	Ask      *screen.Screen // files that wait for an approval
+	Runtimes interface {
+		Of(g groups.Group) runtime.Runtime
+	}
+
+	layout groups.Layout
+	mu     sync.Mutex             // guards mounts
+	mounts map[string]*mounts.Map // by folder; a group without mounts of the operator's has one from its first use on
+}
+
+// New opens the directories that cfg shares with groups. before is the Live in force, nil
+// at a start: mounts that have not changed are taken over, with the directories that they
+// have seen.
+func New(cfg *config.Config, before *Live) (_ *Live, err error) {
+	l := &Live{Config: cfg, Applied: time.Now(), layout: cfg.Layout(), mounts: map[string]*mounts.Map{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.CloseBut(before))
+		}
+	}()
+	if l.Registry, err = cfg.Registry(); err != nil {
+		return nil, err
+	}
+	if l.Deny, l.Ask, err = cfg.Screens(); err != nil {
+		return nil, err
+	}
+	for _, g := range cfg.Groups {
+		if m := before.reusableMounts(g); m != nil {
+			l.mounts[g.Folder] = m
+			continue
+		}
+		if !g.Main && len(g.Mounts) == 0 {
+			continue // the host makes all that this group sees: there is nothing to remember
+		}
+		if l.mounts[g.Folder], err = mounts.New(l.layout, g); err != nil {
+			return nil, err
+		}
+		l.mounts[g.Folder].Refresh() // what is hidden now stays hidden wherever it is moved
+	}
+	return l, nil
+}
+
+// Mounts returns what a group sees of the host; nil if no such group is configured.
+func (l *Live) Mounts(folder string) *mounts.Map {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g, ok := l.Registry.ByFolder(folder)
+	if l.mounts[folder] == nil && ok {
+		l.mounts[folder], _ = mounts.New(l.layout, g) // fails for a bad folder or layout only, which the registry and Prepare refuse
+	}
+	return l.mounts[folder]
+}
+
+// Folders returns the folders of the groups, in the order of the file.
+func (l *Live) Folders() []string { return Folders(l.Config) }
+
+// Folders returns the folders of a configuration's groups, in the order of the file.
+func Folders(c *config.Config) (all []string) {
+	for _, g := range c.Groups {
+		all = append(all, g.Folder)
+	}
+	return all
+}
+
+// reusableMounts returns l's mounts of a group, nil if they changed.
+func (l *Live) reusableMounts(g groups.Group) *mounts.Map {
+	if l == nil {
+		return nil
+	}
+	had, ok := l.Registry.ByFolder(g.Folder)
+	if !ok || had.Main != g.Main || !slices.Equal(had.Mounts, g.Mounts) {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mounts[g.Folder]
+}
+
+func (l *Live) has(folder string, m *mounts.Map) bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mounts[folder] == m
+}
+
+// CloseBut closes the directories that other, which may be nil, does not have. A directory
+// that is in use at this moment is opened again, and closed when nobody has it.
+func (l *Live) CloseBut(other *Live) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for folder, m := range l.mounts {
+		if m != nil && !other.has(folder, m) {
+			errs = append(errs, m.Close())
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close mounts: %w", err)
+	}
+	return nil
+}
+
+// Current is the Live in force. The zero value has none.
+type Current struct{ live atomic.Pointer[Live] }
+
+// Now returns the Live in force. Whoever asks once works with one file.
+func (c *Current) Now() *Live { return c.live.Load() }
+
+// Set puts l in force.
+func (c *Current) Set(l *Live) { c.live.Store(l) }
+
+// Config returns the configuration in force.
+func (c *Current) Config() *config.Config { return c.Now().Config }
+
+// Registry returns the groups that are configured now.
+func (c *Current) Registry() *groups.Registry { return c.Now().Registry }
+
+// Mounts returns what a group sees of the host; nil if no such group is configured.
+func (c *Current) Mounts(folder string) *mounts.Map { return c.Now().Mounts(folder) }
+
+// Screens returns which files may not leave, and which wait for an approval.
+func (c *Current) Screens() (deny, ask *screen.Screen) {
+	now := c.Now()
+	return now.Deny, now.Ask
+}
+
+// Zone returns a group's time zone.
+func (c *Current) Zone(folder string) *time.Location {
+	now := c.Now()
+	g, _ := now.Registry.ByFolder(folder)
+	return now.Config.Zone(g)
+}
