@@ -12,7 +12,9 @@ import (
 
 // mayBeFunctions are the fields of host's structs that hold a function, each with the reason
 // why an interface or a method would not read better. A field that is gone leaves the list.
-var mayBeFunctions = map[string]string{}
+var mayBeFunctions = map[string]string{
+	"host/bridge Options.Trace": "benchmarks and tests alone fill it, with a function literal",
+}
 
 // tooManyFunctions are the packages with fields that hold functions without a reason, and how
 // many. None may grow; a package that has fewer lowers its row.
@@ -20,7 +22,6 @@ var tooManyFunctions = map[string]int{
 	"host/assistant":        29,
 	"host/audit":            2,
 	"host/backup":           2,
-	"host/bridge":           12,
 	"host/channel":          19,
 	"host/channel/bot":      3,
 	"host/channel/journal":  2,

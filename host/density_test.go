@@ -25,7 +25,6 @@ var tooDense = map[string]density{
 	"agentrunner/sender":                 {11, 5.4},
 	"e2e/stage":                          {11, 3.2},
 	"host/assistant":                     {20, 9.4},
-	"host/bridge":                        {12, 5.1},
 	"host/channel/discord":               {10, 6.6},
 	"host/channel/slack":                 {14, 6.7},
 	"host/channel/telegram":              {13, 5.9},

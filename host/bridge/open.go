@@ -11,8 +11,8 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Opened is an open file and the paths that led to it: as it was asked for, as each link on the
-// way makes of that, and its own.
+// Opened is an open file and the paths that led to it: the path that was asked for, what each
+// link on the way makes of it, and the file's own.
 type Opened struct {
 	*os.File
 	Names []string
@@ -21,7 +21,7 @@ type Opened struct {
 // Opener opens a file that a request names, for reading. The caller closes it.
 type Opener func(name string) (Opened, error)
 
-// Mounted opens what a group's container sees, by the path that it has there.
+// Mounted returns the Opener of what a group's container sees, by its path there.
 func (b *Bridge) Mounted(folder string) Opener {
 	return func(name string) (Opened, error) {
 		seen := b.Mounts(folder)
@@ -54,10 +54,10 @@ func OpenOwn(name string) (Opened, error) {
 	return Opened{f, namesTo(name)}, nil
 }
 
-// maxLinks is as many as Linux follows.
+// maxLinks is how many links Linux follows.
 const maxLinks = 40
 
-// namesTo are a path of the host's and what each link on the way makes of it.
+// namesTo returns a path of the host and what each link on the way makes of it.
 func namesTo(name string) (all []string) {
 	for range maxLinks {
 		all = append(all, name)

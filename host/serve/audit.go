@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/audit"
-	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -29,7 +29,7 @@ func (h *Host) openAudit(cfg *config.Config) (err error) {
 func (h *Host) refused(q ipc.Quarantined, it *ipc.Item) {
 	h.refusals.add(q.Code)
 	if h.audit != nil {
-		bridge.Refused(h.audit, q, it)
+		report.Refused(h.audit, q, it)
 	}
 }
 

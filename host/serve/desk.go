@@ -47,7 +47,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 		}
 		o.Stuck = h.spool.Stuck
 		o.Strangers, o.Missing, o.Lost, o.Asked = h.knownStrangers, h.goneNow, h.lostGroups, h.asked
-		o.Whole = h.lostFiles
+		o.Whole = h.LostFiles
 		o.Codes, o.Approving = h.door.list, h.approve
 	}
 	return operator.NewDesk(o)

@@ -130,17 +130,16 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	_, missing := exec.LookPath("ffmpeg")
 	h.converts = missing == nil && cfg.MediaTools != string(confine.Off)
 	h.Bridge = bridge.New(bridge.Options{
-		Registry: h.Registry, Mounts: h.Mounts, Channels: h.Channels, Outbox: h.Outbox,
-		Spool: h.spool, Wait: h.Wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
+		Settings: &h.Current, Channels: h.Channels, Outbox: h.Outbox, Spool: h.spool, State: h, Addresses: h.links.Keys,
+		Answers: answers{h}, Audit: h.audit, Log: opts.Log, Trace: opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
-		Links:   h.linksNow, Screen: h.Screens, Zone: h.Zone, Audit: h.audit, Approvers: h.Approvers, MayAsk: h.MayAsk, Lost: h.lostFiles,
 	})
 	if !opts.Idle {
 		if err := errors.Join(h.openTasks(ctx), h.openEntrance(ctx), h.models.prepare(ctx, cfg)); err != nil {
 			return nil, err
 		}
 	}
-	if err := h.lostFiles(); err != nil { // sees them for the first time
+	if err := h.LostFiles(); err != nil { // sees them for the first time
 		return nil, err
 	}
 	h.notifier = h.newNotifier()

@@ -1,4 +1,4 @@
-package bridge
+package report
 
 import (
 	"slices"
@@ -14,9 +14,9 @@ const (
 	nameTail   = 16 // and behind it
 )
 
-// foreign makes an assistant's words fit to stand in quotation marks within the host's: one
-// line without marks of writing direction, code marks or quotation marks, or what looks like
-// them.
+// foreign returns an assistant's words so that they can stand in quotation marks among the
+// host's own: in one line, without direction marks, code marks, quotation marks and their
+// look-alikes.
 func foreign(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -33,9 +33,9 @@ func foreign(s string) string {
 // in quotation marks, as a poll shows no code marks.
 func marked(s string) string { return "“`" + s + "`”" }
 
-// quoted shows foreign words within a line of the host's. It says if something is cut off,
-// and bounds what is shown.
-func quoted(s string, most int) string {
+// Quote quotes at most so many characters of foreign words within a line of the host's own.
+// It says if something is cut off.
+func Quote(s string, most int) string {
 	if s == "" {
 		return "(nothing)"
 	}
@@ -47,7 +47,8 @@ func quoted(s string, most int) string {
 	return marked(shown) + " (the rest is cut off)"
 }
 
-// quotedLines shows foreign words on lines of their own, each of which is marked.
+// quotedLines quotes foreign words on lines of their own, each of which is marked. It says
+// if something is cut off.
 func quotedLines(s string, most int) string {
 	if s == "" {
 		return "(nothing)"
@@ -78,8 +79,8 @@ func lastSpace(line []rune) int {
 	return -1
 }
 
-// quotedName shows a file's name. A long name keeps its end, which says what the file is.
-func quotedName(name string) string {
+// fileName quotes the name of a file. A long name keeps its end, which says what the file is.
+func fileName(name string) string {
 	all := []rune(foreign(name))
 	if len(all) > nameHead+nameTail+1 {
 		all = slices.Concat(all[:nameHead], []rune("…"), all[len(all)-nameTail:])

@@ -1,4 +1,7 @@
-package bridge
+// Package report puts what became of a delivery into the words of those who want to
+// know: a result for the agent, an entry for the audit trail, a question for those who
+// approve, a sentence for members. Its functions read what they are given and nothing else.
+package report
 
 import (
 	"time"
@@ -7,8 +10,8 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Result is what the agent is told of a delivery: a projection of its record,
-// the same whenever it is made.
+// Result returns what the agent reads of a delivery. It depends on the record alone, but
+// for its time.
 func Result(d outbox.Delivery) ipc.Result {
 	r := ipc.Result{ID: d.Request, Chat: string(d.Chat), Channel: d.Channel, Time: time.Now()}
 	var sent, total int64
@@ -39,7 +42,7 @@ func Result(d outbox.Delivery) ipc.Result {
 	return r
 }
 
-// outcomesOf is what became of each file of a part, or of its text.
+// outcomesOf returns what became of each file of a part, or of its text.
 func outcomesOf(p outbox.Part) []ipc.Outcome {
 	o := ipc.Outcome{
 		Kind: "text", Status: status(p.State), MessageID: p.Receipt.ID,
@@ -53,7 +56,7 @@ func outcomesOf(p outbox.Part) []ipc.Outcome {
 	case p.Link != nil:
 		f := p.Link.File
 		o.Kind, o.Name, o.Size, o.SHA256 = "link", f.Name, f.Size, f.SHA256
-		o.Note = join(join(f.Note, "it can be fetched until "+until(p.Link.Expires)), o.Note)
+		o.Note = Notes(Notes(f.Note, "it can be fetched until "+Until(p.Link.Expires)), o.Note)
 	}
 	if len(p.Files) == 0 {
 		return []ipc.Outcome{o}
@@ -62,17 +65,21 @@ func outcomesOf(p outbox.Part) []ipc.Outcome {
 	for i, f := range p.Files {
 		all[i] = o
 		all[i].Name, all[i].Kind, all[i].Size, all[i].SHA256 = f.Name, string(f.Kind), f.Size, f.SHA256
-		all[i].Note = join(f.Note, p.Receipt.Note)
+		all[i].Note = Notes(f.Note, p.Receipt.Note)
 	}
 	return all
 }
 
-func join(a, b string) string {
+// Notes joins two notes on a file, each of which may be empty.
+func Notes(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}
 	return a + "; " + b
 }
+
+// Until is the form of a time that people read.
+func Until(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
 func status(s outbox.State) ipc.Status {
 	switch s {
