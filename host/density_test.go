@@ -33,8 +33,8 @@ var tooDense = map[string]density{
 	"host/channel/whatsapp/whatsapptest": {15, 5.4},
 	"host/command":                       {14, 5.6},
 	"host/config":                        {13, 5.7},
-	"host/door":                          {13, 6.7},
 	"host/outbox":                        {17, 9.5},
+	"host/remote":                        {13, 6.7},
 	"ipc":                                {12, 6.5},
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
 
@@ -151,7 +151,7 @@ func newFarCaller(b *testing.B, dir string) *caller {
 	c.Cfg.Door.Listen = stage.FreeAddress(b)
 	c.host = c.Open(c.follow, c.Sink)
 	c.RunHost(c.host)
-	var made door.NewToken
+	var made remote.NewToken
 	stage.Eventually(b, "the host answers", func() (ok bool) {
 		var err error
 		made, err = operator.NewClient(operator.ControlDir(c.Cfg.Layout())).MakeToken(b.Context(), operator.TokenOrder{Group: "g0"})

@@ -31,11 +31,11 @@ const (
 	pageHeld   = "e2e/remote.TestTenThousandCrawlersHoldNobodyUp"
 	bodies     = "host/channel/httpd.TestALargeWebhookIsNotRead"
 	readers    = "host/channel/httpd.TestAReaderThatCrawlsIsCutOff"
-	doorBytes  = "host/door.TestAFormIsNoLargerThanTheQuota host/door.TestBoundsWereNoSettings"
-	doorCount  = "host/door.TestUploadsThatBeginTogetherDoNotExceedWhatAGroupMay host/door.TestARefusedUploadKeepsNoPlace host/door.TestCallsWithoutEndFilledTheStore host/door.TestWaitingFetchesAreBounded"
-	doorTime   = "host/door.TestABodyThatCameFastMayNotStallForLonger host/door.TestAnUploadIsGoneADayAfterItsLastByte"
-	doorConns  = "host/door.TestAGroupHasItsConnections host/door.TestStrangersThatCrawlTakeNoPlaceFromOneThatComes"
-	doorDisk   = "host/door.TestAFullDiskTakesNoBody host/door.TestCallsThatWaitDoNotFillTheDisk"
+	doorBytes  = "host/remote.TestAFormIsNoLargerThanTheQuota host/remote.TestBoundsWereNoSettings"
+	doorCount  = "host/remote.TestUploadsThatBeginTogetherDoNotExceedWhatAGroupMay host/remote.TestARefusedUploadKeepsNoPlace host/remote.TestCallsWithoutEndFilledTheStore host/remote.TestWaitingFetchesAreBounded"
+	doorTime   = "host/remote.TestABodyThatCameFastMayNotStallForLonger host/remote.TestAnUploadIsGoneADayAfterItsLastByte"
+	doorConns  = "host/remote.TestAGroupHasItsConnections host/remote.TestStrangersThatCrawlTakeNoPlaceFromOneThatComes"
+	doorDisk   = "host/remote.TestAFullDiskTakesNoBody host/remote.TestCallsThatWaitDoNotFillTheDisk"
 	queueCount = "e2e/page.TestAGroupThatFloodsEachToolHasBoundedEffectsAndHoldsUpNobody"
 	queueBytes = "e2e/queue.TestBadInputsEndWithAReasonAndStopNobody"
 	fetched    = "none: the host itself asks the platform, over connections of its own"
@@ -89,10 +89,10 @@ var boundedWays = map[string]way{
 		"bytes": queueBytes, "count": queueCount, "time": "e2e/queue.TestAFailureAfterTheToolStoppedWaitingReachesTheAssistant",
 		"connections": "none: it is one pipe, and ends with its program", "disk": "e2e/engines.TestContainerThatFillsTheDisk",
 	}},
-	"an assistant by HTTP": {servers: []string{"host/door"}, proof: map[string]string{
-		"bytes": doorBytes + " host/door.TestMCPHasTheDoorsBounds", "count": doorCount, "time": doorTime, "connections": doorConns, "disk": doorDisk,
+	"an assistant by HTTP": {servers: []string{"host/remote"}, proof: map[string]string{
+		"bytes": doorBytes + " host/remote.TestMCPHasTheDoorsBounds", "count": doorCount, "time": doorTime, "connections": doorConns, "disk": doorDisk,
 	}},
-	"an assistant by ssh": {servers: []string{"host/door"}, proof: map[string]string{
+	"an assistant by ssh": {servers: []string{"host/remote"}, proof: map[string]string{
 		"bytes": doorBytes, "count": doorCount, "time": doorTime + " host/runtime/ssh.TestAMachineThatFallsSilentLosesItsConnection", "connections": doorConns, "disk": doorDisk,
 	}},
 	"an assistant at its model": {servers: []string{"host/keys"}, proof: map[string]string{

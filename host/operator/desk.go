@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/door"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -96,7 +96,7 @@ type DeskOptions struct {
 	// Notifying is Control's NotifyTest. Nil: this process does not run the host.
 	Notifying func(context.Context) []Notified
 
-	Door *door.Door // nil: the host has none
+	Door *remote.Server // nil: the host has none
 
 	Recent *Recent // of the host's log; nil: this process does not run the host
 

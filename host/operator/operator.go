@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/door"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
@@ -92,9 +92,9 @@ type Control interface {
 	// returns how that went. There may be none.
 	NotifyTest(ctx context.Context) ([]Notified, error)
 	// Tokens returns the tokens of the door that count, without their secrets.
-	Tokens(ctx context.Context) ([]door.Token, error)
+	Tokens(ctx context.Context) ([]remote.Token, error)
 	// MakeToken makes a token, and returns it with its secret, which nobody sees again.
-	MakeToken(ctx context.Context, o TokenOrder) (door.NewToken, error)
+	MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, error)
 	// RevokeToken ends a token.
 	RevokeToken(ctx context.Context, id string) error
 	// Unpair unlinks a channel from its account. Its deliveries are held.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/door"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
@@ -147,12 +147,12 @@ func (c *Client) NotifyTest(ctx context.Context) ([]Notified, error) {
 	return answerTo[[]Notified](ctx, c, "notify-test", nil)
 }
 
-func (c *Client) Tokens(ctx context.Context) ([]door.Token, error) {
-	return answerTo[[]door.Token](ctx, c, "tokens", nil)
+func (c *Client) Tokens(ctx context.Context) ([]remote.Token, error) {
+	return answerTo[[]remote.Token](ctx, c, "tokens", nil)
 }
 
-func (c *Client) MakeToken(ctx context.Context, o TokenOrder) (door.NewToken, error) {
-	return answerTo[door.NewToken](ctx, c, "make-token", o)
+func (c *Client) MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, error) {
+	return answerTo[remote.NewToken](ctx, c, "make-token", o)
 }
 
 func (c *Client) RevokeToken(ctx context.Context, id string) error {

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/door"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 
@@ -119,12 +119,12 @@ func (c *control) Decide(_ context.Context, id string, yes bool) error {
 	return c.err
 }
 
-func (c *control) Tokens(context.Context) ([]door.Token, error) {
-	return []door.Token{{ID: "t1", Folder: "desk"}}, c.err
+func (c *control) Tokens(context.Context) ([]remote.Token, error) {
+	return []remote.Token{{ID: "t1", Folder: "desk"}}, c.err
 }
 
-func (c *control) MakeToken(_ context.Context, o operator.TokenOrder) (door.NewToken, error) {
-	return door.NewToken{Token: door.Token{ID: "t2", Folder: o.Group, Thread: o.Thread, Peer: o.From}, Secret: "s"}, c.err
+func (c *control) MakeToken(_ context.Context, o operator.TokenOrder) (remote.NewToken, error) {
+	return remote.NewToken{Token: remote.Token{ID: "t2", Folder: o.Group, Thread: o.Thread, Peer: o.From}, Secret: "s"}, c.err
 }
 
 func (c *control) RevokeToken(_ context.Context, id string) error {

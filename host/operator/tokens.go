@@ -3,7 +3,7 @@ package operator
 import (
 	"context"
 
-	"github.com/longshore-bridge/longshore/host/door"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -17,8 +17,8 @@ type TokenOrder struct {
 // CodeDoorOff says that longshore.yaml opens no door.
 const CodeDoorOff = "door_off"
 
-// entrance is the door of a running host.
-func (d *Desk) entrance() (*door.Door, error) {
+// remote is the server for assistants elsewhere of a running host.
+func (d *Desk) remote() (*remote.Server, error) {
 	switch {
 	case !d.Running:
 		return nil, ErrNoHost
@@ -29,8 +29,8 @@ func (d *Desk) entrance() (*door.Door, error) {
 }
 
 // Tokens implements Control.
-func (d *Desk) Tokens(ctx context.Context) ([]door.Token, error) {
-	at, err := d.entrance()
+func (d *Desk) Tokens(ctx context.Context) ([]remote.Token, error) {
+	at, err := d.remote()
 	if err != nil {
 		return nil, err
 	}
@@ -38,17 +38,17 @@ func (d *Desk) Tokens(ctx context.Context) ([]door.Token, error) {
 }
 
 // MakeToken implements Control.
-func (d *Desk) MakeToken(ctx context.Context, o TokenOrder) (door.NewToken, error) {
-	at, err := d.entrance()
+func (d *Desk) MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, error) {
+	at, err := d.remote()
 	if err != nil {
-		return door.NewToken{}, err
+		return remote.NewToken{}, err
 	}
 	return at.Make(ctx, o.Group, o.Thread, o.From)
 }
 
 // RevokeToken implements Control.
 func (d *Desk) RevokeToken(ctx context.Context, id string) error {
-	at, err := d.entrance()
+	at, err := d.remote()
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ groups:
 	if b.host, err = New(t.Context(), cfg, o); err != nil {
 		t.Fatal(err)
 	}
-	b.url = "http://" + b.host.entrance.Addr().String()
+	b.url = "http://" + b.host.remote.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.host.Run(ctx) }()
@@ -90,7 +90,7 @@ groups:
 
 func (b *boundary) token(folder, thread string) string {
 	b.Helper()
-	made, err := b.host.entrance.Make(b.Context(), folder, thread, "")
+	made, err := b.host.remote.Make(b.Context(), folder, thread, "")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 		o.Floor, o.Notifying, o.Unapplied = h.FreeDisk, h.notifyTest, h.unapplied.Load
 		o.Spending = h.spending
 		if h.Config().Door.Listen != "" {
-			o.Door = h.entrance
+			o.Door = h.remote
 		}
 		o.Stuck = h.spool.Stuck
 		o.Strangers, o.Missing, o.Lost, o.Asked = h.knownStrangers, h.goneNow, h.lostGroups, h.asked

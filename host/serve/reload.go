@@ -136,7 +136,7 @@ func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Liv
 // noWayBack is the problem of a first assistant with runtime: ssh or share: none: the door that its tools
 // come through is opened at a start.
 func (h *Host) noWayBack(next *config.Config) []*config.Problem {
-	if h.entrance != nil || !letsIn(next) {
+	if h.remote != nil || !letsIn(next) {
 		return nil
 	}
 	return []*config.Problem{next.Problem("assistants", "the first assistant with runtime: ssh or share: none is taken up at a start only", "restart the host")}

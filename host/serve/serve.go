@@ -23,12 +23,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/console"
-	entry "github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/notify"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/confine"
@@ -93,7 +93,7 @@ type Host struct {
 	gone       goneCheck
 	clock      *clock
 	whole      whole
-	entrance   *entry.Door // for assistants elsewhere; nil: none
+	remote     *remote.Server // for assistants elsewhere; nil: none
 	started    time.Time
 	converts   bool // the machine has ffmpeg, and it may run
 }
@@ -135,7 +135,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
 	})
 	if !opts.Idle {
-		if err := errors.Join(h.openTasks(ctx), h.openEntrance(ctx), h.models.prepare(ctx, cfg)); err != nil {
+		if err := errors.Join(h.openTasks(ctx), h.openRemote(ctx), h.models.prepare(ctx, cfg)); err != nil {
 			return nil, err
 		}
 	}
@@ -227,8 +227,8 @@ func (h *Host) Run(ctx context.Context) error {
 	g.Go(func() error { return h.door.run(ctx, h.Channels) })
 	g.Go(func() error { h.notifier.Run(ctx); return nil })
 	g.Go(func() error { h.linker.run(ctx); return nil })
-	if h.entrance != nil {
-		g.Go(func() error { return h.entrance.Run(ctx) })
+	if h.remote != nil {
+		g.Go(func() error { return h.remote.Run(ctx) })
 	}
 	if page != nil {
 		g.Go(func() error { return page.Run(ctx) })
@@ -261,8 +261,8 @@ func (h *Host) openConsole(desk *operator.Desk) (*console.Console, error) {
 // Close closes what New opened. Run must have returned.
 func (h *Host) Close() error {
 	errs := []error{h.models.close()}
-	if h.entrance != nil {
-		errs = append(errs, h.entrance.Close())
+	if h.remote != nil {
+		errs = append(errs, h.remote.Close())
 	}
 	if h.tasks != nil {
 		errs = append(errs, h.tasks.Close())

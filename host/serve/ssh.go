@@ -35,10 +35,10 @@ type gateway struct{ host *Host }
 
 // Admit implements ssh.Door.
 func (g gateway) Admit(l net.Listener, folder, thread string) (token string, end func(), err error) {
-	if g.host.entrance == nil {
+	if g.host.remote == nil {
 		return "", nil, errNoEntrance
 	}
-	return g.host.entrance.Admit(l, folder, thread)
+	return g.host.remote.Admit(l, folder, thread)
 }
 
 var errNoEntrance = errors.New("the first assistant with runtime: ssh or share: none needs a restart of the host")

@@ -24,7 +24,7 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 		}
 	}
 	if !configured || c.Door.Listen != "" || letsIn(c) {
-		all = append(all, DoorOf(c))
+		all = append(all, RemoteStore(c))
 	}
 	if !configured || c.KeepsKeys() {
 		all = append(all, UsageOf(c))

@@ -1,0 +1,246 @@
+package remote
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Inbox is where members' messages wait for assistants that fetch them. Each call is about
+// one conversation: a thread of a group's chat, or the chat itself. Errors that a client
+// may read are *refusal.Error.
+type Inbox interface {
+	// Offer returns what waits behind the cursor. changed is closed when there may be more.
+	Offer(ctx context.Context, folder, thread, after string) (in ipc.Inbox, changed <-chan struct{}, err error)
+	// Ack ends a message, and answers it if answer is not empty. done is false if it had
+	// ended before: then nothing is sent.
+	Ack(ctx context.Context, folder, thread, id, answer string) (done bool, err error)
+	// Unheard says that a message was pushed into a session several times and is not
+	// acknowledged. done is false if it had ended before.
+	Unheard(folder, thread, id string) (done bool, err error)
+	// AskPermission asks members whether the session may use a tool, and returns the question
+	// with its id.
+	AskPermission(ctx context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error)
+	// Permission returns a question. answered is closed with its answer.
+	Permission(folder, thread, id string) (p ipc.Permission, answered <-chan struct{}, err error)
+	// OfferedFile opens a file of a message; number counts from 1.
+	OfferedFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error)
+}
+
+const inboxPath = "/api/inbox"
+
+// How many fetches may wait for messages at the same time.
+const (
+	maxTokenPolls = 4
+	maxGroupPolls = 16
+)
+
+// polls counts the fetches that wait. The zero polls has none.
+type polls struct {
+	mu   sync.Mutex
+	open map[string]int // by token and by folder
+}
+
+// begin counts a fetch, unless there are too many.
+func (p *polls) begin(who source) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	token, folder := "token "+who.token, "group "+who.folder
+	if p.open[token] >= maxTokenPolls || p.open[folder] >= maxGroupPolls {
+		return false
+	}
+	if p.open == nil {
+		p.open = map[string]int{}
+	}
+	p.open[token]++
+	p.open[folder]++
+	return true
+}
+
+func (p *polls) end(who source) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, of := range []string{"token " + who.token, "group " + who.folder} {
+		if p.open[of]--; p.open[of] == 0 {
+			delete(p.open, of)
+		}
+	}
+}
+
+var (
+	errNoInbox = httpd.Refuse(http.StatusNotFound, "no_inbox", "this group's assistant does not fetch its messages", "the operator gives the group an assistant with runtime: remote")
+	errPolls   = httpd.Refuse(http.StatusTooManyRequests, "busy", "too many fetches of this conversation wait", "end some of them, or wait until they end")
+)
+
+// inbox answers with the messages that wait, or with none after the time to wait.
+func (d *Server) inbox(rw http.ResponseWriter, r *http.Request, who source) error {
+	wait, err := d.waitOf(r, 0)
+	if err != nil {
+		return err
+	}
+	if d.Inbox == nil {
+		return errNoInbox
+	}
+	after, err := cursorOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	if !d.polls.begin(who) {
+		return errPolls
+	}
+	defer d.polls.end(who)
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	for {
+		in, changed, err := d.Inbox.Offer(r.Context(), who.folder, who.thread, after)
+		if err != nil {
+			return err
+		}
+		if revoked(r.Context()) { // before this came
+			return errNoToken
+		}
+		if len(in.Messages) > 0 {
+			httpd.Answer(rw, http.StatusOK, in)
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-over.C:
+			httpd.Answer(rw, http.StatusOK, in)
+			return nil
+		case <-r.Context().Done(): // the client has left, or the host or the token ends
+			if revoked(r.Context()) {
+				return errNoToken
+			}
+			httpd.Answer(rw, http.StatusOK, in)
+			return nil
+		}
+	}
+}
+
+// maxMessageID is more characters than any message's id has.
+const maxMessageID = 200
+
+// cursorOf is the cursor of a fetch; empty: from the first message.
+func cursorOf(query url.Values) (string, error) {
+	all := query["after"]
+	if len(all) > 1 || len(all) == 1 && len(all[0]) > maxMessageID {
+		return "", httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, `"after" is no cursor`, "use the cursor of the last answer, or fetch without one")
+	}
+	return query.Get("after"), nil
+}
+
+// message answers what concerns one message: its end, or a file of it.
+func (d *Server) message(rw http.ResponseWriter, r *http.Request, who source) error {
+	if d.Inbox == nil {
+		return errNoInbox
+	}
+	id, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, inboxPath+"/"), "/")
+	number, file := strings.CutPrefix(rest, "files/")
+	switch {
+	case id == "" || len(id) > maxMessageID:
+		return errWhere
+	case rest == "ack" && r.Method == http.MethodPost:
+		return d.ack(rw, r, who, id)
+	case rest == "unheard" && r.Method == http.MethodPost:
+		return d.unheard(rw, who, id)
+	case file && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		return d.messageFile(rw, r, who, id, number)
+	}
+	return errWhere
+}
+
+// ack ends a message, with the answer in its body or without one.
+func (d *Server) ack(rw http.ResponseWriter, r *http.Request, who source, id string) error {
+	answer, err := d.Limits.readAck(r.Header.Get("Content-Type"), d.Limits.pace(rw, r, d.Limits.Fields))
+	if err != nil {
+		return err
+	}
+	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
+	done, err := d.Inbox.Ack(r.Context(), who.folder, who.thread, id, answer)
+	if err != nil {
+		return err
+	}
+	httpd.Answer(rw, http.StatusOK, map[string]any{"id": id, "acknowledged": done})
+	return nil
+}
+
+// unheard takes the word of a program that pushes messages into a session, that the session
+// does not take one. It reads no body.
+func (d *Server) unheard(rw http.ResponseWriter, who source, id string) error {
+	done, err := d.Inbox.Unheard(who.folder, who.thread, id)
+	if err != nil {
+		return err
+	}
+	httpd.Answer(rw, http.StatusOK, map[string]any{"id": id, "waits": done})
+	return nil
+}
+
+// readAck reads the body of an acknowledgement: nothing, or an object with a text.
+func (l Limits) readAck(contentType string, body io.Reader) (answer string, err error) {
+	b, err := io.ReadAll(body)
+	if err != nil {
+		return "", tooLarge(err, l.Fields)
+	}
+	if len(b) == 0 {
+		return "", nil
+	}
+	if kind, _, err := mime.ParseMediaType(contentType); err != nil || kind != "application/json" {
+		return "", httpd.Refuse(http.StatusUnsupportedMediaType, ipc.CodeMalformed, "the body is not JSON", "send application/json, or no body")
+	}
+	fields, err := flatObject(b, []string{fieldText})
+	if err != nil {
+		return "", err
+	}
+	return fields[fieldText], nil
+}
+
+const fieldText = "text" // of an acknowledgement: the answer
+
+// messageFile sends a file of a message, or a range of it.
+func (d *Server) messageFile(rw http.ResponseWriter, r *http.Request, who source, id, number string) error {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || strconv.Itoa(n) != number {
+		return errWhere
+	}
+	f, about, err := d.Inbox.OfferedFile(who.folder, who.thread, id, n)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := rw.Header()
+	h.Set("Content-Type", "application/octet-stream") // whatever the member says that it is
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": media.SafeName(about.Name)}))
+	http.ServeContent(&pacedAnswer{ResponseWriter: rw, pacer: d.Limits.pacer(), ctx: r.Context(), rc: http.NewResponseController(rw)}, r, "", time.Time{}, f)
+	return nil
+}
+
+// pacedAnswer is a long answer, whose reader is cut off if it reads slower than a body may
+// come.
+type pacedAnswer struct {
+	http.ResponseWriter
+	pacer
+	ctx context.Context
+	rc  *http.ResponseController
+}
+
+func (p *pacedAnswer) Write(b []byte) (int, error) {
+	if revoked(p.ctx) {
+		return 0, errNoToken
+	}
+	_ = p.rc.SetWriteDeadline(p.due) // recorders of tests have none
+	n, err := p.ResponseWriter.Write(b)
+	p.moved(n)
+	return n, err
+}

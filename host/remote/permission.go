@@ -1,0 +1,86 @@
+package remote
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+const permissionsPath = "/api/permissions"
+
+// maxPermission is the largest body of a question, in bytes.
+const maxPermission = 16 << 10
+
+// askPermission asks members whether the session may use a tool.
+func (d *Server) askPermission(rw http.ResponseWriter, r *http.Request, who source) error {
+	if d.Inbox == nil {
+		return errNoInbox
+	}
+	asks, err := readPermission(d.Limits.pace(rw, r, maxPermission))
+	if err != nil {
+		return err
+	}
+	p, err := d.Inbox.AskPermission(r.Context(), who.folder, who.thread, asks)
+	if err != nil {
+		return err
+	}
+	httpd.Answer(rw, http.StatusOK, p)
+	return nil
+}
+
+// readPermission reads a question.
+func readPermission(body io.Reader) (p ipc.Permission, err error) {
+	b, err := io.ReadAll(body)
+	if err != nil {
+		return p, tooLarge(err, maxPermission)
+	}
+	fields, err := flatObject(b, []string{"tool", "description", "input"})
+	if err != nil {
+		return p, err
+	}
+	if fields["tool"] == "" {
+		return p, httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, `"tool" is missing`, "name the tool")
+	}
+	return ipc.Permission{Tool: fields["tool"], Description: fields["description"], Input: fields["input"]}, nil
+}
+
+// permission answers with a question, after its answer or the time to wait.
+func (d *Server) permission(rw http.ResponseWriter, r *http.Request, who source) error {
+	wait, err := d.waitOf(r, 0)
+	if err != nil {
+		return err
+	}
+	if d.Inbox == nil {
+		return errNoInbox
+	}
+	id := strings.TrimPrefix(r.URL.Path, permissionsPath+"/")
+	p, answered, err := d.Inbox.Permission(who.folder, who.thread, id)
+	if err != nil {
+		return err
+	}
+	if p.Answer == "" && wait > 0 {
+		if !d.asking.begin(who) {
+			return errPolls
+		}
+		defer d.asking.end(who)
+		over := time.NewTimer(min(wait, time.Until(p.Expires)))
+		defer over.Stop()
+		select {
+		case <-answered:
+		case <-over.C:
+		case <-r.Context().Done():
+		}
+		if p, _, err = d.Inbox.Permission(who.folder, who.thread, id); err != nil {
+			return err
+		}
+	}
+	if revoked(r.Context()) {
+		return errNoToken
+	}
+	httpd.Answer(rw, http.StatusOK, p)
+	return nil
+}

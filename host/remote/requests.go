@@ -1,0 +1,169 @@
+package remote
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// uploadPrefix begins the path of an upload in a request.
+const uploadPrefix = "upload:"
+
+// takeRequest lets a request of the queue's form in, and answers with its delivery. What it
+// names may be uploads, which are its own from then on.
+func (d *Server) takeRequest(rw http.ResponseWriter, r *http.Request, who source) error {
+	wait, err := d.waitOf(r, 0)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(d.Limits.pace(rw, r, ipc.MaxRequest))
+	if err != nil {
+		return tooLarge(err, ipc.MaxRequest)
+	}
+	request, err := ipc.Decode(body)
+	if err != nil {
+		return err
+	}
+	key, err := keyOf(r, nil)
+	if err != nil {
+		return err
+	}
+	result, err := d.order(r.Context(), who, key, request, nil)
+	if err != nil {
+		return err
+	}
+	d.answerIn(rw, wait)
+	result = d.await(r.Context(), who.folder, result, wait, time.Time{})
+	d.unstage(who, result)
+	answer(rw, result)
+	return nil
+}
+
+// order keeps and submits a request. Its uploads are opened here, and the other files are
+// among given or a container's.
+func (d *Server) order(ctx context.Context, who source, key string, request ipc.Request, given []staged) (ipc.Result, error) {
+	g, ok := d.Groups().ByFolder(who.folder)
+	if !ok {
+		return ipc.Result{}, errNoToken
+	}
+	if request.Thread != "" && request.Thread != who.thread {
+		return ipc.Result{}, httpd.Refuse(http.StatusUnprocessableEntity, ipc.CodeConflict, "the token's conversation decides the thread", "leave the thread out")
+	}
+	request.Batch = false // the results of batches are read by nobody here
+	d.place(who, g, &request)
+	request.Time = "" // each attempt has another
+	files, uploads, err := d.open(who, &request, given, d.Shares(g))
+	defer func() {
+		for _, f := range files {
+			if c, ok := f.file.(*os.File); ok {
+				_ = c.Close()
+			}
+		}
+	}()
+	if err != nil {
+		return ipc.Result{}, err
+	}
+	content, err := contentOf(request, files)
+	if err != nil { // refused before anything is kept
+		return ipc.Result{}, err
+	}
+	result, err := d.deliver(ctx, who, key, content, request, files)
+	if err != nil {
+		return result, err
+	}
+	d.spend(who, result.ID, uploads...)
+	return result, nil
+}
+
+// contentOf is a hash of all that a request says, and of its files. The ids of uploads do
+// not count: a repeated call may have uploaded them again.
+func contentOf(request ipc.Request, files []staged) ([]byte, error) {
+	sums := map[string]string{}
+	for _, f := range files {
+		sums[f.path] = hex.EncodeToString(f.sum)
+	}
+	request.Files = slices.Clone(request.Files)
+	for i := range request.Files {
+		for _, path := range []*string{&request.Files[i].Path, &request.Files[i].Source} {
+			if sum, ok := sums[*path]; ok {
+				*path = uploadPrefix + sum
+			}
+		}
+	}
+	b, err := ipc.Encode(request)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(b)
+	return sum[:], nil
+}
+
+// open opens the uploads that a request names, each once, and returns them, too. A path of
+// a container is refused if no directory is shared.
+func (d *Server) open(who source, request *ipc.Request, given []staged, shares bool) (files []staged, uploads []*mediaCall, err error) {
+	files = append(files, given...)
+	known := map[string]bool{"": true}
+	for _, f := range given {
+		known[f.path] = true
+	}
+	for i := range request.Files {
+		f := &request.Files[i]
+		if f.Name == "" && strings.HasPrefix(f.Path, uploadPrefix) {
+			return files, uploads, errNoName
+		}
+		for _, path := range []string{f.Path, f.Source} {
+			id, ok := strings.CutPrefix(path, uploadPrefix)
+			switch {
+			case known[path]:
+				continue
+			case !ok && !shares:
+				return files, uploads, errNotShared
+			case !ok:
+				continue
+			}
+			c := &mediaCall{}
+			if err := d.useUpload(who, id, c); err != nil {
+				return files, uploads, err
+			}
+			known[path] = true
+			files = append(files, staged{path: path, name: fmt.Sprint(stagedName, "-", len(files)), file: c.file, sum: c.sum.Sum(nil), spent: c.spent})
+			uploads = append(uploads, c)
+		}
+	}
+	return files, uploads, nil
+}
+
+var errNoName = httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the file has no name", "give its name with its extension, such as chart.png")
+
+var errNotShared = httpd.Refuse(http.StatusUnprocessableEntity, "not_shared", "this assistant shares no directory with the host", "upload it: PUT its bytes to /api/files/ID and name upload:ID, or send them in the call")
+
+// dropUpload deletes an upload that no delivery needs.
+func (d *Server) dropUpload(rw http.ResponseWriter, who source, id string) error {
+	if !ipc.ValidID(id) {
+		return errNoUpload
+	}
+	name := uploadName(who, id)
+	if !d.uploads.begin(name) {
+		return httpd.Refuse(http.StatusConflict, "upload_busy", "this upload is being written", "wait for its writer")
+	}
+	defer d.uploads.end(name)
+	if _, _, err := d.upload(name); err != nil {
+		return err
+	}
+	if err := errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.spentOf(name))); err != nil {
+		return err
+	}
+	rw.WriteHeader(http.StatusNoContent)
+	return nil
+}

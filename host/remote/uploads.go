@@ -1,0 +1,374 @@
+package remote
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+var errNoUpload = httpd.Refuse(http.StatusNotFound, "unknown_upload", "no upload of this conversation has this id", "begin it: PUT with Upload-Length, Upload-SHA256 and offset 0")
+
+// upload is what is kept beside the bytes of an upload: uploads/<name>.json and
+// uploads/<name>.part, the name being a hash over its conversation and id. When a delivery
+// has the bytes, spent/<name>.json is what is left: a repeated call may name the upload.
+type upload struct {
+	Folder string `json:"folder"`
+	Length int64  `json:"length"`
+	SHA256 string `json:"sha256"`          // in lower-case hex
+	Whole  bool   `json:"whole,omitempty"` // all bytes have come, and are what was said
+	Spent  bool   `json:"-"`               // a delivery has them: they are no longer kept
+}
+
+// uploads are the files that come in pieces. The zero uploads has no writer.
+type uploads struct {
+	mu      sync.Mutex
+	writers map[string]bool // by name
+
+	begins sync.Mutex // held from the count of a group's uploads until the new one is kept
+}
+
+func (d *Server) uploadDir() string { return filepath.Join(d.Dir, "uploads") }
+func (d *Server) spentDir() string  { return filepath.Join(d.Dir, "spent") }
+
+// uploadName is how an upload's files are called: no character of the id is in it.
+func uploadName(who source, id string) string {
+	h := sha256.Sum256([]byte(who.folder + "\x00" + who.thread + "\x00" + id))
+	return hex.EncodeToString(h[:])
+}
+
+func (d *Server) partOf(name string) string { return filepath.Join(d.uploadDir(), name+".part") }
+func (d *Server) metaOf(name string) string { return filepath.Join(d.uploadDir(), name+".json") }
+
+func (d *Server) spentOf(name string) string { return filepath.Join(d.spentDir(), name+".json") }
+
+// upload returns an upload and how many of its bytes are there.
+func (d *Server) upload(name string) (u upload, offset int64, err error) {
+	b, err := os.ReadFile(d.metaOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		u.Spent = true
+		b, err = os.ReadFile(d.spentOf(name))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return u, 0, errNoUpload
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &u)
+	}
+	if err != nil || u.Whole {
+		return u, u.Length, err
+	}
+	info, err := os.Stat(d.partOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return u, 0, nil
+	}
+	if err != nil {
+		return u, 0, err
+	}
+	return u, info.Size(), nil
+}
+
+func (d *Server) keepUpload(name string, u upload) error {
+	b, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	return safefs.WriteFile(d.metaOf(name), b, 0o600)
+}
+
+// files answers PUT and HEAD of an upload.
+func (d *Server) files(rw http.ResponseWriter, r *http.Request, who source, id string) error {
+	if !ipc.ValidID(id) {
+		return httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, "the upload's id is no id", "use letters, digits, dot, hyphen and underscore, at most 200")
+	}
+	name := uploadName(who, id)
+	if r.Method == http.MethodHead {
+		u, offset, err := d.upload(name)
+		if err != nil {
+			return err
+		}
+		sayUpload(rw, u, offset)
+		rw.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if !d.uploads.begin(name) {
+		return httpd.Refuse(http.StatusConflict, "upload_busy", "this upload is being written", "wait for the other writer, then ask with HEAD how far it is")
+	}
+	defer d.uploads.end(name)
+	place := d.begin(who.folder) // before the upload is kept: one that is refused has no place
+	if place == nil {
+		return errBusy
+	}
+	u, offset, err := d.beginUpload(r, who, name)
+	if err == nil && !u.Whole {
+		offset, err = d.append(d.Limits.pace(rw, r, u.Length-offset+1), place, name, u, offset)
+	}
+	place.end()
+	if err == nil && !u.Whole && offset == u.Length {
+		u.Whole = true
+		err = d.finish(name, u)
+	}
+	if err != nil {
+		return err
+	}
+	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
+	sayUpload(rw, u, offset)
+	httpd.Answer(rw, http.StatusOK, map[string]any{"id": id, "offset": offset, "length": u.Length, "whole": u.Whole})
+	return nil
+}
+
+func sayUpload(rw http.ResponseWriter, u upload, offset int64) {
+	rw.Header().Set("Upload-Length", strconv.FormatInt(u.Length, 10))
+	rw.Header().Set("Upload-Offset", strconv.FormatInt(offset, 10))
+}
+
+func (u *uploads) begin(name string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.writers[name] {
+		return false
+	}
+	if u.writers == nil {
+		u.writers = map[string]bool{}
+	}
+	u.writers[name] = true
+	return true
+}
+
+// has says whether an upload has a writer.
+func (u *uploads) has(name string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.writers[name]
+}
+
+func (u *uploads) end(name string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.writers, name)
+}
+
+// beginUpload finds the upload that a PUT goes on with, or keeps a new one.
+func (d *Server) beginUpload(r *http.Request, who source, name string) (upload, int64, error) {
+	at, err := headerNumber(r, "Upload-Offset", 0)
+	if err != nil {
+		return upload{}, 0, err
+	}
+	u, offset, err := d.upload(name)
+	if errors.Is(err, errNoUpload) && at == 0 {
+		if err = remove(d.partOf(name)); err == nil { // of one that is no more
+			u, err = d.newUpload(r, who, name)
+		}
+	} else if err == nil {
+		err = u.agrees(r)
+	}
+	if (err == nil || errors.Is(err, errNoUpload)) && at != offset {
+		err = httpd.Refuse(http.StatusConflict, "wrong_offset", fmt.Sprintf("the upload has %d bytes, not %d", offset, at), "ask with HEAD how far it is, and go on there")
+	}
+	return u, offset, err
+}
+
+// newUpload checks what an upload says of itself, and that the group may begin one, and
+// keeps it.
+func (d *Server) newUpload(r *http.Request, who source, name string) (upload, error) {
+	length, err := headerNumber(r, "Upload-Length", -1)
+	if err != nil {
+		return upload{}, err
+	}
+	sum, err := hex.DecodeString(r.Header.Get("Upload-SHA256"))
+	if err != nil || len(sum) != sha256.Size || length < 0 {
+		return upload{}, httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the upload does not say its length and hash", "send Upload-Length, and Upload-SHA256 in hex")
+	}
+	d.uploads.begins.Lock()
+	defer d.uploads.begins.Unlock()
+	if err := d.roomFor(who.folder, length); err != nil {
+		return upload{}, err
+	}
+	u := upload{Folder: who.folder, Length: length, SHA256: hex.EncodeToString(sum)}
+	return u, d.keepUpload(name, u)
+}
+
+// agrees refuses a length or a hash that is not the one said at the start.
+func (u upload) agrees(r *http.Request) error {
+	length, err := headerNumber(r, "Upload-Length", u.Length)
+	if err != nil {
+		return err
+	}
+	if sum := r.Header.Get("Upload-SHA256"); length != u.Length || sum != "" && !strings.EqualFold(sum, u.SHA256) {
+		return httpd.Refuse(http.StatusConflict, "other_upload", "this id was begun with another length or hash", "use another id for another file")
+	}
+	return nil
+}
+
+func headerNumber(r *http.Request, name string, without int64) (int64, error) {
+	text := r.Header.Get(name)
+	if text == "" {
+		return without, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, name+" is no number", "write the bytes in digits")
+	}
+	return n, nil
+}
+
+// eachUpload calls fn with the name of each upload in a directory and the time of its last
+// byte.
+func (d *Server) eachUpload(dir string, fn func(name string, u upload, last time.Time) error) error {
+	entries, err := safefs.ReadDir(dir)
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok {
+			continue
+		}
+		u, _, uerr := d.upload(name)
+		if uerr != nil {
+			continue
+		}
+		info, ierr := os.Stat(d.partOf(name))
+		if ierr != nil {
+			info, ierr = e.Info()
+		}
+		if ierr == nil {
+			err = errors.Join(err, fn(name, u, info.ModTime()))
+		}
+	}
+	return err
+}
+
+// append writes what comes behind the bytes that are there. What has come of a body that
+// breaks off stays.
+func (d *Server) append(from io.Reader, place *body, name string, u upload, offset int64) (int64, error) {
+	f, err := os.OpenFile(d.partOf(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return offset, err
+	}
+	n, err := io.Copy(io.MultiWriter(place, f), io.LimitReader(from, u.Length-offset))
+	refused := errors.Is(err, errQuota) || errors.Is(err, errNoRoom)
+	if err != nil {
+		err = tooLarge(err, d.Quota())
+	} else if more, _ := from.Read(make([]byte, 1)); more > 0 {
+		err, refused = malformed("more bytes came than Upload-Length says"), true
+	}
+	err = errors.Join(err, f.Sync(), f.Close())
+	if refused {
+		err = errors.Join(err, d.standAside(name, offset+n))
+	}
+	return offset + n, err
+}
+
+// standAside has an upload that was refused give way to the next new one, although it has
+// just had a byte; one without bytes is deleted at once.
+func (d *Server) standAside(name string, bytes int64) error {
+	if bytes == 0 {
+		return errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)))
+	}
+	idle := time.Now().Add(-uploadIdle - time.Second)
+	return os.Chtimes(d.partOf(name), idle, idle)
+}
+
+// finish checks a whole upload. One that is not what was said is deleted.
+func (d *Server) finish(name string, u upload) error {
+	f, err := os.OpenFile(d.partOf(name), os.O_RDONLY|os.O_CREATE, 0o600) // one of no bytes
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	if sum, _ := hex.DecodeString(u.SHA256); !bytes.Equal(h.Sum(nil), sum) {
+		if err := errors.Join(remove(d.partOf(name)), remove(d.metaOf(name))); err != nil { // in this order: a killed host leaves no bytes of no upload
+			return err
+		}
+		return httpd.Refuse(http.StatusUnprocessableEntity, "wrong_sha256", "the bytes are not those that were announced; the upload is deleted", "begin it again")
+	}
+	return d.keepUpload(name, u)
+}
+
+// useUpload opens a whole upload as the file of a call. A spent one has no bytes: its hash
+// still says whether a repeated call is the same.
+func (d *Server) useUpload(who source, id string, c *mediaCall) error {
+	name := uploadName(who, id)
+	u, offset, err := d.upload(name)
+	switch {
+	case err != nil:
+		return err
+	case !u.Whole:
+		return httpd.Refuse(http.StatusConflict, "not_whole", fmt.Sprintf("the upload has %d of %d bytes", offset, u.Length), "go on with PUT where HEAD says")
+	}
+	c.sum = sha256.New()
+	c.sum.Write([]byte("upload " + u.SHA256))
+	c.upload, c.hash = name, u.SHA256
+	if !u.Spent {
+		f, err := os.Open(d.partOf(name))
+		if err == nil {
+			c.file = f
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	c.spent = true // or a power loss undid the move to spent, but not the end of the bytes
+	c.file = io.NewSectionReader(strings.NewReader(""), 0, 0)
+	return nil
+}
+
+// spend lets go of the bytes of uploads that a delivery has.
+func (d *Server) spend(who source, delivery string, all ...*mediaCall) {
+	for _, c := range all {
+		if err := d.spendOne(c); err != nil {
+			d.Log.Warn("bytes of an upload not removed", "group", who.folder, "request", delivery, "error", err)
+		}
+	}
+}
+
+// spendOne leaves an upload that the assistant has begun under the same id since.
+func (d *Server) spendOne(c *mediaCall) error {
+	if !d.uploads.begin(c.upload) {
+		return nil
+	}
+	defer d.uploads.end(c.upload)
+	u, _, err := d.upload(c.upload)
+	if errors.Is(err, errNoUpload) || err == nil && (u.Spent || !u.Whole || u.SHA256 != c.hash) {
+		return nil
+	}
+	return errors.Join(err, os.Rename(d.metaOf(c.upload), d.spentOf(c.upload)), remove(d.partOf(c.upload)))
+}
+
+// remove deletes a file, which may be gone.
+func remove(file string) error {
+	if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// expireUploads deletes uploads whose last byte came too long ago.
+func (d *Server) expireUploads() error {
+	expire := func(name string, _ upload, last time.Time) error {
+		if time.Since(last) < d.Limits.UploadFor || !d.uploads.begin(name) {
+			return nil
+		}
+		defer d.uploads.end(name)
+		return errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.spentOf(name)))
+	}
+	return errors.Join(d.eachUpload(d.uploadDir(), expire), d.eachUpload(d.spentDir(), expire))
+}

@@ -1,0 +1,226 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/fstest"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+func TestMain(m *testing.M) {
+	fstest.Memory()
+	goleak.VerifyTestMain(m)
+}
+
+// world is a door before a queue whose road sends everything.
+type world struct {
+	*Server
+	t     testing.TB
+	dir   string
+	spool *ipc.Spool
+	url   string
+	stop  func()
+
+	mu   sync.Mutex
+	sent []sent
+	held bool // nothing is taken
+}
+
+type sent struct {
+	it      *ipc.Item
+	content string
+}
+
+// newWorld begins with the groups a and b, of which only a has an assistant of the host's.
+func newWorld(t testing.TB, change ...func(*Options)) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir()}
+	layout := groups.Layout{State: w.dir}
+	all := []groups.Group{
+		{Name: "A", Folder: "a", Chat: "mem:a", Channel: "mem", Assistant: "x"},
+		{Name: "B", Folder: "b", Chat: "mem:b", Channel: "mem"},
+	}
+	if err := layout.Prepare(all); err != nil {
+		t.Fatal(err)
+	}
+	registry, err := groups.NewRegistry(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.spool = ipc.NewSpool(ipc.SpoolOptions{Dir: layout.IPCDir(), Folders: []string{"a", "b"}})
+	o := Options{
+		Listen: "127.0.0.1:0", Dir: layout.Door(), Groups: func() *groups.Registry { return registry }, Spool: w.spool,
+		Chat: func(g groups.Group) ipc.Context {
+			return ipc.Context{Folder: g.Folder, Mounts: []ipc.ContextMount{{Path: "/workspace/group"}}}
+		},
+		Wait:    func() time.Duration { return 45 * time.Second },
+		Keep:    func() time.Duration { return 7 * 24 * time.Hour },
+		Quota:   func() int64 { return 4 << 20 },
+		Shares:  func(g groups.Group) bool { return g.Assistant != "" },
+		Reserve: func(int64) (func(), error) { return func() {}, nil },
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	if w.Server, err = Open(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	w.url = "http://" + w.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = w.spool.Run(ctx) })
+	running.Go(func() { w.road(ctx) })
+	running.Go(func() {
+		if err := w.Server.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	w.stop = sync.OnceFunc(func() {
+		http.DefaultClient.CloseIdleConnections()
+		cancel()
+		running.Wait()
+		if err := errors.Join(w.Server.Close(), w.spool.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(w.stop)
+	return w
+}
+
+// road takes each request once, as the outbox does, and says that it is sent.
+func (w *world) road(ctx context.Context) {
+	known := map[string]bool{}
+	for {
+		b, err := w.spool.Next(ctx)
+		if err != nil {
+			return
+		}
+		for _, it := range b.Items {
+			w.mu.Lock()
+			held := w.held
+			w.mu.Unlock()
+			key := it.ID + it.ModTime.String() + string(it.Body)
+			file := append(it.Request.Files, ipc.FileRef{})[0] // a message has none
+			switch {
+			case held:
+				b.Defer(it, &ipc.Refusal{Code: "outbox_full", Message: "full"})
+				continue
+			case !known[key] && file.Caption == "no":
+				b.Refuse(it, &ipc.Refusal{Code: "screened", Message: "it may not leave"})
+				continue
+			case !known[key]:
+				content, _ := os.ReadFile(filepath.Join(w.dir, "ipc", it.Folder, strings.TrimPrefix(file.Path, queueMount)))
+				w.mu.Lock()
+				w.sent = append(w.sent, sent{it, string(content)})
+				w.mu.Unlock()
+			}
+			known[key] = true
+			b.Remove(it)
+			_ = w.spool.WriteResult(it.Folder, ipc.Result{ID: it.ID, Status: ipc.Sent, Channel: "mem"})
+		}
+		b.Done()
+	}
+}
+
+func (w *world) hold(yes bool) {
+	w.mu.Lock()
+	w.held = yes
+	w.mu.Unlock()
+	w.spool.Wake("a")
+}
+
+func (w *world) all() []sent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]sent{}, w.sent...)
+}
+
+// unlinked waits until a request that has its result is in no queue any more.
+func (w *world) unlinked(folder, id string) {
+	w.t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := os.Stat(filepath.Join(w.dir, "ipc", folder, ipc.MessagesDir, id+".json"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-w.t.Context().Done():
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func (w *world) token(folder, thread string) string {
+	w.t.Helper()
+	made, err := w.Make(context.Background(), folder, thread, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return made.Secret
+}
+
+type answered struct {
+	ipc.Result
+	Error struct{ Code, Message, Hint string }
+	http  int
+	body  string
+}
+
+// ask makes a call; the headers are pairs.
+func (w *world) ask(method, path, token string, body io.Reader, headers ...string) answered {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		} else {
+			r.Header.Add(headers[i], headers[i+1])
+		}
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	a := answered{http: res.StatusCode, body: string(b)}
+	_ = json.Unmarshal(b, &a)
+	return a
+}
+
+// send sends JSON.
+func (w *world) send(token string, fields map[string]string, headers ...string) answered {
+	w.t.Helper()
+	b, err := json.Marshal(fields)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.ask("POST", "/api/send-media", token, bytes.NewReader(b), append(headers, "Content-Type", "application/json")...)
+}

@@ -1,0 +1,88 @@
+package serve
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// RemoteStore is the store of an installation's tokens.
+func RemoteStore(c *config.Config) store.Spec { return remote.Store(c.Layout().Door(), HomeOf(c)) }
+
+// openRemote listens for assistants that share no directory with the host, if the
+// configuration says so.
+func (h *Host) openRemote(ctx context.Context) (err error) {
+	c := h.Config()
+	if c.Door.Listen == "" && !letsIn(c) {
+		return nil
+	}
+	h.remote, err = remote.Open(ctx, remote.Options{
+		Listen: c.Door.Listen, Hosts: c.Door.Hosts, Dir: h.Layout.Door(), Home: HomeOf(c),
+		Groups: h.Registry, Chat: h.contextOf, Spool: h.spool, Wait: h.Wait,
+		Keep:    func() time.Duration { return h.Config().Limits.KeepResults.Std() },
+		Quota:   func() int64 { return int64(h.Config().Limits.Outbox) },
+		Reserve: h.opts.disk.reserve, Log: h.opts.Log,
+		Shares: h.SharesDirectories,
+		Inbox:  fetching{h},
+		Limits: remoteLimits(c.Door.Limits),
+	})
+	return err
+}
+
+// remoteLimits are the bounds of the door as the configuration has them.
+func remoteLimits(l config.DoorLimits) remote.Limits {
+	return remote.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
+		HeaderTime: l.HeaderTime.Std(), Pace: int64(l.Pace), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
+}
+
+// usesSSH says whether an assistant comes in over a connection that the host makes.
+func usesSSH(c *config.Config) bool {
+	for _, a := range c.Assistants {
+		if a.Runtime == config.OverSSH {
+			return true
+		}
+	}
+	return false
+}
+
+// letsIn says whether an assistant that the host starts comes in at the door.
+func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }
+
+// fetching is the assistants' inbox, which is opened after the door.
+type fetching struct{ host *Host }
+
+// Offer implements remote.Inbox.
+func (f fetching) Offer(ctx context.Context, folder, thread, after string) (ipc.Inbox, <-chan struct{}, error) {
+	return f.host.assistants.Offer(ctx, folder, thread, after)
+}
+
+// Ack implements remote.Inbox.
+func (f fetching) Ack(ctx context.Context, folder, thread, id, answer string) (bool, error) {
+	return f.host.assistants.Ack(ctx, folder, thread, id, answer)
+}
+
+// Unheard implements remote.Inbox.
+func (f fetching) Unheard(folder, thread, id string) (bool, error) {
+	return f.host.assistants.Unheard(folder, thread, id)
+}
+
+// AskPermission implements remote.Inbox.
+func (f fetching) AskPermission(ctx context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error) {
+	return f.host.Bridge.AskPermission(ctx, folder, thread, p)
+}
+
+// Permission implements remote.Inbox.
+func (f fetching) Permission(folder, thread, id string) (ipc.Permission, <-chan struct{}, error) {
+	return f.host.Bridge.Permission(folder, thread, id)
+}
+
+// OfferedFile implements remote.Inbox.
+func (f fetching) OfferedFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {
+	return f.host.assistants.OfferedFile(folder, thread, id, number)
+}

@@ -1,0 +1,30 @@
+package serve
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/remote"
+)
+
+// TestNoBoundOfTheDoorIsLeftOut: the configuration has each, with the door's own default.
+func TestNoBoundOfTheDoorIsLeftOut(t *testing.T) {
+	c, err := config.Parse("longshore.yaml", []byte("state: "+t.TempDir()+"\nchannels: {web: {}}\n"), func(string) string { return "" }, []channel.Platform{web.Platform()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := remoteLimits(c.Door.Limits); got != remote.DefaultLimits() {
+		t.Errorf("%+v, want %+v", got, remote.DefaultLimits())
+	}
+	set := reflect.ValueOf(&c.Door.Limits).Elem()
+	for i := range set.NumField() {
+		before := remoteLimits(c.Door.Limits)
+		set.Field(i).SetInt(set.Field(i).Int() + 1)
+		if remoteLimits(c.Door.Limits) == before {
+			t.Errorf("%s changes nothing", set.Type().Field(i).Name)
+		}
+	}
+}
