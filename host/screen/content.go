@@ -68,7 +68,7 @@ func (s *Screen) contents(text []byte) (f findings) {
 	f.has = make([]bool, len(s.rules))
 	for i := range s.rules {
 		r := &s.rules[i]
-		f.has[i] = r.anyContent() || r.form != nil && r.form(text)
+		f.has[i] = r.anyContent() || r.der && isKeyDER(text)
 	}
 	s.read(text, &f)
 	if bytes.Count(text, []byte{0}) >= minWide {
@@ -188,4 +188,4 @@ func (c *counted) ReadRune() (r rune, size int, err error) {
 var placeholders = regexp.MustCompile(`(?i)example|xxxxxx|placeholder|changeme|change_me|redacted|your[_-]|\*\*\*\*`)
 
 // anyContent says whether the rule is for files of any content.
-func (r *Rule) anyContent() bool { return r.content == nil && len(r.marks) == 0 && r.form == nil }
+func (r *Rule) anyContent() bool { return r.content == nil && len(r.marks) == 0 && !r.der }

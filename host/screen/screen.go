@@ -52,13 +52,13 @@ type Rule struct {
 	except  expression // stands in the path of what name and ending are not about; may be nil
 	content expression // nil: any. Its group, if it has one, is the secret; a placeholder there is none
 
-	start  string              // what a file with the content begins with
-	marks  []string            // the content begins with one of them; none: it stands anywhere
-	digits int                 // so many stand before the mark
-	fold   bool                // the marks are in upper or lower case
-	word   bool                // no letter, digit, - or _ stands before the mark
-	beside string              // stands within near bytes of the mark; empty: anything
-	form   func(b []byte) bool // the whole file's form, by its first bytes; nil: any
+	start  string   // what a file with the content begins with
+	marks  []string // the content begins with one of them; none: it stands anywhere
+	digits int      // so many stand before the mark
+	fold   bool     // the marks are in upper or lower case
+	word   bool     // no letter, digit, - or _ stands before the mark
+	beside string   // stands within near bytes of the mark; empty: anything
+	der    bool     // the whole file is a key in DER, by its first bytes
 }
 
 // Pattern is a rule of the operator's. Name and Content are RE2 expressions, of which one may be

@@ -139,7 +139,7 @@ func TestAConnectionWithoutAWelcomeIsGivenUp(t *testing.T) {
 
 func TestAStopHoldsUntilItsRemedy(t *testing.T) {
 	for name, tt := range map[string]struct {
-		wait  func(context.Context)
+		wait  Waiter
 		retry bool
 		after time.Duration
 	}{

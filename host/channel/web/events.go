@@ -36,8 +36,8 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	s := &stream{follower: &follower{}, web: w, room: c, rw: rw, rc: http.NewResponseController(rw), by: sessionOf(r.Context())}
-	s.stop = func() { _ = s.rc.SetWriteDeadline(time.Now()) }
+	rc := http.NewResponseController(rw)
+	s := &stream{follower: &follower{conn: rc}, web: w, room: c, rw: rw, rc: rc, by: sessionOf(r.Context())}
 	if r.Method == http.MethodGet { // an answer to HEAD has no body
 		s.atOnce = httpd.AtOnce(r.Context())
 	}

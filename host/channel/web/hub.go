@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -76,13 +77,16 @@ type event struct {
 	next *event
 }
 
+// deadline ends a write of a connection that is under way; *http.ResponseController does.
+type deadline interface{ SetWriteDeadline(time.Time) error }
+
 // follower is one stream of a chat, as the hub knows it.
 type follower struct {
 	done   atomic.Int64 // the end of the last event that it has written
 	ended  atomic.Bool
-	stop   func()                        // ends a write that is under way
-	atOnce func([]byte) (n int, _ error) // writes without a wait; nil: it cannot
-	wake   chan struct{}                 // holds a value if the stream has something to do
+	conn   deadline
+	atOnce io.Writer     // writes to conn without a wait; nil: it cannot
+	wake   chan struct{} // holds a value if the stream has something to do
 
 	mu   sync.Mutex // held while something is written
 	at   *event     // the last one that it has written
@@ -116,7 +120,7 @@ func (h *hub) room(chat string) *activity {
 
 // follow begins a stream: of what comes from now on, after the activity that it returns.
 // leave ends it. It refuses more than maxPages in all, and more than maxTabs of one sender;
-// by is nil if senders cannot be distinguished. The stream has set f's functions.
+// by is nil if senders cannot be distinguished. The stream has set conn and atOnce.
 func (h *hub) follow(chat string, by any, f *follower) (now []byte, leave func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,7 +166,7 @@ func (h *hub) add(a *activity, e *event) {
 	for f := range a.followers {
 		if a.last.end-f.done.Load() > maxBehind {
 			f.ended.Store(true)
-			f.stop()
+			_ = f.conn.SetWriteDeadline(time.Now())
 			delete(a.followers, f)
 		}
 	}
@@ -213,7 +217,7 @@ func (f *follower) take(e *event) {
 		f.wrote(e)
 		return
 	}
-	n, err := f.atOnce(e.bytes)
+	n, err := f.atOnce.Write(e.bytes)
 	if err != nil || n < len(e.bytes) {
 		f.rest, f.live = e.bytes[n:], false
 		poke(f.wake)

@@ -64,15 +64,18 @@ func (w *WhatsApp) withRemedy(err error) error {
 		case stopLocked.Code:
 			stop.Wait = link.After(w.probe)
 		case stopNotPaired.Code, stopLoggedOut.Code:
-			stop.Wait = w.pairedElsewhere
+			stop.Wait = pairedElsewhere{w}
 		}
 	}
 	return err
 }
 
-// pairedElsewhere returns when another process may have paired, which shows in the
-// sizes and times of the store's files.
-func (w *WhatsApp) pairedElsewhere(ctx context.Context) {
+// pairedElsewhere waits until another process may have paired, which shows in the sizes and
+// times of the store's files.
+type pairedElsewhere struct{ *WhatsApp }
+
+// Wait implements link.Waiter.
+func (w pairedElsewhere) Wait(ctx context.Context) {
 	before := w.stamps()
 	tick := time.NewTicker(w.probe)
 	defer tick.Stop()
