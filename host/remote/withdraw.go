@@ -10,9 +10,9 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// withdrawPatience is how long a withdrawal looks for a result that says that the host has
+// withdrawTimeout is how long a withdrawal looks for a result that says that the host has
 // recorded the request in the instant in which it was unlinked.
-const withdrawPatience = time.Second
+const withdrawTimeout = time.Second
 
 // withdraw answers a call that takes a delivery back.
 func (d *Server) withdraw(rw http.ResponseWriter, r *http.Request, who source, id string) error {
@@ -55,7 +55,7 @@ func (d *Server) takeBack(ctx context.Context, who source, id string) (last ipc.
 
 // awaitTaken waits a moment for a result that says that the host has a delivery.
 func (d *Server) awaitTaken(ctx context.Context, folder string, last ipc.Result) ipc.Result {
-	over := time.NewTimer(withdrawPatience)
+	over := time.NewTimer(withdrawTimeout)
 	defer over.Stop()
 	for {
 		told := d.Spool.Told(folder)

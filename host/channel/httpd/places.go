@@ -18,7 +18,7 @@ const (
 	fairWindow = 5 * time.Second
 	fairChunk  = 64 << 10 * int64(fairWindow/time.Second)
 
-	patience = 20 * time.Second // how long a post waits for a place
+	slotTimeout = 20 * time.Second // how long a post waits for a slot
 )
 
 // Places limits the posts with files whose bodies are being received. No post
@@ -57,7 +57,7 @@ func (ps *Places) Take(ctx context.Context, by any, rc *http.ResponseController)
 	ps.waiting = append(ps.waiting, p)
 	ps.give()
 	ps.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, slotTimeout)
 	defer cancel()
 	for {
 		timer := time.NewTimer(ps.evict(time.Now()))
