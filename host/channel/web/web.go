@@ -98,7 +98,7 @@ type Web struct {
 	guard    *guard
 	listener net.Listener
 	push     *pusher // nil: off
-	uploads  *httpd.Places
+	uploads  *httpd.UploadSlots
 	full     chan struct{} // holds a value when a chat's files are too much
 
 	opened  atomic.Bool // Open has succeeded
@@ -129,7 +129,7 @@ func New(opts Options) (*Web, error) {
 		opts:    opts,
 		log:     opts.Log,
 		hub:     newHub(),
-		uploads: httpd.NewPlaces(),
+		uploads: httpd.NewUploadSlots(),
 		full:    make(chan struct{}, 1),
 	}
 	if err := w.take(opts.Terms); err != nil {
