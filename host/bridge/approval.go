@@ -45,7 +45,7 @@ func loadOf(d *outbox.Delivery) (l outbox.Load) {
 		}
 		if d.Approval != nil {
 			l.Waiting++
-			l.Held += p.Size()
+			l.WaitingBytes += p.Size()
 		} else {
 			l.Parts++
 			l.Bytes += p.Size()

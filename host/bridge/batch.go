@@ -43,7 +43,7 @@ func (a *acceptance) add(it *ipc.Item, d judged) {
 	a.load.Questions += more.Questions
 	a.load.Links += more.Links
 	a.load.Waiting += more.Waiting
-	a.load.Held += more.Held
+	a.load.WaitingBytes += more.WaitingBytes
 }
 
 // sent returns the messages of a request of the batch that are not recorded yet.

@@ -85,12 +85,12 @@ func (o *Outbox) setAside(it *item) {
 func (it *item) usage() usage {
 	u := usage{waiting: len(it.Parts)}
 	for i := range it.Parts {
-		u.held += it.Parts[i].Size()
+		u.waitingBytes += it.Parts[i].Size()
 	}
 	return u
 }
 
-func (u usage) negative() usage { return usage{waiting: -u.waiting, held: -u.held} }
+func (u usage) negative() usage { return usage{waiting: -u.waiting, waitingBytes: -u.waitingBytes} }
 
 // RoomToWait returns nil if a group may have more waiting for approvals. It may have as
 // much as it may have open, and none of that is taken from what it may have open: people
@@ -101,8 +101,8 @@ func (o *Outbox) RoomToWait(folder string, ahead, more Load) error {
 	o.mu.Lock()
 	u := o.usage[folder]
 	o.mu.Unlock()
-	parts, bytes := u.waiting+ahead.Waiting, u.held+ahead.Held
-	if parts > 0 && (parts+more.Waiting > most.QuotaPending || bytes+more.Held > most.QuotaBytes) {
+	parts, bytes := u.waiting+ahead.Waiting, u.waitingBytes+ahead.WaitingBytes
+	if parts > 0 && (parts+more.Waiting > most.QuotaPending || bytes+more.WaitingBytes > most.QuotaBytes) {
 		return &refusal.Error{
 			Code: "approvals_full", Message: fmt.Sprintf("%d messages of this group already wait for an approval", parts),
 			Hint: "wait until somebody has answered, or ask the operator",

@@ -323,7 +323,7 @@ func (o *Outbox) recoverUsage(ctx context.Context) error {
 	return each(rows, err, func() error {
 		var folder string
 		var u usage
-		if err := rows.Scan(&folder, &u.parts, &u.bytes, &u.retained, &u.waiting, &u.held); err != nil {
+		if err := rows.Scan(&folder, &u.parts, &u.bytes, &u.retained, &u.waiting, &u.waitingBytes); err != nil {
 			return err
 		}
 		o.use(folder, u)

@@ -317,7 +317,7 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	s.Unrecorded, s.Answers = len(o.outcomes), maps.Clone(o.answers)
 	for _, u := range o.usage {
 		s.Pending += u.parts + u.waiting
-		s.Bytes += u.bytes + u.held
+		s.Bytes += u.bytes + u.waitingBytes
 		s.Retained += u.retained
 	}
 	for _, l := range o.lines {

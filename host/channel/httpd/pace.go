@@ -35,7 +35,7 @@ type body struct {
 	rc    *http.ResponseController
 	start time.Time
 	n     int64
-	slot *UploadSlot
+	slot  *UploadSlot
 }
 
 var errTooSlow = errors.New("too slow while others wait")

@@ -42,7 +42,7 @@ func openBlobs(ctx context.Context, dir string, s *store, log *slog.Logger) (_ *
 
 func (b *blobs) sweep(ctx context.Context, s *store, log *slog.Logger) error {
 	known := map[string]bool{}
-	held, err := s.heldFiles()
+	held, err := s.storedFiles()
 	if err != nil || s.db.Made {
 		return err
 	}

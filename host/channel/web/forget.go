@@ -116,13 +116,13 @@ const seqQuery = `SELECT seq, time FROM messages WHERE chat = ?1 AND id = ?2
 // deleted; 0 if it never existed.
 func (s *store) seqOf(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
 	rows, err := s.db.QueryContext(ctx, seqQuery, chat, id)
-	if seq, at, err = scanPlace(rows, err); err != nil {
+	if seq, at, err = scanPosition(rows, err); err != nil {
 		return 0, time.Time{}, reading(err)
 	}
 	return seq, at, nil
 }
 
-func scanPlace(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) {
+func scanPosition(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) {
 	_, err = all(rows, err, func(rows *sql.Rows) (_ struct{}, err error) {
 		var ms int64
 		err = rows.Scan(&seq, &ms)

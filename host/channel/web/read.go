@@ -105,14 +105,14 @@ func (s *store) deletedFiles() (map[string]bool, error) {
 	return ids, err
 }
 
-// heldFile is a file of the history.
-type heldFile struct {
+// storedFile is a file of the history.
+type storedFile struct {
 	chat, id string
 	size     int64
 }
 
-func (s *store) heldFiles() ([]heldFile, error) {
-	return list(context.Background(), s, func(rows *sql.Rows) (f heldFile, err error) {
+func (s *store) storedFiles() ([]storedFile, error) {
+	return list(context.Background(), s, func(rows *sql.Rows) (f storedFile, err error) {
 		err = rows.Scan(&f.chat, &f.id, &f.size)
 		return f, err
 	}, "SELECT m.chat, f.id, f.size FROM files f JOIN messages m ON m.seq = f.message")

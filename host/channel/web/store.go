@@ -156,7 +156,7 @@ func (s *store) answer(ctx context.Context, chat string, msgs []*Message) error 
 			err := insertOne(t, chat, m)
 			if errors.Is(err, errThere) {
 				rows, failed := t.Query(seqQuery, chat, m.ID)
-				_, m.Time, err = scanPlace(rows, failed)
+				_, m.Time, err = scanPosition(rows, failed)
 			}
 			if err != nil {
 				return err

@@ -53,11 +53,11 @@ func (s *store) Waiting(ctx context.Context) ([]groups.JID, error) {
 func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, error) {
 	chat, _ := chatOf(jid)
 	m, at := journal.Inbound{Chat: jid}, int64(0)
-	place := int64(0)
-	err := s.db.QueryRowContext(ctx, `SELECT * FROM (SELECT m.seq AS place, m.seq, m.id, m.time FROM waiting w JOIN messages m ON m.seq = w.seq
+	position := int64(0)
+	err := s.db.QueryRowContext(ctx, `SELECT * FROM (SELECT m.seq AS position, m.seq, m.id, m.time FROM waiting w JOIN messages m ON m.seq = w.seq
 			WHERE w.chat = ?1 ORDER BY w.seq LIMIT 1)
 		UNION ALL SELECT * FROM (SELECT behind, -n, id, time FROM acts WHERE chat = ?1 ORDER BY n LIMIT 1)
-		ORDER BY 1, 2 DESC LIMIT 1`, chat).Scan(&place, &m.Seq, &m.ID, &at)
+		ORDER BY 1, 2 DESC LIMIT 1`, chat).Scan(&position, &m.Seq, &m.ID, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
