@@ -69,7 +69,7 @@ var rooms = map[string][]string{
 	"host/links":               {"host/channel/httpd"},
 	"host/remote":              {"agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/store", "groups", "ipc", "media", "internal/hostnames"},
 	"host/service":             {},
-	"host/operator":            {"host/audit", "host/tasks", "host/remote", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
+	"host/operator":            {"host/assistant", "host/audit", "host/tasks", "host/remote", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/cause"},
 	"host/notify":              {"host/operator", "host/channel/httpd", "host/channel/transfer", "media"},
 	"host/console":             {"host/audit", "host/operator", "host/tasks", "host/channel/httpd"},
 	"host/doctor":              {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},

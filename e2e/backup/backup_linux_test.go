@@ -139,7 +139,7 @@ func drained(s *stage.Site, h *serve.Host) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		open, err := h.Desk(false).List(ctx, operator.Filter{})
+		open, err := h.Local(false).List(ctx, operator.Filter{})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestARestoredMessageIsNotRepeatedOnAPlatformThatForgets(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), stage.Patience)
 			defer cancel()
 			for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
-				if open, err := h.Desk(false).List(ctx, operator.Filter{}); err != nil {
+				if open, err := h.Local(false).List(ctx, operator.Filter{}); err != nil {
 					t.Fatal(err)
 				} else if len(open) == 1 && open[0].Attempts > 0 && open[0].State == string(outbox.Queued) && open[0].Next != nil { // no attempt is under way
 					break
@@ -248,7 +248,7 @@ func TestARestoredMessageIsNotRepeatedOnAPlatformThatForgets(t *testing.T) {
 			after := restored(t, dir, 1, tt.flags...)
 			again, stop := after.Start(nil, memory.Blind{Channel: m.Restarted()})
 			drained(after, again)
-			items, err := again.Desk(false).List(ctx, operator.Filter{All: true})
+			items, err := again.Local(false).List(ctx, operator.Filter{All: true})
 			stop()
 			if err != nil || len(items) != 1 || outbox.State(items[0].State) != tt.state {
 				t.Errorf("restored: %+v, %v; want it %s", items, err, tt.state)

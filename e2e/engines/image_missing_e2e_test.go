@@ -51,7 +51,7 @@ func TestAMessageWaitsForItsImage(t *testing.T) {
 // waitsFor checks the cause that operators see.
 func (h *boxes) waitsFor(opened *serve.Host, folder string, want cause.Cause) {
 	h.Helper()
-	s, err := opened.Desk(true).Status(context.Background())
+	s, err := opened.Local(true).Status(context.Background())
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -41,7 +41,7 @@ groups:
 		t.Fatal(err)
 	}
 	h := stage.StartHost(t, cfg, nil)
-	desk := h.Desk(true)
+	desk := h.Local(true)
 	for i, want := range []struct{ name, chat, dir string }{{"web", "family", "web"}, {"web-team", "team", "channels/web-team"}} {
 		if got := h.Channels[i].Name(); got != want.name {
 			t.Errorf("channel %d is %s", i, got)

@@ -13,7 +13,7 @@ import (
 // delivery, and not that the operator had said no.
 func TestADropOfWhatWaitedWasMissingInTheTrail(t *testing.T) {
 	s, h, id, stop := planThatWaits(t)
-	if err := h.Desk(true).Drop(t.Context(), id); err != nil {
+	if err := h.Local(true).Drop(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	stage.Eventually(t, "it has ended", func() bool {

@@ -28,7 +28,7 @@ import (
 // health asks a host as a monitor does.
 func health(h *serve.Host) (status int, words string) {
 	w := httptest.NewRecorder()
-	h.Desk(true).Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	h.Local(true).Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
 	var answer struct{ Message string }
 	_ = json.Unmarshal(w.Body.Bytes(), &answer) // empty words then
 	return w.Code, answer.Message
@@ -85,7 +85,7 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 			if status, words := health(h); status != http.StatusServiceUnavailable || words == "" {
 				t.Errorf("health: %d, %q", status, words)
 			}
-			if faults := h.Desk(true).Faults(t.Context()).Now; !slices.ContainsFunc(faults, func(f operator.Fault) bool { return f.Name == operator.FaultAccepting }) {
+			if faults := h.Local(true).Faults(t.Context()).Now; !slices.ContainsFunc(faults, func(f operator.Fault) bool { return f.Name == operator.FaultAccepting }) {
 				t.Errorf("the faults are %+v", faults)
 			}
 			stage.Must(t, os.WriteFile(filepath.Join(s.Cfg.Layout().Workspace("g0"), "a.txt"), bytes.Repeat([]byte("a"), blob.Small+1), 0o644))

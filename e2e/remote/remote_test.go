@@ -198,8 +198,8 @@ func TestTheDoorHasTheRoadsRules(t *testing.T) {
 
 // TestWithoutADoorThereIsNone says how one is opened.
 func TestWithoutADoorThereIsNone(t *testing.T) {
-	desk := operator.NewDesk(operator.DeskOptions{Running: true})
-	_, err := desk.Tokens(t.Context())
+	local := operator.NewLocal(operator.Options{Running: &operator.Running{}})
+	_, err := local.Tokens(t.Context())
 	if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), "lets no assistants in") {
 		t.Errorf("%v", err)
 	}

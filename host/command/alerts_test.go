@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 const (
@@ -20,22 +21,33 @@ const (
 	dashboardFile = "../../packaging/grafana/longshore.json"
 )
 
+// troubled is a host that has refused a request, late one whose clock is off, locked are
+// assistants whose key is not accepted.
+type (
+	troubled struct{ operator.Host }
+	late     struct{ operator.Machine }
+	locked   struct{ operator.Assistants }
+)
+
+func (troubled) Refusals() map[string]int64    { return map[string]int64{"one": 1} }
+func (late) ClockAhead() (time.Duration, bool) { return time.Hour, true }
+func (locked) Troubles() map[cause.Cause]int64 { return map[cause.Cause]int64{cause.Key: 1} }
+func (locked) Status() []assistant.Status {
+	return []assistant.Status{{Folder: "g0", State: "waiting", Cause: cause.Key}}
+}
+
 // servedMetrics scrapes a host on which every kind of thing has happened, and returns the
 // names of its metrics.
 func servedMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	s := stage.NewSite(t, t.TempDir(), 1, "{free_disk: 1MiB}")
 	h, _ := s.Start(nil, memory.New(memory.Options{Online: true}))
-	desk := h.Desk(true)
-	one := func() map[string]int64 { return map[string]int64{"one": 1} }
-	desk.Troubles, desk.Refusals = one, one
-	desk.Groups = func() []groups.Group { return []groups.Group{{Folder: "g0", Assistant: "helper"}} }
-	desk.Ahead = func() (time.Duration, bool) { return time.Hour, true }
-	desk.Assistants = func() []operator.Assistant {
-		return []operator.Assistant{{Group: "g0", State: "waiting", Cause: "key_not_accepted", Permanent: true}}
-	}
+	local := h.Local(true)
+	r := local.Running
+	r.Host, r.Machine, r.Assistants = troubled{Host: r.Host}, late{r.Machine}, locked{r.Assistants}
+	local.Groups = operator.Fixed{{Folder: "g0", Assistant: "helper"}}
 	w := httptest.NewRecorder()
-	desk.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	local.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	served := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE ([a-z0-9_]+) `).FindAllStringSubmatch(w.Body.String(), -1) {
 		served[m[1]] = true

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -56,14 +55,11 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	if err != nil {
 		return err
 	}
-	if reader == nil { // nothing was ever accepted
-		return do(&looking{operator.NewDesk(serve.DeskOptions(c, readVersion(e.version).Version)), nil, e, c})
-	}
-	options := serve.DeskOptions(c, readVersion(e.version).Version)
-	options.Records = reader
-	view := sync.OnceValue(reader.Close)
-	defer func() { err = errors.Join(err, view()) }()
-	return do(&looking{operator.NewDesk(options), view, e, c})
+	control := operator.NewOffline(operator.Options{
+		Layout: c.Layout(), Version: readVersion(e.version).Version, Groups: operator.Fixed(c.Groups), Records: reader,
+	}, installation{e, c})
+	defer func() { err = errors.Join(err, control.Leave()) }()
+	return do(control)
 }
 
 // withLastGood calls do with the Control of the running host, whose configuration
@@ -92,7 +88,7 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(oper
 	if client != nil {
 		return do(client)
 	}
-	desk := operator.NewDesk(operator.DeskOptions{})
+	local := operator.NewLocal(operator.Options{})
 	for _, one := range cfg.Channels {
 		if one.Platform.Account == nil {
 			continue
@@ -101,15 +97,22 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(oper
 		if err != nil {
 			return err
 		}
-		desk.Channels = append(desk.Channels, made)
+		local.Channels = append(local.Channels, made)
 	}
-	return do(desk)
+	return do(local)
 }
 
-// withDesk opens the stores that a host would open, with channels that send nothing.
-func (e *env) withDesk(ctx context.Context, c *config.Config, do func(*operator.Desk) error) (err error) {
-	h, err := serve.New(ctx, c, serve.Options{
-		Version: readVersion(e.version).Version,
+// installation is that of a configuration, whose host does not run.
+type installation struct {
+	env    *env
+	config *config.Config
+}
+
+// Act implements operator.Installation. It opens the stores that a host would open, with
+// channels that send nothing.
+func (i installation) Act(ctx context.Context, do func(*operator.Local) error) (err error) {
+	h, err := serve.New(ctx, i.config, serve.Options{
+		Version: readVersion(i.env.version).Version,
 		Log:     slog.New(slog.DiscardHandler), Idle: true,
 		Channels: func(c *config.Config, _ serve.Options) ([]channel.Channel, error) {
 			return serve.OfflineChannels(c), nil
@@ -122,72 +125,23 @@ func (e *env) withDesk(ctx context.Context, c *config.Config, do func(*operator.
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	return do(h.Desk(false))
+	return do(h.Local(false))
+}
+
+// StoredTasks implements operator.Installation.
+func (i installation) StoredTasks(ctx context.Context, group string) ([]tasks.Task, error) {
+	registry, err := i.config.Registry()
+	if err != nil {
+		return nil, err
+	}
+	return tasks.ListStored(ctx, serve.TasksOf(i.config), group, func(folder string) *time.Location {
+		g, _ := registry.ByFolder(folder)
+		return i.config.Zone(g)
+	})
 }
 
 func outboxInUse() error {
 	return hinted(errors.New("the outbox is in use, and whoever uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
-}
-
-// looking is the Control of an installation whose host does not run. Queries create
-// and change nothing; Retry, Drop and Send open the outbox. Only Send creates an
-// outbox that does not exist.
-type looking struct {
-	*operator.Desk
-	leave  func() error // ends the reading of the records; nil: there are none
-	env    *env
-	config *config.Config
-}
-
-// act opens the outbox for one action.
-func (l *looking) act(ctx context.Context, do func(*operator.Desk) error) error {
-	if l.leave != nil {
-		if err := l.leave(); err != nil {
-			return err
-		}
-	}
-	return l.env.withDesk(ctx, l.config, do)
-}
-
-func (l *looking) Send(ctx context.Context, s operator.Send) (item operator.Item, err error) {
-	err = l.act(ctx, func(d *operator.Desk) error {
-		item, err = d.Send(ctx, s)
-		return err
-	})
-	return item, err
-}
-
-// Tasks reads the store, which needs no host.
-func (l *looking) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
-	registry, err := l.config.Registry()
-	if err != nil {
-		return nil, err
-	}
-	return tasks.ListStored(ctx, serve.TasksOf(l.config), group, func(folder string) *time.Location {
-		g, _ := registry.ByFolder(folder)
-		return l.config.Zone(g)
-	})
-}
-
-func (l *looking) Retry(ctx context.Context, id string) error {
-	if l.leave == nil {
-		return l.Desk.Retry(ctx, id)
-	}
-	return l.act(ctx, func(d *operator.Desk) error { return d.Retry(ctx, id) })
-}
-
-func (l *looking) Drop(ctx context.Context, id string) error {
-	if l.leave == nil {
-		return l.Desk.Drop(ctx, id)
-	}
-	return l.act(ctx, func(d *operator.Desk) error { return d.Drop(ctx, id) })
-}
-
-func (l *looking) Decide(ctx context.Context, id string, yes bool) error {
-	if l.leave == nil {
-		return l.Desk.Decide(ctx, id, yes)
-	}
-	return l.act(ctx, func(d *operator.Desk) error { return d.Decide(ctx, id, yes) })
 }
 
 // ofControl adds to an error of the host its exit code and its hint.

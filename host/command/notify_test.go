@@ -66,7 +66,7 @@ func TestAnUnlinkedChannelIsToldInTheOperatorsChat(t *testing.T) {
 	phone.Disconnect()
 	h, _ := s.Start(nil, chats, phone)
 	time.Sleep(2 * time.Second) // longer than a fault has to last
-	if status, err := h.Desk(true).Status(t.Context()); err != nil || len(status.Faults) != 1 || status.Faults[0].ID() != "channel_down of channel phone" {
+	if status, err := h.Local(true).Status(t.Context()); err != nil || len(status.Faults) != 1 || status.Faults[0].ID() != "channel_down of channel phone" {
 		t.Errorf("the status has the faults %+v, %v", status.Faults, err)
 	}
 	phone.Reconnect()

@@ -118,7 +118,7 @@ func TestThePageTopAndTheMetricsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := httptest.NewRecorder()
-		h.Desk(true).Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		h.Local(true).Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		errors := regexp.MustCompile(`(?m)^longshore_errors_requests (\d+)$`).FindStringSubmatch(w.Body.String())
 		pending := regexp.MustCompile(`(?m)^longshore_outbox_pending_parts (\d+)$`).FindStringSubmatch(w.Body.String())
 		got := []string{fmt.Sprint(top.Status.Errors, pendingOf(top.Status)), fmt.Sprint(shown.Status.Errors, pendingOf(shown.Status)), errors[1] + " " + pending[1]}

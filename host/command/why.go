@@ -41,7 +41,7 @@ Ends with exit code 4 if something stops the answer.`,
 			}
 			g, err := findGroup(c, args[0])
 			if err != nil {
-				return e.whyStranger(cmd.Context(), c, args[0], err)
+				return e.whyUnknownChat(cmd.Context(), c, args[0], err)
 			}
 			w := &path{env: e, config: c, group: g, probe: probe}
 			w.walk(cmd.Context())

@@ -55,9 +55,9 @@ func (w *path) disk(context.Context) {
 	w.faulty("disk", operator.FaultDisk, "")
 }
 
-// whyStranger answers for a chat that no group has, if somebody called there. It returns
+// whyUnknownChat answers for a chat that no group has, if somebody called there. It returns
 // unknown, the error of the name, if nobody did.
-func (e *env) whyStranger(ctx context.Context, c *config.Config, wanted string, unknown error) error {
+func (e *env) whyUnknownChat(ctx context.Context, c *config.Config, wanted string, unknown error) error {
 	client := operator.NewClient(operator.ControlDir(c.Layout()))
 	s, err := client.Status(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (e *env) whyStranger(ctx context.Context, c *config.Config, wanted string, 
 		}
 		return &exitError{code: exitFailed, err: fmt.Errorf("group %s is gone from the file", g.Folder)}
 	}
-	for _, one := range s.Strangers {
+	for _, one := range s.UnknownChats {
 		if wanted != one.Chat && wanted != one.Channel+"/"+one.Chat {
 			continue
 		}

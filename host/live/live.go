@@ -143,6 +143,12 @@ func (c *Current) Set(l *Live) { c.live.Store(l) }
 // Config returns the configuration in force.
 func (c *Current) Config() *config.Config { return c.Now().Config }
 
+// Applied returns when the configuration in force was applied.
+func (c *Current) Applied() time.Time { return c.Now().Applied }
+
+// Groups returns the groups that are configured now, in the order of the file.
+func (c *Current) Groups() []groups.Group { return c.Config().Groups }
+
 // Registry returns the groups that are configured now.
 func (c *Current) Registry() *groups.Registry { return c.Now().Registry }
 

@@ -3,7 +3,7 @@
 //
 //	state/notify.json   what each target was told, so that a restart tells nothing twice
 //
-// What is wrong, operator.Desk says; this package only decides what is news for a target.
+// What is wrong, operator.Local says; this package only decides what is news for a target.
 // A message has an id that stays the same in every attempt, also after a restart. A
 // target that fails is tried again, ever more seldom, and holds up nothing else.
 package notify

@@ -34,7 +34,7 @@ const (
 )
 
 // Audit searches the trail, which needs no running host.
-func (d *Desk) Audit(ctx context.Context, q AuditQuery) (AuditPage, error) {
+func (l *Local) Audit(ctx context.Context, q AuditQuery) (AuditPage, error) {
 	if len(q.Text) > maxAuditText {
 		return AuditPage{}, badCall("the text is longer than " + strconv.Itoa(maxAuditText) + " bytes")
 	}
@@ -44,7 +44,7 @@ func (d *Desk) Audit(ctx context.Context, q AuditQuery) (AuditPage, error) {
 	}
 	search, cancel := context.WithTimeout(ctx, auditTime)
 	defer cancel()
-	found, err := audit.Newest(search, d.Layout.Audit(), audit.Query{Text: q.Text, Event: q.Event, From: q.From, To: q.To}, limit)
+	found, err := audit.Newest(search, l.Layout.Audit(), audit.Query{Text: q.Text, Event: q.Event, From: q.From, To: q.To}, limit)
 	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
 	if late {
 		err = nil

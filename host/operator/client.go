@@ -24,7 +24,6 @@ type Client struct {
 	http *http.Client
 }
 
-var _ Control = (*Client)(nil)
 
 // NewClient returns a client of the host whose socket is in dir, see
 // ControlDir. It connects for each call.

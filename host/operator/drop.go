@@ -11,44 +11,44 @@ import (
 
 // Retry queues a failed delivery again, or puts a refused request back into its
 // queue.
-func (d *Desk) Retry(ctx context.Context, id string) error {
-	return d.locate(id,
-		func() error { return d.retryRequest(id) },
-		func() error { return ofOutbox(id, d.Outbox.Retry(ctx, id)) })
+func (l *Local) Retry(ctx context.Context, id string) error {
+	return l.locate(id,
+		func() error { return l.retryRequest(id) },
+		func() error { return ofOutbox(id, l.Outbox.Retry(ctx, id)) })
 }
 
 // Drop cancels an open delivery, answers no to one that waits for an approval, removes a
 // failed one from the list of failures, or deletes a request from the errors folder.
-func (d *Desk) Drop(ctx context.Context, id string) error {
-	return d.locate(id,
-		func() error { return d.dropRequest(id) },
-		func() error { return ofOutbox(id, d.dropDelivery(ctx, id)) })
+func (l *Local) Drop(ctx context.Context, id string) error {
+	return l.locate(id,
+		func() error { return l.dropRequest(id) },
+		func() error { return ofOutbox(id, l.dropDelivery(ctx, id)) })
 }
 
-func (d *Desk) dropDelivery(ctx context.Context, id string) error {
-	delivery, err := d.Outbox.Get(ctx, id)
+func (l *Local) dropDelivery(ctx context.Context, id string) error {
+	delivery, err := l.Outbox.Get(ctx, id)
 	if err != nil {
 		return err
 	}
 	if delivery.Waits() {
-		err := d.Deciding(ctx, delivery.Key, false)
+		err := l.Road.Decide(ctx, delivery.Key, false)
 		if !errors.Is(err, outbox.ErrDecided) { // else another answer came first
 			return err
 		}
 	}
-	err = d.Outbox.Cancel(ctx, id)
+	err = l.Outbox.Cancel(ctx, id)
 	if errors.Is(err, outbox.ErrSettled) {
-		err = d.Outbox.Dismiss(ctx, id)
+		err = l.Outbox.Dismiss(ctx, id)
 	}
 	return err
 }
 
 // locate calls the function for the kind of item that the id probably names,
 // and then the other.
-func (d *Desk) locate(id string, request, delivery func() error) error {
+func (l *Local) locate(id string, request, delivery func() error) error {
 	ask := []func() error{request, delivery}
 	switch {
-	case d.records() == nil:
+	case l.records() == nil:
 		ask = ask[:1]
 	case !mayBeRequest(id):
 		ask[0], ask[1] = ask[1], ask[0]

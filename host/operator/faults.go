@@ -63,37 +63,34 @@ const (
 
 // Faults judges the running host by what Status and the metrics show, and remembers
 // nothing itself. Without a running host there are none.
-func (d *Desk) Faults(ctx context.Context) Faults {
+func (l *Local) Faults(ctx context.Context) Faults {
 	var f Faults
-	if !d.Running {
+	r := l.Running
+	if r == nil {
 		return f
 	}
-	for _, c := range d.Channels {
+	for _, c := range l.Channels {
 		if one := channelOf(c); !one.Connected {
 			f.add(FaultChannel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+one.Detail, ChannelRemedy(one.Detail))
 		}
 	}
-	d.assistantFaults(&f)
-	d.diskFaults(ctx, &f)
-	d.stuckFaults(&f)
-	d.clockFault(&f)
-	d.triggerFaults(&f)
-	d.strangerFaults(&f)
-	d.mountFaults(&f)
-	d.queueFaults(&f)
-	d.askedFaults(&f)
-	if d.Lost != nil {
-		if lost := d.Lost(); len(lost) > 0 {
-			f.add(FaultGroups, "configuration", "longshore.yaml lacks groups that the host has served: "+strings.Join(lost, ", ")+"; their tokens, tasks and files are kept",
-				"write them into the file again, then: longshore reload; or, if they are to end: longshore reload --remove")
-		}
+	l.assistantFaults(&f)
+	l.diskFaults(ctx, &f)
+	l.stuckFaults(&f)
+	l.clockFault(&f)
+	l.triggerFaults(&f)
+	l.unknownChatFaults(&f)
+	l.mountFaults(&f)
+	l.queueFaults(&f)
+	l.callFaults(&f)
+	if lost := r.Host.LostGroups(); len(lost) > 0 {
+		f.add(FaultGroups, "configuration", "longshore.yaml lacks groups that the host has served: "+strings.Join(lost, ", ")+"; their tokens, tasks and files are kept",
+			"write them into the file again, then: longshore reload; or, if they are to end: longshore reload --remove")
 	}
-	if d.Unapplied != nil {
-		if why := d.Unapplied(); why != nil {
-			f.add(FaultConfig, "configuration", "the host runs by an older longshore.yaml, since the last reload was refused: "+*why, "see: longshore config validate; then: longshore reload")
-		}
+	if why := r.Host.Unapplied(); why != nil {
+		f.add(FaultConfig, "configuration", "the host runs by an older longshore.yaml, since the last reload was refused: "+*why, "see: longshore config validate; then: longshore reload")
 	}
-	if n := d.refusedLately(); n >= refusedRequests {
+	if n := l.refusedLately(); n >= refusedRequests {
 		f.add(FaultErrors, "errors folder", fmt.Sprintf("%d requests were refused within an hour", n), "see: longshore errors list")
 	}
 	f.inOrder()
@@ -122,19 +119,16 @@ type trouble struct{ name, assistant string }
 
 // assistantFaults adds the assistants that do not answer. All groups with the same
 // assistant and the same cause are one fault.
-func (d *Desk) assistantFaults(f *Faults) {
-	if d.Assistants == nil {
-		return
-	}
+func (l *Local) assistantFaults(f *Faults) {
 	assistantOf, seen := map[string]string{}, map[string]bool{}
-	for _, g := range d.configured() {
+	for _, g := range l.configured() {
 		assistantOf[g.Folder] = g.Assistant
-		if t := d.turnsOf(g.Folder); g.Assistant != "" {
+		if t := l.turnsOf(g.Folder); g.Assistant != "" {
 			seen[g.Assistant] = seen[g.Assistant] || !t.Done.IsZero() || !t.Broke.IsZero()
 		}
 	}
 	in := map[trouble][]string{}
-	for _, a := range d.Assistants() {
+	for _, a := range l.assistants() {
 		if name := faultOf(a); name != "" && assistantOf[a.Group] != "" {
 			t := trouble{name, assistantOf[a.Group]}
 			in[t] = append(in[t], a.Group)
@@ -160,13 +154,6 @@ func plural(folders []string) string {
 	return "groups"
 }
 
-func (d *Desk) turnsOf(folder string) Turns {
-	if d.Turns == nil {
-		return Turns{}
-	}
-	return d.Turns(folder)
-}
-
 // faultOf names the fault of one assistant; empty: none. A turn that broke once may do
 // better the next time, unless its cause needs an operator.
 func faultOf(a Assistant) string {
@@ -185,11 +172,8 @@ func faultOf(a Assistant) string {
 // old or new; a platform's time has a resolution of a second, and comes with its answer.
 const maxAhead = 2 * time.Minute
 
-func (d *Desk) clockFault(f *Faults) {
-	if d.Ahead == nil {
-		return
-	}
-	ahead, ok := d.Ahead()
+func (l *Local) clockFault(f *Faults) {
+	ahead, ok := l.Running.Machine.ClockAhead()
 	switch by := ahead.Abs().Round(time.Second).String(); {
 	case !ok:
 		f.Unknown = append(f.Unknown, "clock")
@@ -201,14 +185,11 @@ func (d *Desk) clockFault(f *Faults) {
 }
 
 // diskFaults adds what keeps deliveries from being accepted, and what soon will.
-func (d *Desk) diskFaults(ctx context.Context, f *Faults) {
-	if r := refusal.Of(d.health.lately(ctx, d.healthy)); r != nil {
+func (l *Local) diskFaults(ctx context.Context, f *Faults) {
+	if r := refusal.Of(l.health.lately(ctx, l.healthy)); r != nil {
 		f.add(FaultAccepting, "outbox", r.Message, r.Hint)
 	}
-	if d.Floor == nil {
-		return
-	}
-	disk, floor := diskOf(d.Layout.State), d.Floor()
+	disk, floor := diskOf(l.Layout.State), l.Running.Host.FreeDisk()
 	if low := floor > 0 && disk.Total > 0 && disk.Free < 2*uint64(floor); low {
 		f.add(FaultDisk, "disk", fmt.Sprintf("%s are free on the disk of the state directory; below %s nothing more is accepted", media.Size(int64(disk.Free)), media.Size(floor)),
 			"make room, or lower limits.free_disk")
@@ -233,9 +214,9 @@ func (c *checkup) lately(ctx context.Context, check func(context.Context) error)
 }
 
 // refusedLately counts the requests that came into the errors folder within an hour.
-func (d *Desk) refusedLately() int {
+func (l *Local) refusedLately() int {
 	n, since := 0, time.Now().Add(-errorsWindow)
-	_ = eachJSON(d.Layout.Errors(), ReasonSuffix, func(dir *os.File, name string) { // a missing folder has none
+	_ = eachJSON(l.Layout.Errors(), ReasonSuffix, func(dir *os.File, name string) { // a missing folder has none
 		if info, err := os.Lstat(dir.Name() + "/" + name); err == nil && info.ModTime().After(since) {
 			n++
 		}

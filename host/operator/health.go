@@ -28,37 +28,37 @@ import (
 //
 // A channel that is not connected does not make the host unhealthy: accepted
 // deliveries are stored, and a restart would not help.
-func (d *Desk) Health() http.Handler {
+func (l *Local) Health() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		newCollector(d),
+		newCollector(l),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		err := d.healthy(r.Context())
+		err := l.healthy(r.Context())
 		if err != nil {
 			reply(w, nil, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(d.wellness()) //nolint:errcheck // the caller went away
+		json.NewEncoder(w).Encode(l.wellness()) //nolint:errcheck // the caller went away
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return mux
 }
 
 // healthy returns why nothing can be accepted, or nil.
-func (d *Desk) healthy(ctx context.Context) error {
-	if d.Outbox == nil {
+func (l *Local) healthy(ctx context.Context) error {
+	if l.Outbox == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	err := d.Outbox.Check(ctx)
-	if err == nil && d.Whole != nil {
-		if lost := d.Whole(); lost != nil {
+	err := l.Outbox.Check(ctx)
+	if err == nil && l.Running != nil {
+		if lost := l.Running.Machine.LostFiles(); lost != nil {
 			return &refusal.Error{
 				Code: CodeUnwell, Message: "no delivery can be accepted: " + lost.Error(),
 				Hint: "let no second host start; put them back, or stop the host, see docs/operations.md, and start it",
@@ -79,9 +79,9 @@ func (d *Desk) healthy(ctx context.Context) error {
 
 // wellness is what /healthz says of a host that accepts deliveries. Assistants that
 // do not answer are named by group and cause; a restart would not help them.
-func (d *Desk) wellness() map[string]any {
+func (l *Local) wellness() map[string]any {
 	answer := map[string]any{"status": "ok"}
-	if causes := d.causes(); len(causes) > 0 {
+	if causes := l.causes(); len(causes) > 0 {
 		answer["assistants"] = causes
 	}
 	return answer
@@ -89,12 +89,9 @@ func (d *Desk) wellness() map[string]any {
 
 // causes returns why assistants do not answer now, by group. Of two threads of a
 // group, one counts.
-func (d *Desk) causes() map[string]string {
+func (l *Local) causes() map[string]string {
 	causes := map[string]string{}
-	if d.Assistants == nil {
-		return causes
-	}
-	for _, a := range d.Assistants() {
+	for _, a := range l.assistants() {
 		if a.Cause != "" {
 			causes[a.Group] = a.Cause
 		}
@@ -105,20 +102,20 @@ func (d *Desk) causes() map[string]string {
 // checkTime limits a check, since the disk of the outbox may hang.
 const checkTime = 5 * time.Second
 
-// collector reads the desk at each scrape and keeps no figures of its own.
+// collector asks a Local at each scrape and keeps no figures of its own.
 type collector struct {
-	desk *Desk
+	local *Local
 	up, held, waiting, parts, bytes, retained, inFlight, stalled, oldest,
 	attempts, settled, errors, assistants, unanswered, free, floor,
 	approvals, answers, turns, troubles, tokens, cost, calls, modelTokens, modelCost, budget, refusals, faults, ahead, told *prometheus.Desc
 }
 
-func newCollector(d *Desk) *collector {
+func newCollector(l *Local) *collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("longshore_"+name, help, labels, nil)
 	}
 	return &collector{
-		desk:        d,
+		local:       l,
 		up:          desc("channel_connected", "Whether a send now would reach the platform.", "channel"),
 		held:        desc("channel_held", "Whether the channel waits for an operator.", "channel"),
 		waiting:     desc("queue_requests", "Requests in the groups' queues that are not accepted yet."),
@@ -165,29 +162,27 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	for _, ch := range c.desk.Channels {
+	for _, ch := range c.local.Channels {
 		gauge(c.up, number(channelOf(ch).Connected), ch.Name())
 	}
-	if c.desk.Assistants != nil {
-		states, causes := map[string]int{}, map[string]int{}
-		for _, a := range c.desk.Assistants() {
-			states[a.State]++
-			if a.Cause != "" {
-				causes[a.Cause]++
-			}
-		}
-		for cause, n := range causes {
-			gauge(c.unanswered, float64(n), cause)
-		}
-		for state, n := range states {
-			gauge(c.assistants, float64(n), state)
+	states, causes := map[string]int{}, map[string]int{}
+	for _, a := range c.local.assistants() {
+		states[a.State]++
+		if a.Cause != "" {
+			causes[a.Cause]++
 		}
 	}
-	if n, err := CountJSON(c.desk.Layout.Errors(), ReasonSuffix); err == nil {
+	for cause, n := range causes {
+		gauge(c.unanswered, float64(n), cause)
+	}
+	for state, n := range states {
+		gauge(c.assistants, float64(n), state)
+	}
+	if n, err := CountJSON(c.local.Layout.Errors(), ReasonSuffix); err == nil {
 		gauge(c.errors, float64(n))
 	}
-	gauge(c.waiting, float64(c.desk.waiting()))
-	gauge(c.free, float64(diskOf(c.desk.Layout.State).Free))
+	gauge(c.waiting, float64(c.local.waiting()))
+	gauge(c.free, float64(diskOf(c.local.Layout.State).Free))
 	c.turned(out)
 	c.wrong(out, gauge)
 	c.outbox(out, gauge)
@@ -198,11 +193,11 @@ func (c *collector) turned(out chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
-	for _, g := range c.desk.configured() {
+	for _, g := range c.local.configured() {
 		if g.Assistant == "" {
 			continue
 		}
-		t := c.desk.turnsOf(g.Folder)
+		t := c.local.turnsOf(g.Folder)
 		count(c.turns, float64(t.Answered), g.Folder, "answered")
 		count(c.turns, float64(t.Broken), g.Folder, "broken")
 		count(c.tokens, float64(max(t.InputTokens-t.CachedTokens, 0)), g.Folder, "input")
@@ -210,19 +205,19 @@ func (c *collector) turned(out chan<- prometheus.Metric) {
 		count(c.tokens, float64(t.OutputTokens), g.Folder, "output")
 		count(c.cost, t.CostUSD, g.Folder)
 	}
-	if c.desk.Told != nil {
-		for _, t := range c.desk.Told() {
-			count(c.told, float64(t.Count), t.Channel, t.Kind)
-		}
-	}
 	c.spent(out)
-	for d, of := range map[*prometheus.Desc]func() map[string]int64{c.troubles: c.desk.Troubles, c.refusals: c.desk.Refusals} {
-		if of == nil {
-			continue
-		}
-		for label, n := range of() {
-			count(d, float64(n), label)
-		}
+	r := c.local.Running
+	if r == nil {
+		return
+	}
+	for _, t := range r.Assistants.Told() {
+		count(c.told, float64(t.Count), t.Channel, t.Kind)
+	}
+	for why, n := range r.Assistants.Troubles() {
+		count(c.troubles, float64(n), string(why))
+	}
+	for code, n := range r.Host.Refusals() {
+		count(c.refusals, float64(n), code)
 	}
 }
 
@@ -230,8 +225,8 @@ func (c *collector) turned(out chan<- prometheus.Metric) {
 func (c *collector) spent(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	for _, g := range c.desk.configured() {
-		s := c.desk.spendingOf(ctx, g.Folder)
+	for _, g := range c.local.configured() {
+		s := c.local.spendingOf(ctx, g.Folder)
 		if s == nil {
 			continue
 		}
@@ -252,18 +247,16 @@ func (c *collector) spent(out chan<- prometheus.Metric) {
 
 // wrong sends what is wrong with the host.
 func (c *collector) wrong(out chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
-	if c.desk.Floor != nil {
-		gauge(c.floor, float64(c.desk.Floor()))
-	}
-	if c.desk.Ahead != nil {
-		if ahead, ok := c.desk.Ahead(); ok {
+	if r := c.local.Running; r != nil {
+		gauge(c.floor, float64(r.Host.FreeDisk()))
+		if ahead, ok := r.Machine.ClockAhead(); ok {
 			gauge(c.ahead, ahead.Seconds())
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	faults := map[string]int{}
-	for _, f := range c.desk.Faults(ctx).Now {
+	for _, f := range c.local.Faults(ctx).Now {
 		faults[f.Name]++
 	}
 	for name, n := range faults {
@@ -272,17 +265,17 @@ func (c *collector) wrong(out chan<- prometheus.Metric, gauge func(*prometheus.D
 }
 
 func (c *collector) outbox(out chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
-	if c.desk.Outbox == nil {
+	if c.local.Outbox == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	s, err := c.desk.Outbox.Stats(ctx)
+	s, err := c.local.Outbox.Stats(ctx)
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(c.parts, err)
 		return
 	}
-	for _, ch := range c.desk.Channels {
+	for _, ch := range c.local.Channels {
 		held := 0.0
 		for _, name := range s.Held {
 			if name == ch.Name() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -140,16 +141,12 @@ func answers(t *testing.T, ask func() error) {
 
 // TestMetricsShowWhatCallsOfTheModelUsed, and how much of the budget is left.
 func TestMetricsShowWhatCallsOfTheModelUsed(t *testing.T) {
-	desk := operator.NewDesk(operator.DeskOptions{
-		Groups: func() []groups.Group {
-			return []groups.Group{{Folder: "family", Assistant: "a"}, {Folder: "inside", Assistant: "b"}}
-		},
-		Spending: func(_ context.Context, folder string) (operator.Spending, bool) {
-			return operator.Spending{Calls: 2, Input: 3, Cached: 4, Written: 5, Output: 6, USD: 0.5, Budget: "20 tokens a day", Left: 0.1}, folder == "family"
-		},
-	})
+	r := &rooms{groups: []groups.Group{{Folder: "family", Assistant: "a"}, {Folder: "inside", Assistant: "b"}}, spending: map[string]operator.Spending{
+		"family": {Calls: 2, Input: 3, Cached: 4, Written: 5, Output: 6, USD: 0.5, Budget: "20 tokens a day", Left: 0.1},
+	}}
+	local := operator.NewLocal(r.options(groups.Layout{State: t.TempDir()}))
 	rec := httptest.NewRecorder()
-	desk.Health().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	local.Health().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{
 		`longshore_model_calls_total{group="family"} 2`, `longshore_model_tokens_total{group="family",kind="input"} 3`, `longshore_model_tokens_total{group="family",kind="cached"} 4`,
 		`longshore_model_tokens_total{group="family",kind="written"} 5`, `longshore_model_tokens_total{group="family",kind="output"} 6`,
@@ -211,10 +208,10 @@ func TestAFaultOfTheHostIsItsOwnCode(t *testing.T) {
 
 // What members sent and the channel could only tell in words is in the status and the metrics.
 func TestWhatIsOnlyToldInWordsIsInStatusAndMetrics(t *testing.T) {
-	want := []operator.Told{{Channel: "tg", Kind: "dice", Count: 3}}
-	d := operator.NewDesk(operator.DeskOptions{Layout: groups.Layout{State: t.TempDir()}, Told: func() []operator.Told { return want }})
+	want := assistant.Told{Channel: "tg", Kind: "dice", Count: 3}
+	d := operator.NewLocal((&rooms{told: []assistant.Told{want}}).options(groups.Layout{State: t.TempDir()}))
 	s, err := d.Status(t.Context())
-	if err != nil || len(s.Told) != 1 || s.Told[0] != want[0] {
+	if err != nil || len(s.Told) != 1 || s.Told[0] != operator.Told(want) {
 		t.Errorf("status has %+v, %v", s.Told, err)
 	}
 	rec := httptest.NewRecorder()

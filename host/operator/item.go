@@ -167,10 +167,6 @@ func oldest(a, b time.Time) time.Time {
 	return a
 }
 
-func notFound(id string) error {
-	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}
-}
-
 // ofOutbox turns the outbox's errors into refusals with a remedy.
 func ofOutbox(id string, err error) error {
 	switch {

@@ -24,11 +24,11 @@ type Link struct {
 }
 
 // Links returns the links of a group, or of all.
-func (d *Desk) Links(ctx context.Context, group string) ([]Link, error) {
-	if d.Outbox == nil {
+func (l *Local) Links(ctx context.Context, group string) ([]Link, error) {
+	if l.Outbox == nil {
 		return nil, ErrNoHost
 	}
-	kept, err := d.Outbox.Links(ctx, group)
+	kept, err := l.Outbox.Links(ctx, group)
 	all := []Link{}
 	for _, l := range kept {
 		all = append(all, Link{
@@ -40,11 +40,11 @@ func (d *Desk) Links(ctx context.Context, group string) ([]Link, error) {
 }
 
 // RevokeLink ends a link.
-func (d *Desk) RevokeLink(ctx context.Context, id string) error {
-	if d.Outbox == nil {
+func (l *Local) RevokeLink(ctx context.Context, id string) error {
+	if l.Outbox == nil {
 		return ErrNoHost
 	}
-	err := d.Outbox.EndLink(ctx, id)
+	err := l.Outbox.EndLink(ctx, id)
 	if errors.Is(err, outbox.ErrNoLink) {
 		return &refusal.Error{Code: CodeNotFound, Message: "no link has this id, or no longer", Hint: "see: longshore links list"}
 	}

@@ -16,17 +16,17 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Stranger is a group chat that no group of longshore.yaml has, and in which somebody
+// UnknownChat is a group chat that no group of longshore.yaml has, and in which somebody
 // called since the host's start.
-type Stranger struct {
+type UnknownChat struct {
 	Channel  string    `json:"channel"`
 	Chat     string    `json:"chat"`
 	Messages int       `json:"messages"`
 	Last     time.Time `json:"last"`
 }
 
-// Gone is a directory that the operator shares with a group, and that is not in its place.
-type Gone struct {
+// MissingMount is a directory that the operator shares with a group, and that is not in its place.
+type MissingMount struct {
 	Group     string
 	Container string // the path that the assistant sees
 	Host      string
@@ -35,25 +35,22 @@ type Gone struct {
 const (
 	// uncalled messages in a group whose assistant never had a turn are a fault.
 	uncalled = 3
-	// strangerTime is how long a message in a chat without a group is a fault.
-	strangerTime = time.Hour
+	// unknownChatTime is how long a message in a chat without a group is a fault.
+	unknownChatTime = time.Hour
 )
 
 // triggerFaults adds the groups in which members write and never call the assistant. Once
 // somebody has, they know its trigger.
-func (d *Desk) triggerFaults(f *Faults) {
-	if d.Ignored == nil {
-		return
-	}
-	for _, g := range d.configured() {
+func (l *Local) triggerFaults(f *Faults) {
+	for _, g := range l.configured() {
 		if g.Assistant == "" || g.Trigger == "" {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(d.Layout.Logs(), g.Folder, "assistant.log")); err == nil {
+		if _, err := os.Stat(filepath.Join(l.Layout.Logs(), g.Folder, "assistant.log")); err == nil {
 			continue // it had a turn, under this host or one before
 		}
 		about := "group " + g.Folder
-		switch n := d.Ignored(g.Folder).NotCalled; {
+		switch n := l.Running.Assistants.Ignored(g.Folder).NotCalled; {
 		case n >= uncalled:
 			f.add(FaultTrigger, about, fmt.Sprintf("members of group %s wrote %s, none of them with %s, so nobody answers", g.Folder, media.Count(n, "message"), g.Trigger),
 				fmt.Sprintf("tell the members to write %s, or remove trigger: from the group, then: longshore reload", g.Trigger))
@@ -63,14 +60,11 @@ func (d *Desk) triggerFaults(f *Faults) {
 	}
 }
 
-// strangerFaults adds one fault for each channel.
-func (d *Desk) strangerFaults(f *Faults) {
-	if d.Strangers == nil {
-		return
-	}
+// unknownChatFaults adds one fault for each channel.
+func (l *Local) unknownChatFaults(f *Faults) {
 	chats := map[string][]string{}
-	for _, s := range d.Strangers() {
-		if time.Since(s.Last) < strangerTime {
+	for _, s := range l.Running.Pairing.UnknownChats() {
+		if time.Since(s.Last) < unknownChatTime {
 			chats[s.Channel] = append(chats[s.Channel], s.Chat)
 		}
 	}
@@ -90,33 +84,30 @@ const stuckTime = time.Minute
 
 // stuckFaults adds the groups whose queue waits, unless all wait for the same. A full quota
 // is none: what fills it is.
-func (d *Desk) stuckFaults(f *Faults) {
-	if d.Stuck == nil || slices.ContainsFunc(f.Now, func(f Fault) bool { return f.Name == FaultAccepting }) {
+func (l *Local) stuckFaults(f *Faults) {
+	if slices.ContainsFunc(f.Now, func(f Fault) bool { return f.Name == FaultAccepting }) {
 		return
 	}
-	for _, g := range d.configured() {
-		if s, ok := d.Stuck(g.Folder); ok && s.Why.Code != "over_quota" && time.Since(s.Since) >= stuckTime {
+	for _, g := range l.configured() {
+		if s, ok := l.Running.Queue.Stuck(g.Folder); ok && s.Why.Code != "over_quota" && time.Since(s.Since) >= stuckTime {
 			f.add(FaultStuck, "group "+g.Folder, fmt.Sprintf("the queue of group %s has waited since %s behind request %s: %s", g.Folder, s.Since.UTC().Format("15:04 MST"), s.Request, s.Why.Message),
 				"make room if the disk lacks it; see: longshore logs")
 		}
 	}
 }
 
-func (d *Desk) mountFaults(f *Faults) {
-	if d.Missing == nil {
-		return
-	}
-	for _, m := range d.Missing() {
+func (l *Local) mountFaults(f *Faults) {
+	for _, m := range l.Running.Machine.MissingMounts() {
 		f.add(FaultMount, "group "+m.Group+", "+m.Container, fmt.Sprintf("the directory %s, which group %s has as %s, is gone or another one", m.Host, m.Group, m.Container),
 			"put it back, or mount it again; if another directory is meant to be there, restart the host")
 	}
 }
 
 // queueFaults adds the groups whose queue the host may not use: their requests wait for ever.
-func (d *Desk) queueFaults(f *Faults) {
-	for _, g := range d.configured() {
+func (l *Local) queueFaults(f *Faults) {
+	for _, g := range l.configured() {
 		for _, leaf := range []string{ipc.MessagesDir, ipc.FilesDir, ipc.ResultsDir, ipc.InputDir, ipc.ContextDir} {
-			err := safefs.Writable(d.Layout.IPC(g.Folder, leaf), true)
+			err := safefs.Writable(l.Layout.IPC(g.Folder, leaf), true)
 			if err == nil || errors.Is(err, fs.ErrNotExist) { // the queue makes a missing one again
 				continue
 			}
@@ -127,18 +118,15 @@ func (d *Desk) queueFaults(f *Faults) {
 	}
 }
 
-// Asked is what a group's assistant asked its model for, that was refused and that the operator
-// might allow.
-type Asked struct {
+// RefusedCall is what calls of the model by a group's assistant held, that were refused, and that
+// the operator might allow.
+type RefusedCall struct {
 	Group, Assistant string
 	Names            []string // of keys, kinds of tool and models, by the assistant
 }
 
-func (d *Desk) askedFaults(f *Faults) {
-	if d.Asked == nil {
-		return
-	}
-	for _, a := range d.Asked() {
+func (l *Local) callFaults(f *Faults) {
+	for _, a := range l.Running.Models.RefusedCalls() {
 		names := a.Names[:min(len(a.Names), 3)]
 		f.add(FaultCall, "group "+a.Group, fmt.Sprintf("calls of the model by the assistant of group %s were refused, as they hold %q", a.Group, names),
 			fmt.Sprintf("if that is meant, add it to assistants.%s.provider_tools: {allow: [%s]} and run longshore reload; see docs/assistants.md", a.Assistant, strings.Join(names, ", ")))

@@ -3,11 +3,9 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/tasks"
-	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // Overview is what the operator's page and "longshore top" show.
@@ -48,56 +46,4 @@ func Look(ctx context.Context, c Control) (o Overview, err error) {
 	}
 	o.Tasks, o.Requests = append([]tasks.Task{}, o.Tasks...), append([]PairingCode{}, o.Requests...)
 	return o, err
-}
-
-// StopAssistant ends a group's turns; without a running host it returns ErrNoHost.
-func (d *Desk) StopAssistant(_ context.Context, folder string) (Stopped, error) {
-	if d.Stopping == nil {
-		return Stopped{}, ErrNoHost
-	}
-	for _, g := range d.configured() {
-		if g.Folder == folder {
-			return d.Stopping(folder)
-		}
-	}
-	return Stopped{}, &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("no group has the folder %q", folder), Hint: "see: longshore status"}
-}
-
-// Log returns lines of the host's log; without a running host it returns ErrNoHost.
-func (d *Desk) Log(_ context.Context, q LogQuery) (LogPage, error) {
-	if d.Recent == nil {
-		return LogPage{}, ErrNoHost
-	}
-	return d.Recent.Lines(q), nil
-}
-
-// PageURL returns an address of the operator's page; without a running host it returns
-// ErrNoHost.
-func (d *Desk) PageURL(context.Context) (PageURL, error) {
-	switch {
-	case !d.Running:
-		return PageURL{}, ErrNoHost
-	case d.SignIn == nil:
-		return PageURL{}, &refusal.Error{
-			Code: CodePageOff, Message: "the host serves no operator's page",
-			Hint: `write operator_page: {listen: "127.0.0.1:8400"} into longshore.yaml and restart the host`,
-		}
-	}
-	return PageURL{URL: d.SignIn()}, nil
-}
-
-// Linker links channels to accounts by codes, while somebody asks.
-type Linker interface {
-	// Scan says where on the phone a code of the channel is scanned; empty: it has none.
-	Scan(channelName string) string
-	// Link is Control's.
-	Link(channelName string) (Linking, error)
-}
-
-// Link links a channel; without a running host it returns ErrNoHost.
-func (d *Desk) Link(_ context.Context, channelName string) (Linking, error) {
-	if d.Linker == nil {
-		return Linking{}, ErrNoHost
-	}
-	return d.Linker.Link(channelName)
 }

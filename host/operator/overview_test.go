@@ -16,17 +16,16 @@ import (
 )
 
 func TestAHostWithoutAPageHasNoAddressOfIt(t *testing.T) {
-	if _, err := operator.NewDesk(operator.DeskOptions{Running: true}).PageURL(t.Context()); refusal.Of(err) == nil || refusal.Of(err).Code != operator.CodePageOff {
+	if _, err := operator.NewLocal(operator.Options{Running: &operator.Running{}}).PageURL(t.Context()); refusal.Of(err) == nil || refusal.Of(err).Code != operator.CodePageOff {
 		t.Errorf("got %v", err)
 	}
-	if _, err := operator.NewDesk(operator.DeskOptions{}).PageURL(t.Context()); !errors.Is(err, operator.ErrNoHost) {
+	if _, err := operator.NewLocal(operator.Options{}).PageURL(t.Context()); !errors.Is(err, operator.ErrNoHost) {
 		t.Errorf("without a host: %v", err)
 	}
 }
 
 func TestOnlyAGroupOfTheHostIsStopped(t *testing.T) {
 	c := newCounter(t)
-	c.Stopping = func(folder string) (operator.Stopped, error) { return operator.Stopped{Turns: len(folder)}, nil }
 	if s, err := c.StopAssistant(t.Context(), "family"); err != nil || s.Turns != 6 {
 		t.Errorf("stopped %+v, %v", s, err)
 	}

@@ -15,8 +15,8 @@ import (
 const refused = "refused"
 
 // requests lists the errors folder.
-func (d *Desk) requests(group string) ([]Item, error) {
-	entries, err := ipc.ListErrors(d.Layout.IPCDir())
+func (l *Local) requests(group string) ([]Item, error) {
+	entries, err := ipc.ListErrors(l.Layout.IPCDir())
 	if err != nil {
 		return nil, fmt.Errorf("list the errors folder: %w", err)
 	}
@@ -31,8 +31,8 @@ func (d *Desk) requests(group string) ([]Item, error) {
 
 // request reads one entry. If the folder has no such entry, the error is
 // notFound.
-func (d *Desk) request(id string) (Item, error) {
-	x, body, err := ipc.ReadError(d.Layout.IPCDir(), entryName(id))
+func (l *Local) request(id string) (Item, error) {
+	x, body, err := ipc.ReadError(l.Layout.IPCDir(), entryName(id))
 	if err != nil {
 		return Item{}, ofErrors(id, err)
 	}
@@ -41,13 +41,13 @@ func (d *Desk) request(id string) (Item, error) {
 	return item, nil
 }
 
-func (d *Desk) retryRequest(id string) error {
-	_, err := ipc.RetryError(d.Layout.IPCDir(), entryName(id))
+func (l *Local) retryRequest(id string) error {
+	_, err := ipc.RetryError(l.Layout.IPCDir(), entryName(id))
 	return ofErrors(id, err)
 }
 
-func (d *Desk) dropRequest(id string) error {
-	return ofErrors(id, ipc.DropError(d.Layout.IPCDir(), entryName(id)))
+func (l *Local) dropRequest(id string) error {
+	return ofErrors(id, ipc.DropError(l.Layout.IPCDir(), entryName(id)))
 }
 
 // entryName removes the suffix from a name that was copied from a listing of

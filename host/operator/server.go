@@ -31,7 +31,7 @@ const maxBody = 64 << 10
 type Server struct {
 	Dir     string       // directory of the socket, see ControlDir
 	Control Control      // what the socket offers
-	Health  http.Handler // see Desk.Health; may be nil
+	Health  http.Handler // see Local.Health; may be nil
 	Runtime string       // directory for the socket if its own path would be too long; empty: from the environment
 	Log     *slog.Logger // may be nil
 
@@ -137,10 +137,6 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle("GET /metrics", s.Health)
 	}
 	return mux
-}
-
-func badCall(message string) *refusal.Error {
-	return &refusal.Error{Code: CodeBadCall, Message: message}
 }
 
 // reply writes v, or err as an Error. The operator may see the text of every

@@ -14,22 +14,22 @@ import (
 // Status is a host's description of itself. If no host runs, Running is false
 // and only what the disk shows is filled in.
 type Status struct {
-	Running    bool        `json:"running"`
-	PID        int         `json:"pid,omitempty"`
-	Version    string      `json:"version"`
-	Started    time.Time   `json:"started,omitzero"`
-	Applied    time.Time   `json:"applied,omitzero"` // when the configuration in force was
-	State      string      `json:"state"`            // the state directory
-	Channels   []Channel   `json:"channels"`
-	Groups     []Group     `json:"groups"`
-	Assistants []Assistant `json:"assistants"`
-	Failures   []Item      `json:"failures"` // the latest, newest first, at most RecentFailures
-	Errors     int         `json:"errors"`   // requests in the errors folder
-	Disk       Disk        `json:"disk"`
-	Quota      Quota       `json:"quota,omitzero"`
-	Faults     []Fault     `json:"faults"` // what is wrong with the running host, see Desk.Faults
-	Strangers  []Stranger  `json:"strangers,omitempty"`
-	Told       []Told      `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
+	Running      bool          `json:"running"`
+	PID          int           `json:"pid,omitempty"`
+	Version      string        `json:"version"`
+	Started      time.Time     `json:"started,omitzero"`
+	Applied      time.Time     `json:"applied,omitzero"` // when the configuration in force was
+	State        string        `json:"state"`            // the state directory
+	Channels     []Channel     `json:"channels"`
+	Groups       []Group       `json:"groups"`
+	Assistants   []Assistant   `json:"assistants"`
+	Failures     []Item        `json:"failures"` // the latest, newest first, at most RecentFailures
+	Errors       int           `json:"errors"`   // requests in the errors folder
+	Disk         Disk          `json:"disk"`
+	Quota        Quota         `json:"quota,omitzero"`
+	Faults       []Fault       `json:"faults"` // what is wrong with the running host, see Local.Faults
+	UnknownChats []UnknownChat `json:"unknown_chats,omitempty"`
+	Told         []Told        `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
 }
 
 // Told counts messages of members that a channel could only tell in words.
@@ -124,20 +124,6 @@ type Ignored struct {
 	NotAllowed int `json:"not_allowed"` // of members who may not speak
 }
 
-// Assistant is a group's assistant that is not idle, or whose last turn failed.
-type Assistant struct {
-	Group   string    `json:"group"`
-	State   string    `json:"state"` // queued, running, resting (running with nothing to do), waiting (after a failure), broken (the last turn failed), elsewhere (it fetches its messages) or idle
-	Detail  string    `json:"detail,omitempty"`
-	Started time.Time `json:"started,omitzero"`
-
-	Cause     string    `json:"cause,omitempty"`     // why it does not answer now, one of package cause's; empty: nothing keeps it
-	Permanent bool      `json:"permanent,omitempty"` // the cause stays until an operator has seen to it
-	Failures  int       `json:"failures,omitempty"`  // turns in a row that broke
-	Next      time.Time `json:"next,omitzero"`       // of the next attempt, while waiting
-	Fetched   time.Time `json:"fetched,omitzero"`    // when one elsewhere last asked for its messages, since the host's start
-}
-
 // Quota is how much may wait in the outbox for each group; zero if no host runs.
 type Quota struct {
 	Pending int   `json:"pending"` // messages
@@ -173,21 +159,32 @@ func diskOf(state string) Disk {
 	return Disk{Free: v.Free, Total: v.Total}
 }
 
+// told returns the counts of messages that could only be told in words.
+func (l *Local) told() (all []Told) {
+	if l.Running == nil {
+		return nil
+	}
+	for _, t := range l.Running.Assistants.Told() {
+		all = append(all, Told(t))
+	}
+	return all
+}
+
 // waiting counts the requests of all groups that are not accepted yet.
-func (d *Desk) waiting() int {
+func (l *Local) waiting() int {
 	n := 0
-	for _, g := range d.configured() {
-		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // a missing directory has no requests
+	for _, g := range l.configured() {
+		waiting, _ := CountJSON(l.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // a missing directory has no requests
 		n += waiting
 	}
 	return n
 }
 
-func (d *Desk) spendingOf(ctx context.Context, folder string) *Spending {
-	if d.Spending == nil {
+func (l *Local) spendingOf(ctx context.Context, folder string) *Spending {
+	if l.Running == nil {
 		return nil
 	}
-	if s, ok := d.Spending(ctx, folder); ok {
+	if s, ok := l.Running.Models.Spending(ctx, folder); ok {
 		return &s
 	}
 	return nil
@@ -198,40 +195,37 @@ func (d *Desk) spendingOf(ctx context.Context, folder string) *Spending {
 const maxCounted = 10_000
 
 // groups describes each group's queue.
-func (d *Desk) groups(ctx context.Context) ([]Group, error) {
-	configured := d.configured()
+func (l *Local) groups(ctx context.Context) ([]Group, error) {
+	configured := l.configured()
 	all := make([]Group, len(configured))
 	place := map[string]*Group{}
 	var links map[string]int64
-	if d.Outbox != nil {
+	if l.Outbox != nil {
 		var err error
-		if links, err = d.Outbox.LinksUsed(ctx); err != nil {
+		if links, err = l.Outbox.LinksUsed(ctx); err != nil {
 			return nil, err
 		}
 	}
 	for i, g := range configured {
-		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
+		waiting, _ := CountJSON(l.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
 		all[i] = Group{
 			Folder: g.Folder, Name: g.Name, Chat: string(g.Chat), Channel: cmp.Or(g.Channel, g.Chat.Channel()),
 			Main: g.Main, Waiting: waiting, Assistant: g.Assistant, Trigger: g.Trigger,
 		}
-		if d.Ignored != nil {
-			all[i].Ignored = d.Ignored(g.Folder)
+		if l.Running != nil {
+			all[i].Ignored, all[i].Turns = Ignored(l.Running.Assistants.Ignored(g.Folder)), l.turnsOf(g.Folder)
 		}
-		if d.Turns != nil {
-			all[i].Turns = d.Turns(g.Folder)
-		}
-		if d.Outbox != nil {
-			u := d.Outbox.UsedBy(g.Folder)
+		if l.Outbox != nil {
+			u := l.Outbox.UsedBy(g.Folder)
 			all[i].Use = Use{Pending: u.Messages, Bytes: u.Bytes, Retained: u.Retained, Links: links[g.Folder]}
 		}
-		if d.Inbox != nil {
-			all[i].Use.Inbox = d.Inbox(g.Folder)
+		if l.Running != nil {
+			all[i].Use.Inbox = l.Running.Assistants.InboxUse(g.Folder)
 		}
-		all[i].Model = d.spendingOf(ctx, g.Folder)
+		all[i].Model = l.spendingOf(ctx, g.Folder)
 		place[g.Folder] = &all[i]
 	}
-	err := d.deliveries(ctx, Filter{}, maxCounted, func(delivery outbox.Delivery) {
+	err := l.deliveries(ctx, Filter{}, maxCounted, func(delivery outbox.Delivery) {
 		if g := place[delivery.Folder]; g != nil {
 			g.Pending++
 			if delivery.Waits() {

@@ -14,23 +14,23 @@ type TokenOrder struct {
 	From   string `json:"from,omitempty"` // the only address that may use it; empty: any
 }
 
-// CodeDoorOff says that longshore.yaml opens no door.
+// CodeDoorOff says that longshore.yaml opens no remote.
 const CodeDoorOff = "door_off"
 
 // remote is the server for assistants elsewhere of a running host.
-func (d *Desk) remote() (*remote.Server, error) {
+func (l *Local) remote() (*remote.Server, error) {
 	switch {
-	case !d.Running:
+	case l.Running == nil:
 		return nil, ErrNoHost
-	case d.Door == nil:
+	case l.Running.Remote == nil:
 		return nil, &refusal.Error{Code: CodeDoorOff, Message: "this host lets no assistants in by HTTP", Hint: "add door: {listen: 127.0.0.1:8430} to longshore.yaml and restart the host"}
 	}
-	return d.Door, nil
+	return l.Running.Remote, nil
 }
 
 // Tokens implements Control.
-func (d *Desk) Tokens(ctx context.Context) ([]remote.Token, error) {
-	at, err := d.remote()
+func (l *Local) Tokens(ctx context.Context) ([]remote.Token, error) {
+	at, err := l.remote()
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (d *Desk) Tokens(ctx context.Context) ([]remote.Token, error) {
 }
 
 // MakeToken implements Control.
-func (d *Desk) MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, error) {
-	at, err := d.remote()
+func (l *Local) MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, error) {
+	at, err := l.remote()
 	if err != nil {
 		return remote.NewToken{}, err
 	}
@@ -47,8 +47,8 @@ func (d *Desk) MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, er
 }
 
 // RevokeToken implements Control.
-func (d *Desk) RevokeToken(ctx context.Context, id string) error {
-	at, err := d.remote()
+func (l *Local) RevokeToken(ctx context.Context, id string) error {
+	at, err := l.remote()
 	if err != nil {
 		return err
 	}

@@ -12,13 +12,13 @@ import (
 type goneCheck struct {
 	mu   sync.Mutex
 	busy chan struct{} // closed when the look that is under way has ended; nil: none is
-	last []operator.Gone
+	last []operator.MissingMount
 }
 
 // goneWait is how long a look is waited for.
 const goneWait = time.Second
 
-func (c *goneCheck) now(look func() []operator.Gone) []operator.Gone {
+func (c *goneCheck) now(look func() []operator.MissingMount) []operator.MissingMount {
 	c.mu.Lock()
 	busy := c.busy
 	if busy == nil {
@@ -42,16 +42,16 @@ func (c *goneCheck) now(look func() []operator.Gone) []operator.Gone {
 	return c.last
 }
 
-// goneNow are the shared directories that are missing at this moment.
-func (h *Host) goneNow() []operator.Gone {
-	return h.gone.now(func() (all []operator.Gone) {
+// MissingMounts are the shared directories that are missing at this moment.
+func (h *Host) MissingMounts() []operator.MissingMount {
+	return h.gone.now(func() (all []operator.MissingMount) {
 		now := h.Now()
 		for _, g := range now.Config.Groups {
 			if !g.Main && len(g.Mounts) == 0 {
 				continue
 			}
 			for _, m := range now.Mounts(g.Folder).Gone() {
-				all = append(all, operator.Gone{Group: g.Folder, Container: m.Container, Host: m.Host})
+				all = append(all, operator.MissingMount{Group: g.Folder, Container: m.Container, Host: m.Host})
 			}
 		}
 		return all

@@ -172,9 +172,9 @@ func (m *models) books() *keys.Ledger {
 	return m.ledger
 }
 
-// spending is what a group's calls of its model have used; ok is false if the host does
+// Spending is what a group's calls of its model have used; ok is false if the host does
 // not pass them on.
-func (h *Host) spending(ctx context.Context, folder string) (s operator.Spending, ok bool) {
+func (h *Host) Spending(ctx context.Context, folder string) (s operator.Spending, ok bool) {
 	g, known := h.Registry().ByFolder(folder)
 	ledger := h.models.books()
 	if ledger == nil || !known || h.Config().Assistants[g.Assistant].Keys != "proxy" {
@@ -201,18 +201,18 @@ func (h *Host) spending(ctx context.Context, folder string) (s operator.Spending
 
 // spent says whether a group's budget has ended.
 func (h *Host) spent(folder string) bool {
-	s, ok := h.spending(context.Background(), folder)
+	s, ok := h.Spending(context.Background(), folder)
 	return ok && s.Budget != "" && (s.Left <= 0 || s.Over && s.Left < 1) // whole: it has begun anew since
 }
 
-// asked are what groups' assistants asked their models for, and the operator might allow.
-func (h *Host) asked() (all []operator.Asked) {
+// RefusedCalls are what calls of models by groups' assistants held, that the operator might allow.
+func (h *Host) RefusedCalls() (all []operator.RefusedCall) {
 	h.models.mu.Lock()
 	defer h.models.mu.Unlock()
 	for _, folder := range slices.Sorted(maps.Keys(h.models.open)) {
 		if g, ok := h.Registry().ByFolder(folder); ok {
 			if names := h.models.open[folder].proxy.Asked(); len(names) > 0 {
-				all = append(all, operator.Asked{Group: folder, Assistant: g.Assistant, Names: names})
+				all = append(all, operator.RefusedCall{Group: folder, Assistant: g.Assistant, Names: names})
 			}
 		}
 	}

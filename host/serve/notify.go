@@ -17,10 +17,10 @@ func (h *Host) newNotifier() *notify.Notifier {
 	if err != nil {
 		name = "this machine"
 	}
-	desk := sync.OnceValue(func() *operator.Desk { return h.Desk(true) })
+	local := sync.OnceValue(func() *operator.Local { return h.Local(true) })
 	return notify.New(notify.Options{
 		File: h.Layout.Notified(), Host: name, Log: h.opts.Log,
-		Faults:  func(ctx context.Context) operator.Faults { return desk().Faults(ctx) },
+		Faults:  func(ctx context.Context) operator.Faults { return local().Faults(ctx) },
 		After:   func() time.Duration { return h.Config().Notify.After.Std() },
 		Targets: h.notified,
 	})
@@ -40,5 +40,3 @@ func (h *Host) notified() (all []notify.Target) {
 	}
 	return all
 }
-
-func (h *Host) notifyTest(ctx context.Context) []operator.Notified { return h.notifier.Test(ctx) }

@@ -72,7 +72,7 @@ type Host struct {
 	Layout     groups.Layout
 	reloading  sync.Mutex               // held while the configuration is replaced
 	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
-	lost       atomic.Pointer[[]string] // see lostGroups
+	lost       atomic.Pointer[[]string] // see LostGroups
 	adding     sync.Mutex               // held while a group is registered; before reloading
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
@@ -196,8 +196,8 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 func (h *Host) Run(ctx context.Context) error {
 	h.reap(ctx)
 	h.tellSnapshots()
-	desk := h.Desk(true)
-	page, err := h.openConsole(desk)
+	local := h.Local(true)
+	page, err := h.openConsole(local)
 	if err != nil {
 		return err
 	}
@@ -233,8 +233,8 @@ func (h *Host) Run(ctx context.Context) error {
 	if page != nil {
 		g.Go(func() error { return page.Run(ctx) })
 	}
-	health := desk.Health()
-	control := operator.Server{Dir: operator.ControlDir(h.Layout), Control: desk, Health: health, Log: h.opts.Log}
+	health := local.Health()
+	control := operator.Server{Dir: operator.ControlDir(h.Layout), Control: local, Health: health, Log: h.opts.Log}
 	g.Go(func() error { return control.Run(ctx) })
 	if metrics := h.Config().Metrics; metrics.Listen != "" {
 		g.Go(func() error { return operator.ServeHealth(ctx, metrics.Listen, metrics.Hosts, health) })
@@ -243,14 +243,14 @@ func (h *Host) Run(ctx context.Context) error {
 }
 
 // openConsole listens for the operator's page; nil if the configuration has none.
-func (h *Host) openConsole(desk *operator.Desk) (*console.Console, error) {
+func (h *Host) openConsole(local *operator.Local) (*console.Console, error) {
 	o := h.Config().OperatorPage
 	if o.Listen == "" {
 		return nil, nil
 	}
-	page, err := console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: desk, Log: h.opts.Log})
+	page, err := console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: local, Log: h.opts.Log})
 	if err == nil {
-		desk.SignIn = page.SignIn
+		local.Running.Page = page
 	}
 	if err == nil && h.opts.Ready != nil {
 		h.opts.Ready(page.SignIn())

@@ -77,9 +77,9 @@ func (h *Host) noteServed(remove bool) {
 	}
 }
 
-// lostGroups are the folders of the groups that the state knows and the file lacks, if
+// LostGroups are the folders of the groups that the state knows and the file lacks, if
 // these are more than half.
-func (h *Host) lostGroups() []string {
+func (h *Host) LostGroups() []string {
 	if lost := h.lost.Load(); lost != nil {
 		return *lost
 	}

@@ -22,7 +22,7 @@ type strangers struct {
 	trigger func(channel, text string) bool // whether a text has the trigger of one of the channel's groups
 
 	mu  sync.Mutex
-	all map[knownAs]operator.Stranger
+	all map[knownAs]operator.UnknownChat
 }
 
 type knownAs struct{ channel, chat string }
@@ -34,7 +34,7 @@ func (s *strangers) hear(name string, k channel.Knock) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = map[knownAs]operator.Stranger{}
+		s.all = map[knownAs]operator.UnknownChat{}
 	}
 	id := knownAs{name, string(k.Chat)}
 	one := s.all[id]
@@ -44,7 +44,7 @@ func (s *strangers) hear(name string, k channel.Knock) {
 	}
 	s.all[id] = one
 	if len(s.all) > maxStrangers {
-		oldest := slices.MinFunc(slices.Collect(maps.Values(s.all)), func(a, b operator.Stranger) int {
+		oldest := slices.MinFunc(slices.Collect(maps.Values(s.all)), func(a, b operator.UnknownChat) int {
 			return cmp.Or(a.Last.Compare(b.Last), cmp.Compare(a.Chat, b.Chat))
 		})
 		delete(s.all, knownAs{oldest.Channel, oldest.Chat})
@@ -52,10 +52,10 @@ func (s *strangers) hear(name string, k channel.Knock) {
 }
 
 // list returns them, the one that wrote last first.
-func (s *strangers) list() []operator.Stranger {
+func (s *strangers) list() []operator.UnknownChat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.all), func(a, b operator.Stranger) int {
+	return slices.SortedFunc(maps.Values(s.all), func(a, b operator.UnknownChat) int {
 		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Chat, b.Chat))
 	})
 }
@@ -64,7 +64,7 @@ func (s *strangers) list() []operator.Stranger {
 func (s *strangers) forget(has func(channel, chat string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.all, func(id knownAs, _ operator.Stranger) bool { return has(id.channel, id.chat) })
+	maps.DeleteFunc(s.all, func(id knownAs, _ operator.UnknownChat) bool { return has(id.channel, id.chat) })
 }
 
 // triggerIn says whether a text has the trigger of one of the channel's groups.
@@ -75,8 +75,8 @@ func (h *Host) triggerIn(channel, text string) bool {
 	})
 }
 
-// knownStrangers are the chats that have no group at this moment.
-func (h *Host) knownStrangers() []operator.Stranger {
+// UnknownChats are the chats that have no group at this moment.
+func (h *Host) UnknownChats() []operator.UnknownChat {
 	registry := h.Registry()
 	h.door.strangers.forget(func(channel, chat string) bool {
 		_, ok := registry.ByAddress(groups.Address{Channel: channel, JID: groups.JID(chat)})

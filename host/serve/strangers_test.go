@@ -48,7 +48,7 @@ func TestADirectoryThatHangsHoldsUpNoStatus(t *testing.T) {
 		hang := make(chan struct{})
 		began := time.Now()
 		for range 3 {
-			if all := c.now(func() []operator.Gone { <-hang; return []operator.Gone{{Group: "a"}} }); all != nil {
+			if all := c.now(func() []operator.MissingMount { <-hang; return []operator.MissingMount{{Group: "a"}} }); all != nil {
 				t.Errorf("%+v", all)
 			}
 		}
@@ -56,7 +56,7 @@ func TestADirectoryThatHangsHoldsUpNoStatus(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		close(hang)
-		if all := c.now(func() []operator.Gone { return []operator.Gone{{Group: "a"}} }); len(all) != 1 {
+		if all := c.now(func() []operator.MissingMount { return []operator.MissingMount{{Group: "a"}} }); len(all) != 1 {
 			t.Errorf("%+v", all)
 		}
 	})

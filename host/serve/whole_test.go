@@ -15,7 +15,7 @@ import (
 // it runs, and brought back.
 func TestADeletedLockLetASecondHostStartUnseen(t *testing.T) {
 	b := newBoundary(t, nil)
-	health := b.host.Desk(true).Health()
+	health := b.host.Local(true).Health()
 	status := func() (int, string) {
 		w := httptest.NewRecorder()
 		health.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -54,9 +55,10 @@ func (p *platform) Send(ctx context.Context, m channel.Message) (channel.Receipt
 	return channel.Receipt{ID: "p-" + m.ID[:4]}, nil
 }
 
-// counter is a host's desk over a real outbox.
+// counter is a host's Local over a real outbox.
 type counter struct {
-	*operator.Desk
+	*operator.Local
+	rooms    *rooms
 	t        *testing.T
 	outbox   *outbox.Outbox
 	platform *platform
@@ -83,14 +85,11 @@ func newCounter(t *testing.T) *counter {
 			t.Error(err)
 		}
 	})
-	c.Desk = operator.NewDesk(operator.DeskOptions{
-		Layout: layout, Groups: func() []groups.Group { return all }, Outbox: c.outbox, Channels: []channel.Channel{c.platform},
-		Version: "v0", Running: true, Started: time.Now(),
-		Assistants: func() []operator.Assistant { return []operator.Assistant{{Group: "family", State: "running"}} },
-		Offer: func(ctx context.Context, s operator.Send) (outbox.Delivery, error) {
-			return c.accept(s.Group, s.Name, s.Caption), nil
-		},
-	})
+	c.rooms = &rooms{groups: all, status: []assistant.Status{{Folder: "family", State: "running"}}, turns: map[string]assistant.Turns{}}
+	c.rooms.accept = func(s operator.Send) outbox.Delivery { return c.accept(s.Group, s.Name, s.Caption) }
+	o := c.rooms.options(layout, c.platform)
+	o.Outbox, o.Version = c.outbox, "v0"
+	c.Local = operator.NewLocal(o)
 	return c
 }
 
@@ -200,7 +199,7 @@ func TestAGroupsUseOfItsQuotaIsShown(t *testing.T) {
 	if err := c.outbox.Put(t.Context(), []outbox.Delivery{{Key: strings.Repeat("b", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family", Parts: []outbox.Part{{Text: "see", Link: &l}}}}); err != nil {
 		t.Fatal(err)
 	}
-	c.Inbox = func(folder string) int64 { return map[string]int64{"family": 7}[folder] }
+	c.rooms.inbox = map[string]int64{"family": 7}
 	c.work(strings.Repeat("b", 32), "sent")
 	d := c.accept("family", "a.txt", "")
 	if got := used(); got != (operator.Use{Pending: 1, Bytes: 5, Inbox: 7, Links: 6}) {
@@ -230,7 +229,7 @@ func TestADropSettles(t *testing.T) {
 func TestADropOfWhatWaitedWasNoAnswer(t *testing.T) {
 	c := newCounter(t)
 	var answers []string
-	c.Deciding = func(ctx context.Context, id string, yes bool) error {
+	c.rooms.decide = func(ctx context.Context, id string, yes bool) error {
 		answers = append(answers, fmt.Sprint(id, " ", yes))
 		return c.outbox.Decide(ctx, id, yes, "operator")
 	}
@@ -300,7 +299,7 @@ func TestWhatCannotBeDoneIsSaidSo(t *testing.T) {
 	c := newCounter(t)
 	ctx := t.Context()
 	open := c.accept("family", "a.txt", "")
-	empty := operator.NewDesk(operator.DeskOptions{Layout: c.Layout})
+	empty := operator.NewLocal(operator.Options{Layout: c.Layout})
 	for name, got := range map[string]struct {
 		err  error
 		want string

@@ -1,0 +1,249 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// Options are what a Local works with. The zero Options see an installation without groups.
+type Options struct {
+	Layout   groups.Layout
+	Version  string
+	Groups   Groups            // nil: none
+	Channels []channel.Channel // those of the host
+	Outbox   *outbox.Outbox    // nil: this process only reads
+	Records  *outbox.Reader    // read if Outbox is nil; nil, too: nothing was ever accepted
+	Road     Road              // with Outbox
+	Running  *Running          // nil: this process does not run the host
+}
+
+// Groups are the groups that are configured now.
+type Groups interface {
+	Groups() []groups.Group
+}
+
+// Fixed are groups that do not change.
+type Fixed []groups.Group
+
+// Groups implements Groups.
+func (f Fixed) Groups() []groups.Group { return f }
+
+// Road accepts what an operator sends or answers: *serve.Host.
+type Road interface {
+	// Decide answers the approval that a delivery waits for.
+	Decide(ctx context.Context, id string, yes bool) error
+	// SendFor accepts an operator's file into the outbox.
+	SendFor(ctx context.Context, s Send) (outbox.Delivery, error)
+}
+
+// Local is the Control of the process that has the outbox open, or that reads what the
+// disk shows. What only a running host can answer, it answers if that runs in this process.
+type Local struct {
+	Options
+	health checkup
+}
+
+
+// NewLocal returns a Local. The caller owns everything in o.
+func NewLocal(o Options) *Local { return &Local{Options: o} }
+
+// List returns the matching items, oldest first. If there are more than the
+// limit, it returns the newest of them, or the oldest if f says so.
+func (l *Local) List(ctx context.Context, f Filter) ([]Item, error) {
+	limit := f.Limit
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	items := []Item{}
+	err := l.deliveries(ctx, f, limit, func(delivery outbox.Delivery) {
+		items = append(items, itemOf(delivery, false))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f.Failed {
+		requests, err := l.requests(f.Group)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, requests...)
+	}
+	slices.SortStableFunc(items, func(a, b Item) int { return a.Created.Compare(b.Created) })
+	if f.Oldest {
+		return items[:min(len(items), limit)], nil
+	}
+	return items[max(0, len(items)-limit):], nil
+}
+
+// records returns the source of the deliveries; nil if there is none.
+func (l *Local) records() interface {
+	List(context.Context, outbox.Filter) ([]outbox.Delivery, error)
+	Get(ctx context.Context, name string) (outbox.Delivery, error)
+} {
+	switch {
+	case l.Outbox != nil:
+		return l.Outbox
+	case l.Records != nil:
+		return l.Records
+	}
+	return nil
+}
+
+// page is how many deliveries are read from the outbox at a time.
+const page = 500
+
+// deliveries calls each for up to limit deliveries, newest first, or oldest.
+func (l *Local) deliveries(ctx context.Context, f Filter, limit int, each func(outbox.Delivery)) error {
+	records := l.records()
+	if records == nil {
+		return nil
+	}
+	query := outbox.Filter{Folder: f.Group, State: outbox.FilterOpen, Oldest: f.Oldest}
+	switch {
+	case f.Failed:
+		query.State = outbox.FilterFailed
+	case f.Waiting:
+		query.State = outbox.FilterWaiting
+	case f.Moving:
+		query.State = outbox.FilterMoving
+	case f.All:
+		query.State = outbox.FilterAll
+	}
+	for limit > 0 {
+		query.Limit = min(limit, page)
+		found, err := records.List(ctx, query)
+		if err != nil {
+			return err
+		}
+		for _, delivery := range found {
+			each(delivery)
+		}
+		if len(found) < query.Limit {
+			return nil
+		}
+		limit -= len(found)
+		query.Before = found[len(found)-1].Key
+	}
+	return nil
+}
+
+// Show returns one item with all its details.
+func (l *Local) Show(ctx context.Context, id string) (item Item, err error) {
+	err = l.locate(id, func() error {
+		item, err = l.request(id)
+		return err
+	}, func() error {
+		delivery, err := l.records().Get(ctx, id)
+		item = itemOf(delivery, true)
+		return ofOutbox(id, err)
+	})
+	if err != nil {
+		return Item{}, err
+	}
+	return item, nil
+}
+
+// Decide answers an approval.
+func (l *Local) Decide(ctx context.Context, id string, yes bool) error {
+	if l.Outbox == nil { // nothing was ever accepted
+		return notFound(id)
+	}
+	return ofOutbox(id, l.Road.Decide(ctx, id, yes))
+}
+
+// Send accepts a file.
+func (l *Local) Send(ctx context.Context, s Send) (Item, error) {
+	if !slices.ContainsFunc(l.configured(), func(g groups.Group) bool { return g.Folder == s.Group }) {
+		return Item{}, noGroup(s.Group)
+	}
+	delivery, err := l.Road.SendFor(ctx, s)
+	if err != nil {
+		return Item{}, err
+	}
+	if kept, err := l.Outbox.Get(ctx, delivery.Key); err == nil {
+		delivery = kept // with its states and ids
+	}
+	return itemOf(delivery, true), nil
+}
+
+// Chats asks the channel for the chats of its account.
+func (l *Local) Chats(ctx context.Context, channelName string) ([]channel.Chat, error) {
+	c, err := l.channel(channelName)
+	if err != nil {
+		return nil, err
+	}
+	if l, ok := c.(channel.Lister); ok {
+		return l.Chats(ctx)
+	}
+	return nil, &refusal.Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no list of chats", channelName), Hint: "its chats are those of longshore.yaml"}
+}
+
+// Unpair unlinks the channel from its account.
+func (l *Local) Unpair(ctx context.Context, channelName string) error {
+	c, err := l.channel(channelName)
+	if err != nil {
+		return err
+	}
+	if u, ok := c.(channel.Unpairer); ok {
+		return u.Unpair(ctx)
+	}
+	return &refusal.Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no account", channelName), Hint: "there is nothing to unlink"}
+}
+
+func (l *Local) channel(name string) (channel.Channel, error) {
+	if c := channel.Named(l.Channels, name); c != nil {
+		return c, nil
+	}
+	return nil, &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("no channel %q is configured", name), Hint: "add it under channels: in longshore.yaml"}
+}
+
+// configured returns the groups of longshore.yaml.
+func (l *Local) configured() []groups.Group {
+	if l.Groups == nil {
+		return nil
+	}
+	return l.Groups.Groups()
+}
+
+// Status describes the host. If none runs, it fills in what the disk shows.
+func (l *Local) Status(ctx context.Context) (Status, error) {
+	s := Status{
+		Version: l.Version, State: l.Layout.State, Disk: diskOf(l.Layout.State), Channels: []Channel{},
+		Faults: append([]Fault{}, l.Faults(ctx).Now...), Assistants: l.assistants(), Failures: []Item{},
+	}
+	if l.Running != nil {
+		l.describeHost(&s)
+	}
+	var err error
+	if s.Groups, err = l.groups(ctx); err != nil {
+		return Status{}, err
+	}
+	err = l.deliveries(ctx, Filter{Failed: true}, RecentFailures, func(delivery outbox.Delivery) {
+		s.Failures = append(s.Failures, itemOf(delivery, false))
+	})
+	if err != nil {
+		return Status{}, err
+	}
+	s.Errors, _ = CountJSON(l.Layout.Errors(), ReasonSuffix) // a missing folder has no entries
+	return s, nil
+}
+
+// describeHost fills in what the running host says of itself.
+func (l *Local) describeHost(s *Status) {
+	r := l.Running
+	s.Running, s.PID, s.Started, s.Applied = true, os.Getpid(), r.Started, r.Host.Applied()
+	s.Quota, s.Disk.Floor, s.UnknownChats, s.Told = r.Host.Quota(), r.Host.FreeDisk(), r.Pairing.UnknownChats(), l.told()
+	for _, c := range l.Channels {
+		one := channelOf(c)
+		one.Scan = r.Linker.Scan(c.Name())
+		s.Channels = append(s.Channels, one)
+	}
+}

@@ -1,0 +1,243 @@
+package operator
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// Running are the parts of a host that runs in this process. All but Remote and Page are set.
+type Running struct {
+	Started    time.Time
+	Host       Host
+	Machine    Machine
+	Assistants Assistants
+	Models     Models
+	Pairing    Pairing
+	Queue      Queue
+	Linker     Linker
+	Notifier   Notifier
+	Tasks      Tasks
+	Remote     *remote.Server // nil: the configuration lets no assistants in by HTTP
+	Page       Page       // nil: the host serves no operator's page
+	Recent     *Recent    // of the host's log
+}
+
+// Host is the configuration that a host runs by: *serve.Host.
+type Host interface {
+	Applied() time.Time
+	// Unapplied is why the last reload was refused; nil if it was not.
+	Unapplied() *string
+	// Reload is Control's.
+	Reload(ctx context.Context, remove bool) (Reloaded, error)
+	// LostGroups are the folders of groups that the host has served and the file lacks, if
+	// these are more than half.
+	LostGroups() []string
+	Quota() Quota
+	// Refusals counts refused requests by code since the host's start.
+	Refusals() map[string]int64
+	// FreeDisk is how many bytes of the disk must stay free: below them, nothing is accepted.
+	FreeDisk() int64
+}
+
+// Machine is what a host finds around it: *serve.Host.
+type Machine interface {
+	// LostFiles is the error that files of the state are no longer those that the host has opened.
+	LostFiles() error
+	// MissingMounts are the directories shared with groups that are not in their place.
+	MissingMounts() []MissingMount
+	// ClockAhead is how far this machine's clock is ahead of the platforms'; ok is false if
+	// no platform has sent its time lately.
+	ClockAhead() (ahead time.Duration, ok bool)
+	// Environment is Control's.
+	Environment(ctx context.Context, folder string) []channel.Finding
+}
+
+// Assistants are the groups' assistants: *assistant.Manager.
+type Assistants interface {
+	Status() []assistant.Status
+	Ignored(folder string) assistant.Ignored
+	Turns(folder string) assistant.Turns
+	Troubles() map[cause.Cause]int64
+	Told() []assistant.Told
+	Stop(folder string) (turns, waited int, err error)
+	InboxUse(folder string) int64
+}
+
+// Models are the calls of models that the host passes on: *serve.Host.
+type Models interface {
+	// Spending is what the calls of a group have used; ok is false if the host does not pass them on.
+	Spending(ctx context.Context, folder string) (s Spending, ok bool)
+	// RefusedCalls are the calls refused lately that the operator might allow.
+	RefusedCalls() []RefusedCall
+}
+
+// Pairing are the chats that no group has, and in which somebody wrote: *serve.Host.
+type Pairing interface {
+	Codes() []PairingCode
+	// Approve is Control's.
+	Approve(ctx context.Context, code string) error
+	UnknownChats() []UnknownChat
+}
+
+// Queue are the groups' requests that are not accepted yet: *ipc.Spool.
+type Queue interface {
+	// Stuck is what the queue of a group waits for.
+	Stuck(folder string) (ipc.Stuck, bool)
+}
+
+// Tasks are the scheduled tasks: *tasks.Tasks.
+type Tasks interface {
+	List(ctx context.Context, group string) ([]tasks.Task, error)
+	// Operate is Control's OperateTask.
+	Operate(ctx context.Context, id, verb string) (tasks.Answer, error)
+}
+
+// Linker links channels to accounts by codes, while somebody asks.
+type Linker interface {
+	// Scan says where on the phone a code of the channel is scanned; empty: it has none.
+	Scan(channelName string) string
+	// Link is Control's.
+	Link(channelName string) (Linking, error)
+}
+
+// Notifier reports faults to the operator: *notify.Notifier.
+type Notifier interface {
+	// Test sends a test to each target.
+	Test(context.Context) []Notified
+}
+
+// Page is the operator's page: *console.Console.
+type Page interface {
+	// SignIn returns an address that signs one browser in.
+	SignIn() string
+}
+
+// running returns the host that runs in this process, or ErrNoHost.
+func (l *Local) running() (*Running, error) {
+	if l.Running == nil {
+		return nil, ErrNoHost
+	}
+	return l.Running, nil
+}
+
+// Reload implements Control.
+func (l *Local) Reload(ctx context.Context, remove bool) (Reloaded, error) {
+	r, err := l.running()
+	if err != nil {
+		return Reloaded{}, err
+	}
+	return r.Host.Reload(ctx, remove)
+}
+
+// NotifyTest implements Control.
+func (l *Local) NotifyTest(ctx context.Context) ([]Notified, error) {
+	r, err := l.running()
+	if err != nil {
+		return nil, err
+	}
+	return r.Notifier.Test(ctx), nil
+}
+
+// Requests implements Control.
+func (l *Local) Requests(context.Context) ([]PairingCode, error) {
+	r, err := l.running()
+	if err != nil {
+		return nil, err
+	}
+	return r.Pairing.Codes(), nil
+}
+
+// Approve implements Control.
+func (l *Local) Approve(ctx context.Context, code string) error {
+	r, err := l.running()
+	if err != nil {
+		return err
+	}
+	return r.Pairing.Approve(ctx, code)
+}
+
+// Environment implements Control.
+func (l *Local) Environment(ctx context.Context, folder string) ([]channel.Finding, error) {
+	r, err := l.running()
+	if err != nil {
+		return nil, err
+	}
+	return r.Machine.Environment(ctx, folder), nil
+}
+
+// StopAssistant implements Control.
+func (l *Local) StopAssistant(_ context.Context, folder string) (s Stopped, err error) {
+	r, err := l.running()
+	if err != nil {
+		return s, err
+	}
+	if !slices.ContainsFunc(l.configured(), func(g groups.Group) bool { return g.Folder == folder }) {
+		return s, noGroup(folder)
+	}
+	s.Turns, s.Waited, err = r.Assistants.Stop(folder)
+	return s, err
+}
+
+// Log implements Control.
+func (l *Local) Log(_ context.Context, q LogQuery) (LogPage, error) {
+	r, err := l.running()
+	if err != nil {
+		return LogPage{}, err
+	}
+	return r.Recent.Lines(q), nil
+}
+
+// PageURL implements Control.
+func (l *Local) PageURL(context.Context) (PageURL, error) {
+	switch {
+	case l.Running == nil:
+		return PageURL{}, ErrNoHost
+	case l.Running.Page == nil:
+		return PageURL{}, &refusal.Error{
+			Code: CodePageOff, Message: "the host serves no operator's page",
+			Hint: `write operator_page: {listen: "127.0.0.1:8400"} into longshore.yaml and restart the host`,
+		}
+	}
+	return PageURL{URL: l.Running.Page.SignIn()}, nil
+}
+
+// Link implements Control.
+func (l *Local) Link(_ context.Context, channelName string) (Linking, error) {
+	r, err := l.running()
+	if err != nil {
+		return Linking{}, err
+	}
+	return r.Linker.Link(channelName)
+}
+
+// Tasks implements Control.
+func (l *Local) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
+	r, err := l.running()
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.Tasks.List(ctx, group)
+	if all == nil {
+		all = []tasks.Task{}
+	}
+	return all, err
+}
+
+// OperateTask implements Control.
+func (l *Local) OperateTask(ctx context.Context, id, verb string) (tasks.Answer, error) {
+	r, err := l.running()
+	if err != nil {
+		return tasks.Answer{}, err
+	}
+	return r.Tasks.Operate(ctx, id, verb)
+}

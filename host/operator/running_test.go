@@ -1,0 +1,110 @@
+package operator_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// rooms are all parts of a running host, as a test says.
+type rooms struct {
+	groups    []groups.Group
+	unapplied *string
+	lost      []string
+	freeDisk  int64
+	missing   []operator.MissingMount
+	ahead     time.Duration
+	status    []assistant.Status
+	notCalled int
+	turns     map[string]assistant.Turns // empty: each was answered now
+	told      []assistant.Told
+	spending  map[string]operator.Spending
+	calls     []operator.RefusedCall
+	unknown   []operator.UnknownChat
+	stuck     map[string]ipc.Stuck
+	inbox     map[string]int64
+	accept    func(operator.Send) outbox.Delivery
+	decide    func(ctx context.Context, id string, yes bool) error
+}
+
+// options are those of a Local with r.
+func (r *rooms) options(l groups.Layout, all ...channel.Channel) operator.Options {
+	return operator.Options{Layout: l, Groups: r, Channels: all, Road: r, Running: &operator.Running{
+		Started: time.Now(), Host: r, Machine: r, Assistants: r, Models: r, Pairing: r, Queue: r, Linker: r, Notifier: r, Tasks: r, Recent: operator.NewRecent(),
+	}}
+}
+
+func (r *rooms) Groups() []groups.Group { return r.groups }
+
+func (r *rooms) Decide(ctx context.Context, id string, yes bool) error {
+	return r.decide(ctx, id, yes)
+}
+
+func (r *rooms) SendFor(_ context.Context, s operator.Send) (outbox.Delivery, error) {
+	return r.accept(s), nil
+}
+
+func (r *rooms) Applied() time.Time         { return time.Now() }
+func (r *rooms) Unapplied() *string         { return r.unapplied }
+func (r *rooms) LostGroups() []string       { return r.lost }
+func (r *rooms) Quota() operator.Quota      { return operator.Quota{} }
+func (r *rooms) FreeDisk() int64            { return r.freeDisk }
+func (r *rooms) Refusals() map[string]int64 { return nil }
+func (r *rooms) Reload(context.Context, bool) (operator.Reloaded, error) {
+	return operator.Reloaded{}, nil
+}
+
+func (r *rooms) LostFiles() error                                      { return nil }
+func (r *rooms) MissingMounts() []operator.MissingMount                { return r.missing }
+func (r *rooms) ClockAhead() (ahead time.Duration, ok bool)            { return r.ahead, true }
+func (r *rooms) Environment(context.Context, string) []channel.Finding { return nil }
+
+func (r *rooms) Status() []assistant.Status { return r.status }
+func (r *rooms) Ignored(string) assistant.Ignored {
+	return assistant.Ignored{NotCalled: r.notCalled}
+}
+
+func (r *rooms) Turns(folder string) assistant.Turns {
+	if r.turns == nil {
+		return assistant.Turns{Done: time.Now()}
+	}
+	return r.turns[folder]
+}
+func (r *rooms) Troubles() map[cause.Cause]int64                   { return nil }
+func (r *rooms) Told() []assistant.Told                            { return r.told }
+func (r *rooms) Stop(folder string) (turns, waited int, err error) { return len(folder), 0, nil }
+func (r *rooms) InboxUse(folder string) int64                      { return r.inbox[folder] }
+
+func (r *rooms) Spending(_ context.Context, folder string) (operator.Spending, bool) {
+	s, ok := r.spending[folder]
+	return s, ok
+}
+func (r *rooms) RefusedCalls() []operator.RefusedCall { return r.calls }
+
+func (r *rooms) Codes() []operator.PairingCode         { return nil }
+func (r *rooms) Approve(context.Context, string) error { return nil }
+func (r *rooms) UnknownChats() []operator.UnknownChat  { return r.unknown }
+
+func (r *rooms) Stuck(folder string) (ipc.Stuck, bool) {
+	s, ok := r.stuck[folder]
+	return s, ok
+}
+
+func (r *rooms) Scan(string) string { return "" }
+func (r *rooms) Link(string) (operator.Linking, error) {
+	return operator.Linking{}, nil
+}
+func (r *rooms) Test(context.Context) []operator.Notified { return nil }
+
+func (r *rooms) List(context.Context, string) ([]tasks.Task, error) { return nil, nil }
+func (r *rooms) Operate(context.Context, string, string) (tasks.Answer, error) {
+	return tasks.Answer{}, nil
+}
