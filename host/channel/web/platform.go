@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Platform is the chat page for the host's table.
+// Platform returns the chat page for the host's table.
 func Platform() channel.Platform {
 	return channel.Platform{
 		Key:      "web",
@@ -45,7 +45,7 @@ func newOf(s channel.Setup) (channel.Channel, error) {
 // fewDistinct is a number of distinct characters that can be guessed, as in "aaaa…".
 const fewDistinct = 8
 
-// examine looks at the address and the token of the page.
+// examine checks the address and the token of the page.
 func examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
 	set := s.Settings.(*Settings)
 	var all []channel.Finding

@@ -40,7 +40,7 @@ type Settings struct {
 	History setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`
 }
 
-// defaultSettings are the settings if every key is absent.
+// defaultSettings returns the settings of an empty configuration.
 func defaultSettings() channel.Settings {
 	return &Settings{Listen: "127.0.0.1:8420", Upload: 100 << 20, LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30}
 }

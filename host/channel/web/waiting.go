@@ -25,7 +25,7 @@ CREATE TABLE waiting (
 	own  INTEGER NOT NULL -- it answers the assistant
 );`
 
-// maxPost is more than one post has messages.
+// maxPost is above the number of messages of one post.
 const maxPost = 1000
 
 var (
@@ -151,7 +151,7 @@ func (s *store) markTaken(ctx context.Context, chat string, ms []*Message) error
 	return nil
 }
 
-// giveTo passes a post to the host.
+// giveTo returns a function that gives a post to the host.
 func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
 	return func(ctx context.Context, row journal.Inbound) error {
 		m, err := w.store.inbound(ctx, row)
@@ -168,7 +168,7 @@ func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) er
 	}
 }
 
-// Fetch opens a member's file, as long as its message is in the history.
+// Fetch opens a member's file while its message is in the history.
 func (w *Web) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	if !w.opened.Load() {
 		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the chat page does not run", Hint: "start the host"}
