@@ -36,7 +36,7 @@ func (b *Bridge) Mounted(folder string) Opener {
 	}
 }
 
-// OpenOwn is the Opener of files that the operator names. Links are followed: it is the
+// OpenOwn opens a file that the operator names; it is an Opener. Links are followed: it is the
 // operator's right. A pipe does not make it wait.
 func OpenOwn(name string) (Opened, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

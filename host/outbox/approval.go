@@ -34,7 +34,7 @@ const (
 // ErrDecided is Decide's error if the approval is answered or over, or there is none.
 var ErrDecided = errors.New("the delivery waits for no approval, or no longer")
 
-// waiting says whether the delivery waits for an approval.
+// waiting reports whether the delivery waits for an approval.
 func (d *Delivery) waiting() bool {
 	return slices.ContainsFunc(d.Parts, func(p Part) bool { return p.State == Waiting })
 }
@@ -81,7 +81,7 @@ func (o *Outbox) setAside(it *item) {
 	signal(o.approving)
 }
 
-// usage is what all parts of a delivery count while it waits for an approval.
+// usage returns what all parts of a delivery count while it waits for an approval.
 func (it *item) usage() usage {
 	u := usage{waiting: len(it.Parts)}
 	for i := range it.Parts {
@@ -212,7 +212,7 @@ func (o *Outbox) refuse(ctx context.Context, it *item, what, by string) error {
 	return nil
 }
 
-// fileBlobs are the names of the bytes of the parts' own files.
+// fileBlobs returns the names of the bytes of the parts' own files.
 func (d *Delivery) fileBlobs() (names []string) {
 	for i := range d.Parts {
 		names = append(names, d.Parts[i].blobs()...)

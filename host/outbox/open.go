@@ -194,7 +194,7 @@ func (o *Outbox) openStore(ctx context.Context) (err error) {
 	return err
 }
 
-// Dir is the directory that the outbox owns.
+// Dir returns the directory that the outbox owns.
 func (o *Outbox) Dir() string { return o.opts.Dir }
 
 // recover restores the state that the earlier process left. It counts deliveries and reads

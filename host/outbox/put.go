@@ -47,7 +47,7 @@ type Use struct {
 	Retained int64 // bytes of failed messages, kept for a retry; QuotaBytes bounds them, too
 }
 
-// UsedBy says how much a group has in the outbox. What waits for an approval has a quota
+// UsedBy returns how much a group has in the outbox. What waits for an approval has a quota
 // of its own, and is not counted here.
 func (o *Outbox) UsedBy(folder string) Use {
 	o.mu.Lock()

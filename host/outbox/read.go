@@ -238,7 +238,7 @@ func (r *Reader) Ended(ctx context.Context, since, until time.Time, see func(*De
 	return nil
 }
 
-// AcceptedSince says whether anything from the group was accepted at or after
+// AcceptedSince reports whether anything from the group was accepted at or after
 // the time, other than the deliveries whose keys are in but.
 func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since time.Time, but ...string) (bool, error) {
 	var found bool

@@ -78,7 +78,7 @@ func Notes(a, b string) string {
 	return a + "; " + b
 }
 
-// Until is the form of a time that people read.
+// Until returns the form of a time that people read.
 func Until(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
 func status(s outbox.State) ipc.Status {

@@ -18,7 +18,7 @@ func Due(start time.Time, n int64) time.Time {
 	return start.Add(paceGrace + timeFor(n))
 }
 
-// timeFor is how long n bytes take at the slowest pace.
+// timeFor returns how long n bytes take at the slowest pace.
 func timeFor(n int64) time.Duration {
 	return time.Duration(float64(n) / minPace * float64(time.Second))
 }

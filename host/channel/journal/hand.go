@@ -152,7 +152,7 @@ type Once[K comparable] struct{ seen map[K]bool }
 // maxOnce is how much a Once remembers.
 const maxOnce = 4096
 
-// Has says whether k was noted.
+// Has reports whether k was noted.
 func (o *Once[K]) Has(k K) bool { return o.seen[k] }
 
 // Note notes k.
