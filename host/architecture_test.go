@@ -90,6 +90,16 @@ var rooms = map[string][]string{
 	"host/channel/channeltest": {"host/channel", "host/channel/ladder", "host/channel/memory", "groups", "media"},
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},
+
+	"host/channel/whatsapp":             {"host/channel/whatsapp/...", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/store", "groups", "media", "media/...", "internal/confine"},
+	"host/channel/whatsapp/compose":     {"host/channel", "media", "media/probe"},
+	"host/channel/whatsapp/decode":      {"host/channel", "media"},
+	"host/channel/whatsapp/device":      {"host/channel/whatsapp/librarylog", "host/channel/journal", "host/store"},
+	"host/channel/whatsapp/directory":   {"host/channel/whatsapp/decode", "host/channel/whatsapp/outcome", "host/channel", "host/channel/link", "groups"},
+	"host/channel/whatsapp/librarylog":  {"media"},
+	"host/channel/whatsapp/mediaserver": {"host/channel/whatsapp/compose", "host/channel/whatsapp/outcome", "host/channel", "host/channel/link", "host/channel/transfer", "media"},
+	"host/channel/whatsapp/messages":    {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/directory", "host/channel/journal", "groups"},
+	"host/channel/whatsapp/outcome":     {"host/channel", "host/channel/link"},
 }
 
 // floor is what every room but those of internal/ may import.

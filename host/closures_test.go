@@ -28,7 +28,7 @@ var tooManyFunctions = map[string]int{
 	"host/channel/memory":   2,
 	"host/channel/telegram": 1,
 	"host/channel/transfer": 9,
-	"host/channel/whatsapp": 10,
+	"host/channel/whatsapp": 6,
 	"host/command":          2,
 	"host/config":           2,
 	"host/console":          1,

@@ -11,7 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -22,7 +22,7 @@ func (w *WhatsApp) Unpair(ctx context.Context) error {
 		if err := s.client.Logout(ctx); err != nil {
 			return fmt.Errorf("whatsapp: unlink: %w", err)
 		}
-		if err := s.ledger.Clear(ctx); err != nil {
+		if err := s.messages.Clear(ctx); err != nil {
 			return fmt.Errorf("whatsapp: %w", err)
 		}
 		s.end(withDetail(stopNotPaired, ""))
@@ -36,7 +36,7 @@ func (w *WhatsApp) Unpair(ctx context.Context) error {
 // for example 4915100000000:3@s.whatsapp.net. ok is false without an account.
 func (w *WhatsApp) Paired() (jid string, ok bool) {
 	if s := w.live.Load(); s != nil {
-		return s.people.me.String(), true
+		return s.people.Me.String(), true
 	}
 	return w.pairedOnDisk(context.Background())
 }
@@ -51,7 +51,7 @@ func (w *WhatsApp) Chats(ctx context.Context) (all []channel.Chat, err error) {
 		}
 		for _, g := range joined {
 			c := channel.Chat{JID: groups.JID(g.JID.String()), Name: media.Printable(g.Name), Members: len(g.Participants)}
-			if g.IsAnnounce && !slices.ContainsFunc(g.Participants, s.people.isAdmin) {
+			if g.IsAnnounce && !slices.ContainsFunc(g.Participants, s.people.IsOwnAdmin) {
 				c.Note = "only admins may write; the account is none"
 			}
 			all = append(all, c)
@@ -75,10 +75,10 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 		return do(s)
 	}
 	return w.alone(ctx, func(s *session) error {
-		if s.people.me.IsEmpty() {
+		if s.people.Me.IsEmpty() {
 			return fmt.Errorf("%w: link one with `%s`", ErrNotPaired, w.pairCommand())
 		}
-		w.version.ask(ctx)
+		w.version.Ask(ctx)
 		s.newClient()
 		login := newLogin()
 		s.client.AddEventHandlerWithSuccessStatus(func(evt any) bool {
@@ -100,16 +100,5 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 
 // pairedOnDisk reads the linked account from the store, without connecting.
 func (w *WhatsApp) pairedOnDisk(ctx context.Context) (jid string, ok bool) {
-	return accountOnDisk(ctx, storesOf(w.opts.Name, w.opts.Dir, w.opts.Home)[0])
-}
-
-// accountOnDisk returns the account whose keys a device's store holds.
-func accountOnDisk(ctx context.Context, device stores.Spec) (jid string, ok bool) {
-	db, err := stores.Look(ctx, device)
-	if err != nil || db == nil {
-		return "", false
-	}
-	defer db.Close()
-	err = db.QueryRowContext(ctx, `SELECT jid FROM whatsmeow_device LIMIT 1`).Scan(&jid)
-	return jid, err == nil && jid != ""
+	return device.Account(ctx, w.specs()[0])
 }

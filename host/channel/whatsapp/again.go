@@ -14,6 +14,9 @@ import (
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 )
 
 // sendAgain encrypts a message once more for the one device that asks for it,
@@ -21,7 +24,7 @@ import (
 // library encrypts in one goroutine per request, without a lock: two messages
 // encrypted at the same time could get the same key, and then the device
 // discarded the second message as a repeat of the first.
-func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int, m *sentMessage) error {
+func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int, m *messages.Sent) error {
 	leave, err := s.w.sendSlot.take(ctx)
 	if err != nil {
 		return err
@@ -30,10 +33,10 @@ func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int
 	ctx, cancel := context.WithTimeout(ctx, s.w.sendSlot.most)
 	defer cancel()
 
-	message := m.message
+	message := m.Message
 	to := waBinary.Attrs{"id": m.ID, "type": "text", "t": cmp.Or(m.Acked, m.Created).Unix(), "to": asks.Sender}
 	enc := waBinary.Attrs{"count": count}
-	if kind := mediaTypeOf(message); kind != "" {
+	if kind := compose.MediaTypeAttr(message); kind != "" {
 		to["type"], enc["mediatype"] = "media", kind
 	}
 	if !asks.MessageSender.IsEmpty() {
@@ -104,29 +107,4 @@ func (s *session) encryptFor(ctx context.Context, device types.JID, broken bool,
 		content = append(content, internals.MakeDeviceIdentityNode())
 	}
 	return content, nil
-}
-
-// mediaTypeOf returns the mediatype attribute of a message that we send; empty
-// without a file.
-func mediaTypeOf(m *waE2E.Message) string {
-	if inner := m.GetDocumentWithCaptionMessage().GetMessage(); inner != nil {
-		m = inner
-	}
-	switch {
-	case m.ImageMessage != nil:
-		return "image"
-	case m.StickerMessage != nil:
-		return "sticker"
-	case m.DocumentMessage != nil:
-		return "document"
-	case m.AudioMessage.GetPTT():
-		return "ptt"
-	case m.AudioMessage != nil:
-		return "audio"
-	case m.VideoMessage.GetGifPlayback():
-		return "gif"
-	case m.VideoMessage != nil:
-		return "video"
-	}
-	return ""
 }

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
 // For how long WhatsApp's apps take a change of a message. They say 15 minutes, and
@@ -35,16 +37,16 @@ func (w *WhatsApp) UnsendWithin() time.Duration { return unsendWithin }
 // another text, or with another caption.
 func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
 	return w.change(ctx, c, func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
-		before, err := s.ledger.shown(ctx, c.Target)
+		before, err := s.messages.Shown(ctx, c.Target)
 		if err != nil {
 			return nil, err
 		}
 		if before == nil || before.Chat != c.Chat {
-			return nil, unknownMessage()
+			return nil, outcome.UnknownMessage()
 		}
-		content := proto.Clone(before.message).(*waE2E.Message)
+		content := proto.Clone(before.Message).(*waE2E.Message)
 		content.MessageContextInfo = nil // whose secret is of the message alone
-		if !setText(content, c.Text) {
+		if !compose.SetText(content, c.Text) {
 			return nil, &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "WhatsApp cannot edit a message of this kind", Hint: "send a new message instead"}
 		}
 		return s.client.BuildEdit(chat, before.ID, content), nil
@@ -57,12 +59,12 @@ func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
 func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
 	s, inner, leave, ok := w.enter(ctx)
 	if !ok {
-		return cmp.Or(w.link.Held(), notConnected(nil))
+		return cmp.Or(w.link.Held(), outcome.NotConnected(nil))
 	}
-	ids, err := s.ledger.shownIDs(inner, c.Target, c.Files)
+	ids, err := s.messages.ShownIDs(inner, c.Target, c.Files)
 	leave()
 	if err != nil {
-		return passing("store_failed", "the host cannot look up the message", err)
+		return outcome.StoreFailed("look up the message", err)
 	}
 	for _, id := range ids {
 		if err := w.change(ctx, channel.Change{ID: unsendOf(id), Chat: c.Chat}, func(_ context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
@@ -86,9 +88,9 @@ func (w *WhatsApp) React(ctx context.Context, c channel.Change) error {
 			return nil, err
 		}
 		if m == nil {
-			return nil, unknownMessage()
+			return nil, outcome.UnknownMessage()
 		}
-		return s.client.BuildReaction(chat, writer.jid, id, c.Emoji), nil
+		return s.client.BuildReaction(chat, writer.JID, id, c.Emoji), nil
 	})
 }
 
@@ -101,26 +103,3 @@ func (w *WhatsApp) change(ctx context.Context, c channel.Change, build changeBui
 
 // changeBuilder makes the message that changes another one.
 type changeBuilder func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error)
-
-func unknownMessage() error {
-	return &channel.Error{Class: channel.Permanent, Code: "unknown_message", Message: "the host does not know that message any more", Hint: "send a new message instead"}
-}
-
-// setText replaces the text or the caption of a message; false if it has no place for one.
-func setText(m *waE2E.Message, text string) bool {
-	switch {
-	case m.Conversation != nil:
-		m.Conversation = &text
-	case m.ExtendedTextMessage != nil:
-		m.ExtendedTextMessage.Text = &text
-	case m.ImageMessage != nil:
-		m.ImageMessage.Caption = &text
-	case m.VideoMessage != nil:
-		m.VideoMessage.Caption = &text
-	case m.DocumentWithCaptionMessage.GetMessage().GetDocumentMessage() != nil:
-		m.DocumentWithCaptionMessage.Message.DocumentMessage.Caption = &text
-	default:
-		return false
-	}
-	return true
-}

@@ -17,7 +17,7 @@ import (
 )
 
 // FuzzAMembersMessageReachesOnlyWhatsApp sends messages of any shape through
-// the whole way of a member's message: the server, the library, the ledger,
+// the whole way of a member's message: the server, the library, the journal,
 // and the Inbox that opens each file as the host does. All dials of the
 // process are recorded: the channel's two clients, what would use net/http's
 // own transport, and questions to a name server.

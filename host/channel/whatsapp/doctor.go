@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
 	"github.com/longshore-bridge/longshore/internal/confine"
 )
 
@@ -21,7 +22,7 @@ func examine(ctx context.Context, s channel.Setup, running bool) []channel.Findi
 	if running {
 		return tools
 	}
-	if _, linked := accountOnDisk(ctx, storesOf(s.Name, s.Dir, s.Home)[0]); linked {
+	if _, linked := device.Account(ctx, device.Specs(s.Name, s.Dir, s.Home)[0]); linked {
 		return append(tools, channel.Finding{Check: s.Name, Severity: channel.Fine, Message: "a WhatsApp account is linked"})
 	}
 	w := WhatsApp{opts: Options{Name: s.Name}}

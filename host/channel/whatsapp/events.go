@@ -19,13 +19,16 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 )
 
 // deadLine is how long a connection may be silent before it counts as lost.
 const deadLine = 90 * time.Second
 
 // handle takes the library's events. It runs on the library's receive queue, so it
-// waits for nothing but a write to the ledger. If it returns false, the event is
+// waits for nothing but a write to the journal. If it returns false, the event is
 // not acknowledged, and WhatsApp delivers it again after a reconnect.
 func (s *session) handle(evt any) bool {
 	switch e := evt.(type) {
@@ -35,7 +38,7 @@ func (s *session) handle(evt any) bool {
 		s.cannotRead(e, time.Now())
 	case *events.FBMessage:
 		if m := s.received(&e.Info); m.Chat != "" && !e.Info.IsFromMe {
-			m.info.Unread = "armadillo" // as Messenger encrypts
+			m.Meta.Unread = "armadillo" // as Messenger encrypts
 			return s.putUnread(m)
 		}
 	case *events.CallOffer:
@@ -45,7 +48,7 @@ func (s *session) handle(evt any) bool {
 	case *events.Receipt:
 		return s.queueReceipt(e)
 	case *events.MediaRetry:
-		s.retries.Tell(e.MessageID, e)
+		s.media.Answered(e)
 	case *events.Connected:
 		poke(s.state.up)
 	case *events.Disconnected:
@@ -59,10 +62,10 @@ func (s *session) handle(evt any) bool {
 			poke(s.state.lost)
 		}
 	case *events.GroupInfo:
-		s.chats.forget(e.JID, nil)
+		s.chats.Forget(e.JID, nil)
 		return s.keepMembers(e)
 	case *events.JoinedGroup:
-		s.chats.forget(e.JID, nil)
+		s.chats.Forget(e.JID, nil)
 	default:
 		if reason := permanent(evt); reason != nil {
 			s.end(reason)
@@ -83,7 +86,7 @@ func permanent(evt any) *link.Stop {
 	case *events.LoggedOut:
 		more := ""
 		if e.OnConnect {
-			more = harmless(e.Reason.String())
+			more = librarylog.Harmless(e.Reason.String())
 		}
 		return withDetail(stopLoggedOut, more)
 	case *events.StreamReplaced:
@@ -91,13 +94,13 @@ func permanent(evt any) *link.Stop {
 	case *events.ClientOutdated:
 		return withDetail(stopOutdated, "")
 	case *events.TemporaryBan:
-		more := harmless(e.Code.String())
+		more := librarylog.Harmless(e.Code.String())
 		if end := until(e.Expire, time.Now()); end != "" {
 			more += ", " + end
 		}
 		return withDetail(stopBanned, more)
 	case *events.ConnectFailure:
-		return withDetail(stopRefused, harmless(e.Reason.String()+" "+e.Message))
+		return withDetail(stopRefused, librarylog.Harmless(e.Reason.String()+" "+e.Message))
 	}
 	return nil
 }
@@ -149,7 +152,7 @@ func (s *session) queueReceipt(e *events.Receipt) bool {
 // giveTo returns the function that hands a member's message to the host.
 func (s *session) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
 	return func(ctx context.Context, row journal.Inbound) error {
-		m, err := read(&row, nil)
+		m, err := messages.Read(&row, nil)
 		if err != nil {
 			return err
 		}
@@ -170,18 +173,18 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 			if told.Has(r.report) {
 				continue
 			}
-			m, err := s.ledger.sent(ctx, r.id)
+			m, err := s.messages.FindSent(ctx, r.id)
 			if err != nil {
 				s.log.Error("look up what a device reports of", "error", err)
 			}
-			if m == nil || !s.chats.concern(ctx, m.Chat, r.src) {
+			if m == nil || !s.chats.MayReferTo(ctx, m.Chat, r.src) {
 				continue
 			}
 			told.Note(r.report)
 			if m.Acked.IsZero() {
 				s.reported(ctx, r.id, r.at)
 			}
-			id, err := s.ledger.whole(ctx, m)
+			id, err := s.messages.Completed(ctx, m)
 			if err != nil {
 				s.log.Error("look up the album that a device reports of", "error", err)
 			}
@@ -202,18 +205,18 @@ func (s *session) keep(e *events.Message) bool {
 		e.Info.ID, e.Message = e.SourceWebMsg.GetKey().GetID(), e.RawMessage
 	}
 	m := s.received(&e.Info)
-	m.message = s.opened(s.gate.Context(), e)
-	d := decode(m.message, m.info)
+	m.Message = s.opened(s.gate.Context(), e)
+	d := decode.Message(m.Message, m.Meta)
 	if m.Chat == "" {
-		if d.Kind.IsMessage() && d.ignored == "" {
+		if d.Kind.IsMessage() && d.Ignored == "" {
 			s.knock(e, d.Text)
 		}
 		return true
 	}
-	keep := d.ignored == ""
+	keep := d.Ignored == ""
 	if keep && d.Kind == channel.KindVote {
 		var err error
-		if m.info.Choices, keep, err = s.vote(s.gate.Context(), m.Chat, e); err != nil {
+		if m.Meta.Choices, keep, err = s.vote(s.gate.Context(), m.Chat, e); err != nil {
 			s.log.Error("look up what a member votes on; whatsapp will repeat it", "chat", m.Chat, "error", err)
 			return false
 		}
@@ -221,7 +224,7 @@ func (s *session) keep(e *events.Message) bool {
 	if keep && !s.put(m) {
 		return false
 	}
-	if d.ignored != onlyKeys {
+	if d.Ignored != decode.OnlyKeys {
 		s.came(m.Chat, m.ID)
 	}
 	return true
@@ -229,10 +232,10 @@ func (s *session) keep(e *events.Message) bool {
 
 // received is the record of a message without its content; its Chat is empty if the chat is
 // not registered.
-func (s *session) received(info *types.MessageInfo) inboundMessage {
-	return inboundMessage{
-		Inbound: journal.Inbound{Chat: s.chatOf(info.MessageSource), ID: info.ID}, message: &waE2E.Message{},
-		info: inboundInfo{
+func (s *session) received(info *types.MessageInfo) messages.Inbound {
+	return messages.Inbound{
+		Inbound: journal.Inbound{Chat: s.chatOf(info.MessageSource), ID: info.ID}, Message: &waE2E.Message{},
+		Meta: decode.Meta{
 			Chat: info.Chat, Sender: info.Sender, Alt: info.SenderAlt, IsGroup: info.IsGroup,
 			PushName: info.PushName, Time: info.Timestamp,
 		},
@@ -268,17 +271,17 @@ func (s *session) keepCall(c types.BasicCallMeta, video bool) bool {
 	if c.GroupJID.User == "" && c.CallCreator.ToNonAD() != c.From.ToNonAD() {
 		c.CallCreator, c.CallCreatorAlt = c.From, types.EmptyJID
 	}
-	info := types.MessageInfo{ID: "call-" + first(c.CallID, maxQuotedID), Timestamp: c.Timestamp, MessageSource: types.MessageSource{
+	info := types.MessageInfo{ID: "call-" + decode.First(c.CallID, decode.MaxID), Timestamp: c.Timestamp, MessageSource: types.MessageSource{
 		Chat: c.CallCreator.ToNonAD(), Sender: c.CallCreator, SenderAlt: c.CallCreatorAlt,
 	}}
 	if c.GroupJID.User != "" {
 		info.Chat, info.IsGroup = c.GroupJID, true
 	}
 	m := s.received(&info)
-	if m.Chat == "" || s.people.isMe(c.CallCreator) {
+	if m.Chat == "" || s.people.IsMe(c.CallCreator) {
 		return true
 	}
-	m.message.CallLogMesssage = &waE2E.CallLogMessage{IsVideo: &video, CallOutcome: waE2E.CallLogMessage_ONGOING.Enum()}
+	m.Message.CallLogMesssage = &waE2E.CallLogMessage{IsVideo: &video, CallOutcome: waE2E.CallLogMessage_ONGOING.Enum()}
 	return s.put(m)
 }
 
@@ -297,7 +300,7 @@ func (s *session) knock(e *events.Message, text string) {
 		chat = alt
 	}
 	if jid := groups.JID(chat.String()); s.w.Owns(jid) {
-		s.w.opts.Knock(channel.Knock{Chat: jid, From: cleanName(e.Info.PushName), Time: e.Info.Timestamp})
+		s.w.opts.Knock(channel.Knock{Chat: jid, From: decode.CleanName(e.Info.PushName), Time: e.Info.Timestamp})
 	}
 }
 
@@ -305,17 +308,17 @@ func (s *session) knock(e *events.Message, text string) {
 // an event no id, so keepMembers derives one: a repeated event has the same id.
 func (s *session) keepMembers(e *events.GroupInfo) bool {
 	source := types.MessageSource{Chat: e.JID, IsGroup: true}
-	m := inboundMessage{message: &waE2E.Message{}, info: inboundInfo{
+	m := messages.Inbound{Message: &waE2E.Message{}, Meta: decode.Meta{
 		Chat: e.JID, IsGroup: true, Time: e.Timestamp, Joined: e.Join, Left: e.Leave,
 	}}
-	if m.Chat = s.chatOf(source); m.Chat == "" || !m.info.members() {
+	if m.Chat = s.chatOf(source); m.Chat == "" || !m.Meta.IsMembership() {
 		return true
 	}
 	if e.Sender != nil {
-		m.info.Sender = *e.Sender
+		m.Meta.Sender = *e.Sender
 	}
 	if e.SenderPN != nil {
-		m.info.Alt = *e.SenderPN
+		m.Meta.Alt = *e.SenderPN
 	}
 	news := sha256.Sum256(fmt.Append(nil, e.Timestamp.Unix(), e.ParticipantVersionID, e.Join, e.Leave))
 	m.ID = hex.EncodeToString(news[:16])
@@ -323,8 +326,8 @@ func (s *session) keepMembers(e *events.GroupInfo) bool {
 }
 
 // put records a member's message or event durably; it returns false if that fails.
-func (s *session) put(m inboundMessage) bool {
-	err := s.ledger.putInbound(s.gate.Context(), m)
+func (s *session) put(m messages.Inbound) bool {
+	err := s.messages.PutInbound(s.gate.Context(), m)
 	if err != nil {
 		s.log.Error("a member's message could not be kept; whatsapp will repeat it", "chat", m.Chat, "error", err)
 		if errors.Is(err, journal.ErrNoRoom) {

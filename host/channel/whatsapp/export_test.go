@@ -5,7 +5,7 @@ import (
 
 	"go.mau.fi/whatsmeow"
 
-	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
 )
 
 // Client is the library's client of the session that runs.
@@ -13,8 +13,8 @@ func (w *WhatsApp) Client() *whatsmeow.Client { return w.live.Load().client }
 
 // Hurry shortens how long the library's lock is kept for an acknowledgement,
 // and for a message in all.
-func (w *WhatsApp) Hurry(patience, most time.Duration) {
-	w.sendSlot.patience, w.sendSlot.most = patience, most
+func (w *WhatsApp) Hurry(ackWait, most time.Duration) {
+	w.sendSlot.ackWait, w.sendSlot.most = ackWait, most
 }
 
 // Reconnect shortens the pauses before a connection, and before a look whether the
@@ -30,17 +30,11 @@ func (w *WhatsApp) Unread(after time.Duration) { w.unread = after }
 // Window shortens the time over which the speed of a download's first attempt is
 // measured.
 func (w *WhatsApp) Window(window time.Duration) {
-	w.pace = func(patient bool) transfer.Pace {
-		p := transfer.PaceFor(patient)
-		if !patient {
-			p.Window = window
-		}
-		return p
-	}
+	w.brisk.Window = window
 }
 
 // Missing is how many acknowledgements are waited for without the lock.
 func (w *WhatsApp) Missing() int64 { return w.sendSlot.missing.Load() }
 
 // MessageID is the id that a message has on WhatsApp.
-var MessageID = messageID
+var MessageID = compose.MessageID

@@ -7,8 +7,12 @@ import (
 	"strings"
 
 	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 )
 
 // sentRef begins the ref of a file of ours, with its message's id behind it; quotedRef
@@ -36,11 +40,19 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	if m == nil {
 		return nil, channel.Unfetchable("the host does not know the message any more")
 	}
-	d := decode(m.message, m.info)
-	if d.file == nil {
+	d := decode.Message(m.Message, m.Meta)
+	if d.File == nil {
 		return nil, channel.Unfetchable("the message holds no file")
 	}
-	file, err := s.fetch(ctx, m, d.file, d.Files[0].Info, s.w.pace(f.Patient))
+	pace := s.w.brisk
+	if f.Patient {
+		pace = transfer.Patient
+	}
+	var from *types.MessageInfo
+	if m.ID != "" { // neither one of ours nor of a quote
+		from = &types.MessageInfo{MessageSource: types.MessageSource{Chat: m.Meta.Chat, Sender: m.Meta.Sender, IsGroup: m.Meta.IsGroup}, ID: m.ID}
+	}
+	file, err := s.media.Download(ctx, d.File, d.Files[0].Info, from, pace)
 	var lost *whatsmeow.DisconnectedError
 	if errors.Is(err, whatsmeow.ErrNotConnected) || errors.As(err, &lost) {
 		return nil, notAsked(err)
@@ -50,24 +62,24 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 
 // byRef looks up the message that has a file; nil if it is not known. Of one of
 // ours, or of a quote, no phone can be asked for the file again.
-func (s *session) byRef(ctx context.Context, f channel.FileRef) (*inboundMessage, error) {
+func (s *session) byRef(ctx context.Context, f channel.FileRef) (*messages.Inbound, error) {
 	if ref, quoted := strings.CutPrefix(f.Ref, quotedRef); quoted {
-		m, err := read(s.ledger.ByRef(ctx, f.Chat, ref))
+		m, err := messages.Read(s.messages.ByRef(ctx, f.Chat, ref))
 		if err != nil || m == nil {
 			return nil, err
 		}
-		about := decode(m.message, m.info).about
-		return &inboundMessage{message: about.GetQuotedMessage(), info: inboundInfo{Time: m.info.Time}}, nil
+		about := decode.Message(m.Message, m.Meta).Context
+		return &messages.Inbound{Message: about.GetQuotedMessage(), Meta: decode.Meta{Time: m.Meta.Time}}, nil
 	}
 	id, ours := strings.CutPrefix(f.Ref, sentRef)
 	if !ours {
-		return read(s.ledger.ByRef(ctx, f.Chat, f.Ref))
+		return messages.Read(s.messages.ByRef(ctx, f.Chat, f.Ref))
 	}
-	m, err := s.ledger.sent(ctx, id)
+	m, err := s.messages.FindSent(ctx, id)
 	if err != nil || m == nil || m.Chat != f.Chat {
 		return nil, err
 	}
-	return &inboundMessage{message: m.message, info: inboundInfo{Time: m.Created}}, nil
+	return &messages.Inbound{Message: m.Message, Meta: decode.Meta{Time: m.Created}}, nil
 }
 
 // notAsked is the temporary error of an attempt that reached no media server.

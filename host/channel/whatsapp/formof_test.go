@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -38,7 +39,7 @@ func TestEachFileGoesInTheFormThatWhatsAppShows(t *testing.T) {
 		if err != nil || got.Kind != tt.want || (got.Note == "") != (tt.note == "") || !strings.Contains(got.Note, tt.note) {
 			t.Errorf("%+v goes as %+v (%v), want %s", tt.info, got, err, tt.want)
 		}
-		m := attachment{file: &channel.File{Info: got}}.message()
+		m := compose.Attachment{File: &channel.File{Info: got}}.Message()
 		if m.GetVideoMessage().GetGifPlayback() != tt.gif {
 			t.Errorf("%+v plays as a GIF: %t", tt.info, !tt.gif)
 		}

@@ -3,44 +3,41 @@ package whatsapp
 import (
 	"context"
 	"strings"
-	"unicode/utf8"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 )
 
-// Bounds for messages that a modified app has made. The apps themselves write up
-// to 65,536 characters, and a group has up to 1,024 members.
-const (
-	maxInboundText = 65536 // characters
-	maxMentions    = 1024
-	maxQuotedID    = 128 // characters; the apps' own ids have up to 32
-)
+// maxMentions bounds the mentions of a message: a group has up to 1,024 members.
+const maxMentions = 1024
 
 // inbound converts a row of the journal for the Inbox.
-func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inbound {
-	d, who := decode(m.message, m.info), m.writer()
+func (s *session) inbound(ctx context.Context, m *messages.Inbound) channel.Inbound {
+	d, who := decode.Message(m.Message, m.Meta), m.Writer()
 	in := d.Inbound
-	in.ID, in.Chat, in.Time, in.Role = m.ID, m.Chat, m.info.Time, s.chats.roleOf(ctx, m.info.Chat, who)
-	in.From, in.Sender, in.Also = s.people.nameOf(ctx, who, m.info.PushName), s.people.senderOf(ctx, who), s.people.alsoOf(ctx, who)
-	if m.info.Chat.Server != types.GroupServer { // their own chat
+	in.ID, in.Chat, in.Time, in.Role = m.ID, m.Chat, m.Meta.Time, s.chats.CachedRole(ctx, m.Meta.Chat, who)
+	in.From, in.Sender, in.Also = s.people.Name(ctx, who, m.Meta.PushName), s.people.SenderID(ctx, who), s.people.OtherID(ctx, who)
+	if m.Meta.Chat.Server != types.GroupServer { // their own chat
 		in.Role = channel.RoleAdmin
 	}
 	in.Target = s.ourName(ctx, m.Chat, in.Target)
-	in.Joined, in.Left = s.persons(ctx, m.info.Joined), s.persons(ctx, m.info.Left)
+	in.Joined, in.Left = s.persons(ctx, m.Meta.Joined), s.persons(ctx, m.Meta.Left)
 	var direct bool
-	in.Text, direct = s.mentions(ctx, in.Text, d.about.GetMentionedJID())
-	in.Files = d.files(m.Ref())
+	in.Text, direct = s.mentions(ctx, in.Text, d.Context.GetMentionedJID())
+	in.Files = d.WithRef(m.Ref())
 	if !in.Kind.IsMessage() {
 		return in
 	}
 	in.Direct = direct
-	if d.about.GetStanzaID() != "" {
+	if d.Context.GetStanzaID() != "" {
 		var ours bool
-		in.Quote, ours = s.quote(ctx, m, d.about)
+		in.Quote, ours = s.quote(ctx, m, d.Context)
 		in.Direct = in.Direct || ours
 	}
 	return in
@@ -52,29 +49,21 @@ func (s *session) ourName(ctx context.Context, chat groups.JID, id string) strin
 	if id == "" {
 		return ""
 	}
-	m, err := s.ledger.sent(ctx, id)
+	m, err := s.messages.FindSent(ctx, id)
 	if err != nil {
 		s.log.Error("look up what a member refers to", "chat", chat, "error", err)
 	}
 	if m == nil || m.Chat != chat {
 		return id
 	}
-	return m.receiptID()
-}
-
-// files are the message's files, by the ref that Fetch knows.
-func (d *said) files(ref string) []channel.Attachment {
-	for i := range d.Files {
-		d.Files[i].Ref = ref
-	}
-	return d.Files
+	return m.ReceiptID()
 }
 
 // persons converts addresses of members.
 func (s *session) persons(ctx context.Context, addresses []types.JID) (all []channel.Person) {
 	for _, j := range addresses {
-		who := member{jid: j.ToNonAD()}
-		all = append(all, channel.Person{Name: s.people.nameOf(ctx, who, ""), Sender: s.people.senderOf(ctx, who)})
+		who := directory.Member{JID: j.ToNonAD()}
+		all = append(all, channel.Person{Name: s.people.Name(ctx, who, ""), Sender: s.people.SenderID(ctx, who)})
 	}
 	return all
 }
@@ -92,10 +81,10 @@ func (s *session) mentions(ctx context.Context, text string, mentioned []string)
 			continue
 		}
 		seen[who.User] = true
-		if s.people.isMe(who.ToNonAD()) {
+		if s.people.IsMe(who.ToNonAD()) {
 			self = true
 		} else if at := "@" + who.User; strings.Contains(text, at) {
-			names = append(names, at, "@"+s.people.nameOf(ctx, member{jid: who.ToNonAD()}, ""))
+			names = append(names, at, "@"+s.people.Name(ctx, directory.Member{JID: who.ToNonAD()}, ""))
 		}
 	}
 	return strings.NewReplacer(names...).Replace(text), self
@@ -103,25 +92,25 @@ func (s *session) mentions(ctx context.Context, text string, mentioned []string)
 
 // quote returns the message that m answers, and whether it claims to be
 // ours. The quoted content comes from the phone of the one who answers, and may be
-// forged: only the ledger's record of that id and writer counts.
-func (s *session) quote(ctx context.Context, m *inboundMessage, info *waE2E.ContextInfo) (q *channel.Quote, ours bool) {
-	q = &channel.Quote{ID: first(info.GetStanzaID(), maxQuotedID), Elsewhere: elsewhere(info, m.info.Chat)}
+// forged: only the journal's record of that id and writer counts.
+func (s *session) quote(ctx context.Context, m *messages.Inbound, info *waE2E.ContextInfo) (q *channel.Quote, ours bool) {
+	q = &channel.Quote{ID: decode.First(info.GetStanzaID(), decode.MaxID), Elsewhere: elsewhere(info, m.Meta.Chat)}
 	claimed, err := types.ParseJID(info.GetParticipant())
 	if err != nil {
 		claimed = types.EmptyJID
 	}
-	who := member{jid: claimed.ToNonAD()}
-	ours = s.people.isMe(who.jid)
+	who := directory.Member{JID: claimed.ToNonAD()}
+	ours = s.people.IsMe(who.JID)
 	if !q.Elsewhere {
 		if err := s.prove(ctx, m.Chat, who, q); err != nil {
 			s.log.Error("look up what a member's message answers; it is passed on as unverified", "chat", m.Chat, "error", err)
 		}
 	}
 	if q.Unverified = !q.Own && q.Sender == ""; q.Unverified {
-		d := decode(info.GetQuotedMessage(), inboundInfo{Time: m.info.Time})
-		q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.files(quotedRef+m.Ref())
-		if !ours && who.jid.User != "" {
-			q.From = s.people.nameOf(ctx, who, "")
+		d := decode.Message(info.GetQuotedMessage(), decode.Meta{Time: m.Meta.Time})
+		q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.WithRef(quotedRef+m.Ref())
+		if !ours && who.JID.User != "" {
+			q.From = s.people.Name(ctx, who, "")
 		}
 	}
 	return q, ours || q.Own
@@ -134,36 +123,26 @@ func elsewhere(info *waE2E.ContextInfo, chat types.JID) bool {
 	return err == nil && of.User != "" && of != chat && of.Server != types.DefaultUserServer && of.Server != types.HiddenUserServer
 }
 
-// prove fills a quote from the ledger. It changes nothing if the ledger does not
+// prove fills a quote from the journal. It changes nothing if the journal does not
 // have a message of that chat, id and writer. A message's id is chosen by its
 // writer's phone, so the id alone proves nothing.
-func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *channel.Quote) error {
-	if s.people.isMe(who.jid) {
-		m, err := s.ledger.shown(ctx, q.ID)
+func (s *session) prove(ctx context.Context, chat groups.JID, who directory.Member, q *channel.Quote) error {
+	if s.people.IsMe(who.JID) {
+		m, err := s.messages.Shown(ctx, q.ID)
 		if err != nil || m == nil || m.Chat != chat {
 			return err
 		}
-		d := decode(m.message, inboundInfo{Time: m.Created})
-		q.ID, q.Own, q.Text = m.receiptID(), true, first(ownText(m.message), maxInboundText)
-		q.From, q.Files = s.people.nameOf(ctx, who, ""), d.files(sentRef+m.ID)
+		d := decode.Message(m.Message, decode.Meta{Time: m.Created})
+		q.ID, q.Own, q.Text = m.ReceiptID(), true, decode.First(decode.OwnText(m.Message), decode.MaxText)
+		q.From, q.Files = s.people.Name(ctx, who, ""), d.WithRef(sentRef+m.ID)
 		return nil
 	}
-	m, err := s.ledger.inboundBy(ctx, chat, q.ID, s.people.both(ctx, who))
+	m, err := s.messages.FindInboundBy(ctx, chat, q.ID, s.people.WithAlt(ctx, who))
 	if err != nil || m == nil {
 		return err
 	}
-	writer, d := m.writer(), decode(m.message, m.info)
-	q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.files(m.Ref())
-	q.From, q.Sender, q.Also = s.people.nameOf(ctx, writer, m.info.PushName), s.people.senderOf(ctx, writer), s.people.alsoOf(ctx, writer)
+	writer, d := m.Writer(), decode.Message(m.Message, m.Meta)
+	q.Text, q.Forwarded, q.Files = d.Text, d.Forwarded, d.WithRef(m.Ref())
+	q.From, q.Sender, q.Also = s.people.Name(ctx, writer, m.Meta.PushName), s.people.SenderID(ctx, writer), s.people.OtherID(ctx, writer)
 	return nil
-}
-
-// first truncates a text to so many characters. Bytes that are not valid UTF-8
-// become U+FFFD: WhatsApp's format does not promise UTF-8.
-func first(text string, characters int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= characters || utf8.RuneCountInString(text) <= characters {
-		return text
-	}
-	return string([]rune(text)[:characters])
 }

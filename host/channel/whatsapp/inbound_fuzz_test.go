@@ -22,6 +22,9 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -54,17 +57,17 @@ func fuzzSession(f testing.TB) *session {
 		}
 	})
 	self := fuzzSelf
-	s.people.device.Account = &waAdv.ADVSignedDeviceIdentity{ // what the store insists on
+	s.people.Device.Account = &waAdv.ADVSignedDeviceIdentity{ // what the store insists on
 		Details: []byte{}, AccountSignatureKey: make([]byte, 32), AccountSignature: make([]byte, 64), DeviceSignature: make([]byte, 64),
 	}
-	s.people.device.ID, s.people.me, s.people.lid = &self, fuzzSelf, types.NewJID("100000000000000", types.HiddenUserServer)
+	s.people.Device.ID, s.people.Me, s.people.LID = &self, fuzzSelf, types.NewJID("100000000000000", types.HiddenUserServer)
 	ctx := context.Background()
 	for _, err := range []error{
-		s.keys.container.PutDevice(ctx, s.people.device),
-		s.people.device.LIDs.PutLIDMapping(ctx, fuzzLID, fuzzAnna),
-		s.ledger.putSent(ctx, sentMessage{Sent: journal.Sent{ID: fuzzOurs, Chat: fuzzGroup, Created: time.Now()}, message: words("ours")}),
-		s.ledger.putInbound(ctx, inboundMessage{Inbound: journal.Inbound{Chat: fuzzGroup, ID: fuzzAnnas}, message: words("Anna's"), info: fuzzInfo(true, "Anna")}),
-		s.ledger.Done(ctx, 1),
+		s.keys.Container.PutDevice(ctx, s.people.Device),
+		s.people.Device.LIDs.PutLIDMapping(ctx, fuzzLID, fuzzAnna),
+		s.messages.PutSent(ctx, messages.Sent{Sent: journal.Sent{ID: fuzzOurs, Chat: fuzzGroup, Created: time.Now()}, Message: words("ours")}),
+		s.messages.PutInbound(ctx, messages.Inbound{Inbound: journal.Inbound{Chat: fuzzGroup, ID: fuzzAnnas}, Message: words("Anna's"), Meta: fuzzInfo(true, "Anna")}),
+		s.messages.Done(ctx, 1),
 	} {
 		if err != nil {
 			f.Fatal(err)
@@ -73,8 +76,8 @@ func fuzzSession(f testing.TB) *session {
 	return s
 }
 
-func fuzzInfo(group bool, push string) inboundInfo {
-	info := inboundInfo{Chat: fuzzAnna, Sender: fuzzAnna, Alt: fuzzLID, IsGroup: group, PushName: push, Time: time.Unix(1, 0)}
+func fuzzInfo(group bool, push string) decode.Meta {
+	info := decode.Meta{Chat: fuzzAnna, Sender: fuzzAnna, Alt: fuzzLID, IsGroup: group, PushName: push, Time: time.Unix(1, 0)}
 	if group {
 		info.Chat = waAddress(fuzzGroup)
 	}
@@ -156,22 +159,22 @@ func FuzzInbound(f *testing.F) {
 			return
 		}
 		checkInbound(t, s.inbound(t.Context(), row))
-		about, err := s.contextInfo(t.Context(), outgoing{Message: channel.Message{Chat: row.Chat, ReplyTo: row.ID}}, chatFacts{hidden: group})
+		about, err := s.contextInfo(t.Context(), outgoing{Message: channel.Message{Chat: row.Chat, ReplyTo: row.ID}}, directory.Facts{Hidden: group})
 		if channel.FormOf(err) == channel.FormReply { // an event, which nobody answers
 			return
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q := contextOf(about.GetQuotedMessage()); q.GetQuotedMessage() != nil || proto.Size(about) > maxQuoted+1<<10+len(id) {
+		if q := decode.ContextOf(about.GetQuotedMessage()); q.GetQuotedMessage() != nil || proto.Size(about) > decode.MaxQuoted+1<<10+len(id) {
 			t.Errorf("an answer repeats %d bytes: %v", proto.Size(about), about)
 		}
 	})
 }
 
 // fuzzKeep takes a message as the library hands it over, and returns its row; nil if
-// it was not kept. The row is removed from the ledger when the run is over.
-func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, group bool) *inboundMessage {
+// it was not kept. The row is removed from the journal when the run is over.
+func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, group bool) *messages.Inbound {
 	info := fuzzInfo(group, push)
 	e := &events.Message{RawMessage: m, Info: types.MessageInfo{ID: id, PushName: push, Timestamp: info.Time, MessageSource: types.MessageSource{
 		Chat: info.Chat, Sender: info.Sender, SenderAlt: info.Alt, IsGroup: group,
@@ -179,7 +182,7 @@ func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, grou
 	if !s.keep(e.UnwrapRaw()) {
 		t.Fatal("not kept, so that WhatsApp would repeat it for ever")
 	}
-	row, err := read(s.ledger.Next(t.Context(), groups.JID(info.Chat.String()))) // an event, too
+	row, err := messages.Read(s.messages.Next(t.Context(), groups.JID(info.Chat.String()))) // an event, too
 	if err != nil {
 		t.Fatalf("what was kept cannot be read: %v", err)
 	}
@@ -219,11 +222,11 @@ func checkInbound(t *testing.T, in channel.Inbound) {
 		if q.Unverified == (q.Own || q.Sender != "") || q.Own && q.ID != fuzzOurs || q.Sender != "" && q.ID != fuzzAnnas && q.ID != in.ID {
 			t.Errorf("a quote claims %+v", q)
 		}
-		if utf8.RuneCountInString(q.Text) > maxInboundText || utf8.RuneCountInString(q.ID) > maxQuotedID {
+		if utf8.RuneCountInString(q.Text) > decode.MaxText || utf8.RuneCountInString(q.ID) > decode.MaxID {
 			t.Errorf("a quote has %d bytes of text, %d of id", len(q.Text), len(q.ID))
 		}
 	}
-	if n := utf8.RuneCountInString(in.Target); n > maxQuotedID || channel.CleanName(in.Emoji) != in.Emoji {
+	if n := utf8.RuneCountInString(in.Target); n > decode.MaxID || channel.CleanName(in.Emoji) != in.Emoji {
 		t.Errorf("it is about %q with %q", in.Target, in.Emoji)
 	}
 	if in.Target != "" && (len(in.Files) > 0 || in.Quote != nil || in.Direct || in.Kind == channel.KindMessage) {
@@ -247,7 +250,7 @@ func checkInbound(t *testing.T, in channel.Inbound) {
 	if channel.CleanName(in.From) != in.From || in.From == "" || strings.ContainsAny(in.From+in.Sender, "\n\x1b\x00") {
 		t.Errorf("it is from %q, %q", in.From, in.Sender)
 	}
-	if longest := maxInboundText * 33; utf8.RuneCountInString(in.Text) > longest { // "@1" becomes a name of 64 characters
+	if longest := decode.MaxText * 33; utf8.RuneCountInString(in.Text) > longest { // "@1" becomes a name of 64 characters
 		t.Error(fmt.Sprint(len(in.Text), " bytes of text"))
 	}
 }

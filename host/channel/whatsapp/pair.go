@@ -52,10 +52,10 @@ func (w *WhatsApp) Pair(ctx context.Context, opts PairOptions) error {
 }
 
 func (w *WhatsApp) pair(ctx context.Context, s *session, opts PairOptions) error {
-	if !s.people.me.IsEmpty() {
+	if !s.people.Me.IsEmpty() {
 		return ErrPaired
 	}
-	w.version.ask(ctx)
+	w.version.Ask(ctx)
 	s.newClient()
 	login := newLogin()
 	s.client.AddEventHandler(login.note)

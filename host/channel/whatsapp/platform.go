@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
@@ -31,7 +32,7 @@ func Platform(net Net) channel.Platform {
 		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
 		New:      func(s channel.Setup) (channel.Channel, error) { return newOf(s, net) },
 		Dir:      groups.Layout.Store,
-		Stores:   func(s channel.Setup) []stores.Spec { return storesOf(s.Name, s.Dir, s.Home) },
+		Stores:   func(s channel.Setup) []stores.Spec { return device.Specs(s.Name, s.Dir, s.Home) },
 		Examine:  examine,
 		Account: &channel.Account{
 			Pair: "link this host to a WhatsApp account",

@@ -7,31 +7,27 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/groups"
-)
-
-// The largest message that a quote repeats whole, in bytes, and how much text the
-// quote of a larger message has, in characters.
-const (
-	maxQuoted     = 64 << 10
-	maxQuotedText = 4096
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
 // contextInfo builds the quote and the disappearing timer of an outgoing message;
 // nil if it has neither. A message that is no longer recorded cannot be quoted.
-func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (*waE2E.ContextInfo, error) {
+func (s *session) contextInfo(ctx context.Context, m outgoing, chat directory.Facts) (*waE2E.ContextInfo, error) {
 	info := &waE2E.ContextInfo{}
 	if m.ReplyTo != "" {
 		id, writer, quoted, err := s.known(ctx, m.Chat, m.ReplyTo)
 		if err != nil {
-			return nil, passing("store_failed", "the host cannot look up what the message answers", err)
+			return nil, outcome.StoreFailed("look up what the message answers", err)
 		}
 		if quoted == nil {
-			return nil, replyGone()
+			return nil, outcome.ReplyTooOld()
 		}
-		info.StanzaID, info.Participant, info.QuotedMessage = &id, proto.String(writer.address(chat.hidden)), quotable(quoted)
+		info.StanzaID, info.Participant, info.QuotedMessage = &id, proto.String(writer.Address(chat.Hidden)), decode.Quotable(quoted)
 	}
-	if chat.expiration != 0 {
-		info.Expiration = &chat.expiration
+	if chat.Expiration != 0 {
+		info.Expiration = &chat.Expiration
 	}
 	if info.StanzaID == nil && info.Expiration == nil {
 		return nil, nil
@@ -41,40 +37,17 @@ func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (
 
 // known returns a recorded message of a chat, ours or a member's, its writer, and the id
 // that it has for members.
-func (s *session) known(ctx context.Context, chat groups.JID, id string) (shown string, writer member, m *waE2E.Message, err error) {
-	ours, err := s.ledger.shown(ctx, id)
+func (s *session) known(ctx context.Context, chat groups.JID, id string) (shown string, writer directory.Member, m *waE2E.Message, err error) {
+	ours, err := s.messages.Shown(ctx, id)
 	if err != nil {
-		return "", member{}, nil, err
+		return "", directory.Member{}, nil, err
 	}
 	if ours != nil && ours.Chat == chat {
-		return ours.ID, member{s.people.me.ToNonAD(), s.people.lid.ToNonAD()}, ours.message, nil
+		return ours.ID, directory.NewMember(s.people.Me, s.people.LID), ours.Message, nil
 	}
-	theirs, err := s.ledger.inbound(ctx, chat, id)
+	theirs, err := s.messages.FindInbound(ctx, chat, id)
 	if err != nil || theirs == nil {
-		return "", member{}, nil, err
+		return "", directory.Member{}, nil, err
 	}
-	return id, theirs.writer(), theirs.message, nil
-}
-
-// quotable returns the part of a message that a quote repeats: its content, without
-// its own quote and without the data beside the content. The most important of
-// those is the message's secret: whoever has the secret can read and forge votes and
-// edits in the writer's name.
-func quotable(m *waE2E.Message) *waE2E.Message {
-	inner, part := contentOf(m)
-	switch valueOf(inner, part).(type) {
-	case string, *waE2E.ExtendedTextMessage, *waE2E.ImageMessage, *waE2E.VideoMessage, *waE2E.AudioMessage, *waE2E.DocumentMessage,
-		*waE2E.StickerMessage, *waE2E.LocationMessage, *waE2E.ContactMessage:
-		if part == nil || proto.Size(inner) > maxQuoted {
-			break
-		}
-		content, r := &waE2E.Message{}, proto.Clone(inner).ProtoReflect()
-		content.ProtoReflect().Set(part, r.Get(part))
-		if part.Message() != nil {
-			c := r.Get(part).Message()
-			c.Clear(c.Descriptor().Fields().ByName("contextInfo"))
-		}
-		return content
-	}
-	return &waE2E.Message{Conversation: proto.String(first(ownText(m), maxQuotedText))}
+	return id, theirs.Writer(), theirs.Message, nil
 }

@@ -45,10 +45,10 @@ func (w *WhatsApp) serve(ctx context.Context, in channel.Inbox) (err error) {
 			err = fmt.Errorf("whatsapp: close the store: %w", closing)
 		}
 	}()
-	if s.people.me.IsEmpty() {
+	if s.people.Me.IsEmpty() {
 		return withDetail(stopNotPaired, "")
 	}
-	w.version.ask(ctx)
+	w.version.Ask(ctx)
 	s.newClient()
 	s.client.AddEventHandlerWithSuccessStatus(s.handle)
 	w.live.Store(s)
@@ -57,13 +57,13 @@ func (w *WhatsApp) serve(ctx context.Context, in channel.Inbox) (err error) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer end()
-	workers.Go(func() { s.ledger.Hand(work, s.giveTo(in)) })
+	workers.Go(func() { s.messages.Hand(work, s.giveTo(in)) })
 	workers.Go(func() { s.passReceipts(work, in) })
 	workers.Go(func() { s.watchUnread(work) })
 	err = w.link.Stay(work, s.connect)
 	var stop *link.Stop
 	if errors.As(err, &stop) && stop.Code == stopLoggedOut.Code {
-		if err := s.keys.forget(ctx); err != nil {
+		if err := s.keys.Forget(ctx); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (s *session) connect(ctx context.Context, up func(detail string)) error {
 	for {
 		select {
 		case <-s.state.up:
-			up("connected as +" + s.people.me.User)
+			up("connected as +" + s.people.Me.User)
 			if ctx, leave, ok := s.gate.Enter(ctx); ok {
 				go s.warm(ctx, leave)
 			}
@@ -104,12 +104,12 @@ func (s *session) connect(ctx context.Context, up func(detail string)) error {
 			if s.w.link.Up() && !s.client.IsConnected() {
 				return errLost
 			}
-			if s.state.missed.Load() && s.ledger.HasRoom() == nil {
+			if s.state.missed.Load() && s.messages.HasRoom() == nil {
 				s.state.missed.Store(false)
 				return errMissed
 			}
 		case stop := <-s.state.stops:
-			if stop.Code == stopOutdated.Code && !s.state.renewed && s.w.version.renew(ctx) {
+			if stop.Code == stopOutdated.Code && !s.state.renewed && s.w.version.Renew(ctx) {
 				s.state.renewed = true
 				return errors.New(stop.Message)
 			}
@@ -134,12 +134,12 @@ func (s *session) warm(ctx context.Context, leave func()) {
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()
-	if _, err := s.mediaConn(ctx, false); err != nil {
+	if err := s.media.Refresh(ctx); err != nil {
 		s.log.Debug("ask for media servers", "error", err)
 	}
 	for _, chat := range *s.w.chats.Load() {
 		if to, err := types.ParseJID(string(chat)); err == nil && s.w.Owns(chat) && to.Server == types.GroupServer {
-			if _, err := s.chats.writable(ctx, to); err != nil {
+			if _, err := s.chats.Writable(ctx, to); err != nil {
 				s.log.Warn("ask about a registered group", "chat", chat, "error", err)
 			}
 		}

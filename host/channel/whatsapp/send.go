@@ -13,6 +13,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
@@ -41,21 +45,21 @@ func (w *WhatsApp) Send(ctx context.Context, m channel.Message) (channel.Receipt
 func (w *WhatsApp) sendOut(ctx context.Context, out outgoing) (channel.Receipt, error) {
 	var err error
 	if out.to, err = types.ParseJID(string(out.Chat)); err != nil || !w.Owns(out.Chat) {
-		return channel.Receipt{}, unknownChat(err)
+		return channel.Receipt{}, outcome.UnknownChat(err)
 	}
 	if err := w.link.Held(); err != nil {
 		return channel.Receipt{}, err
 	}
 	s, ctx, leave, ok := w.enter(ctx)
 	if !ok {
-		return channel.Receipt{}, notConnected(nil)
+		return channel.Receipt{}, outcome.NotConnected(nil)
 	}
 	defer leave()
 
-	out.id = messageID(out.ID)
+	out.id = compose.MessageID(out.ID)
 	unlock, err := w.sending.Enter(ctx, out.id)
 	if err != nil {
-		return channel.Receipt{}, cancelled(ctx)
+		return channel.Receipt{}, outcome.Cancelled(ctx)
 	}
 	defer unlock()
 	if len(out.Files) > 1 {
@@ -83,7 +87,7 @@ func (w *WhatsApp) check(m *outgoing) error {
 		// An earlier version of the host may have accepted a file in a kind in which
 		// the apps do not show it, or one that is too large for today's limits.
 		f := m.Files[0]
-		fit, err := w.opts.Limits.Fit(platform, f.Info)
+		fit, err := w.opts.Limits.Fit(outcome.Platform, f.Info)
 		if err == nil {
 			m.note = strings.TrimPrefix(strings.TrimPrefix(fit.Note, f.Note), "; ")
 			f.Info = fit
@@ -95,9 +99,9 @@ func (w *WhatsApp) check(m *outgoing) error {
 	}
 	switch {
 	case len(m.Files) > 1:
-		return checkAlbum(m.Files)
+		return compose.CheckAlbum(m.Files)
 	case m.Poll != nil:
-		return checkPoll(m.Message, w.opts.Limits)
+		return compose.CheckPoll(m.Message, w.opts.Limits)
 	case m.file != nil && m.Text != "" && w.opts.Limits.Kinds[m.file.Kind].Caption == 0:
 		return &channel.Error{Class: channel.Permanent, Code: "caption_not_taken",
 			Message: "WhatsApp shows no text with " + string(m.file.Kind), Hint: "send the text as a message of its own"}
@@ -107,9 +111,9 @@ func (w *WhatsApp) check(m *outgoing) error {
 
 // send sends a message while it holds the lock of that message's id.
 func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error) {
-	before, err := s.ledger.sent(ctx, m.id)
+	before, err := s.messages.FindSent(ctx, m.id)
 	if err != nil {
-		return channel.Receipt{}, passing("store_failed", "the host cannot read what it has sent", err)
+		return channel.Receipt{}, outcome.StoreFailed("read what it has sent", err)
 	}
 	if before != nil && !before.Acked.IsZero() {
 		return channel.Receipt{ID: before.ID, Time: before.Acked, Note: before.Note}, nil
@@ -125,22 +129,22 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 }
 
 // mayWrite waits for nothing: it is an error if a message cannot go to its chat now.
-func (s *session) mayWrite(ctx context.Context, m outgoing) (chatFacts, error) {
+func (s *session) mayWrite(ctx context.Context, m outgoing) (directory.Facts, error) {
 	if !s.connected() {
-		return chatFacts{}, notConnected(nil)
+		return directory.Facts{}, outcome.NotConnected(nil)
 	}
-	chat, err := s.chats.writable(ctx, m.to)
+	chat, err := s.chats.Writable(ctx, m.to)
 	if err != nil {
-		return chatFacts{}, err
+		return directory.Facts{}, err
 	}
 	if wait := s.w.pacer.Turn(m.Chat); wait > 0 {
-		return chatFacts{}, tooSoon(wait)
+		return directory.Facts{}, outcome.TooSoon(wait)
 	}
 	return chat, nil
 }
 
 // prepared returns the recorded message: that of an earlier attempt, or a new one.
-func (s *session) prepared(ctx context.Context, m outgoing, chat chatFacts, before *sentMessage) (*sentMessage, error) {
+func (s *session) prepared(ctx context.Context, m outgoing, chat directory.Facts, before *messages.Sent) (*messages.Sent, error) {
 	if before == nil || before.Acked.IsZero() && time.Since(before.Created) > reuseFor {
 		return s.prepare(ctx, m, chat, before)
 	}
@@ -152,7 +156,7 @@ func (s *session) prepared(ctx context.Context, m outgoing, chat chatFacts, befo
 
 // prepare uploads the file, builds the message, and records it durably. before is
 // the message of an earlier attempt, or nil; its secret is used again.
-func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, before *sentMessage) (*sentMessage, error) {
+func (s *session) prepare(ctx context.Context, m outgoing, chat directory.Facts, before *messages.Sent) (*messages.Sent, error) {
 	if m.change != nil {
 		return s.prepareChange(ctx, m, before)
 	}
@@ -165,16 +169,16 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 		return nil, err
 	}
 	message.MessageContextInfo = &waE2E.MessageContextInfo{MessageSecret: secretOf(before), MessageAssociation: s.association(m)}
-	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: m.note, Created: time.Now()}}
-	if err := s.ledger.putSent(ctx, *sent); err != nil {
-		return nil, transfer.OrDiskFull(passing("store_failed", "the host cannot record the message", err), err)
+	sent := &messages.Sent{Message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: m.note, Created: time.Now()}}
+	if err := s.messages.PutSent(ctx, *sent); err != nil {
+		return nil, transfer.OrDiskFull(outcome.StoreFailed("record the message", err), err)
 	}
 	return sent, nil
 }
 
 // prepareChange is prepare for a message that changes another one. It is built once: a
 // repeat is the same message.
-func (s *session) prepareChange(ctx context.Context, m outgoing, before *sentMessage) (*sentMessage, error) {
+func (s *session) prepareChange(ctx context.Context, m outgoing, before *messages.Sent) (*messages.Sent, error) {
 	if before != nil {
 		return before, nil
 	}
@@ -184,11 +188,11 @@ func (s *session) prepareChange(ctx context.Context, m outgoing, before *sentMes
 		if errors.As(err, &known) {
 			return nil, err
 		}
-		return nil, passing("store_failed", "the host cannot look up the message", err)
+		return nil, outcome.StoreFailed("look up the message", err)
 	}
-	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Created: time.Now()}}
-	if err := s.ledger.putSent(ctx, *sent); err != nil {
-		return nil, transfer.OrDiskFull(passing("store_failed", "the host cannot record the change", err), err)
+	sent := &messages.Sent{Message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Created: time.Now()}}
+	if err := s.messages.PutSent(ctx, *sent); err != nil {
+		return nil, transfer.OrDiskFull(outcome.StoreFailed("record the change", err), err)
 	}
 	return sent, nil
 }
@@ -196,9 +200,9 @@ func (s *session) prepareChange(ctx context.Context, m outgoing, before *sentMes
 // secretOf returns the secret of a message's earlier attempt, or a new secret. The
 // members' apps derive keys from it for votes, edits and the like; WhatsApp Web
 // gives every message a secret of 32 bytes.
-func secretOf(before *sentMessage) []byte {
+func secretOf(before *messages.Sent) []byte {
 	if before != nil {
-		if secret := before.message.GetMessageContextInfo().GetMessageSecret(); len(secret) > 0 {
+		if secret := before.Message.GetMessageContextInfo().GetMessageSecret(); len(secret) > 0 {
 			return secret
 		}
 	}
@@ -213,21 +217,21 @@ func (s *session) content(ctx context.Context, m outgoing, info *waE2E.ContextIn
 	case m.file != nil:
 		return s.attach(ctx, m, info)
 	case len(m.Files) > 1:
-		return albumMessage(m.Files, info), nil
+		return compose.Album(m.Files, info), nil
 	case m.Poll != nil:
-		return pollMessage(m.Text, m.Poll, info), nil
+		return compose.Poll(m.Text, m.Poll, info), nil
 	}
-	return textMessage(m.Text, info), nil
+	return compose.Text(m.Text, info), nil
 }
 
 func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInfo) (*waE2E.Message, error) {
 	known := s.facts(ctx, m.file)
-	up, err := s.upload(ctx, m.file, m.Progress)
+	up, err := s.media.Upload(ctx, m.file, m.Progress)
 	if err != nil {
 		return nil, err
 	}
-	a := attachment{file: m.file, caption: m.Text, facts: known, up: up, info: info, now: time.Now()}
-	return a.message(), nil
+	a := compose.Attachment{File: m.file, Caption: m.Text, Facts: known, Upload: up, Context: info, Now: time.Now()}
+	return a.Message(), nil
 }
 
 // facts reads what the members' apps show of a file before they download it.

@@ -11,18 +11,20 @@ import (
 	waBinary "go.mau.fi/whatsmeow/binary"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
 // The library encrypts and sends one message at a time, under a lock that it
 // holds until WhatsApp acknowledges the message. These times bound how long one
 // message delays the messages of other chats.
 const (
-	// defaultPatience is how long the lock is held for an acknowledgement.
+	// defaultAckWait is how long the lock is held for an acknowledgement.
 	// Acknowledgements take a fraction of a second; hear waits for a later one
 	// without the lock.
-	defaultPatience = 3 * time.Second
-	// leastPatience bounds the halving of patience from below.
-	leastPatience = 100 * time.Millisecond
+	defaultAckWait = 3 * time.Second
+	// leastAckWait bounds the halving of ackWait from below.
+	leastAckWait = 100 * time.Millisecond
 	// defaultSlot is how long the lock is held in all: for the questions about
 	// devices and their keys, the encryption for each device of a large group, the
 	// sending, and the library's own repeat after a reconnect, for which the
@@ -33,10 +35,10 @@ const (
 // sendSlot lets one message at a time into the library, whose lock does not obey a
 // context.
 type sendSlot struct {
-	taken          chan struct{}
-	patience, most time.Duration // as in defaultPatience and defaultSlot
-	ackTime        time.Duration // how long deliver waits for an acknowledgement in all
-	missing        atomic.Int64  // messages whose acknowledgement is late
+	taken         chan struct{}
+	ackWait, most time.Duration // as in defaultAckWait and defaultSlot
+	ackTime       time.Duration // how long deliver waits for an acknowledgement in all
+	missing       atomic.Int64  // messages whose acknowledgement is late
 }
 
 // take waits for the slot; the caller calls leave.
@@ -45,22 +47,22 @@ func (t *sendSlot) take(ctx context.Context) (leave func(), err error) {
 	case t.taken <- struct{}{}:
 		return func() { <-t.taken }, nil
 	case <-ctx.Done():
-		return nil, cancelled(ctx)
+		return nil, outcome.Cancelled(ctx)
 	}
 }
 
-// patienceNow halves the patience for each message whose acknowledgement is
+// ackWaitNow halves the ackWait for each message whose acknowledgement is
 // missing at the moment. So however many acknowledgements get lost, the messages
-// behind them wait for less than twice the patience, plus leastPatience each.
-func (t *sendSlot) patienceNow() time.Duration {
-	most := min(t.patience, t.ackTime)
-	return min(most, max(most>>min(t.missing.Load(), 32), leastPatience))
+// behind them wait for less than twice the ackWait, plus leastAckWait each.
+func (t *sendSlot) ackWaitNow() time.Duration {
+	most := min(t.ackWait, t.ackTime)
+	return min(most, max(most>>min(t.missing.Load(), 32), leastAckWait))
 }
 
 // deliver hands the finished message to the library and waits for WhatsApp's
 // answer: the acknowledgement, or a device's receipt, which WhatsApp passes on only
 // if it has taken the message.
-func (s *session) deliver(ctx context.Context, m outgoing, sent *sentMessage) (channel.Receipt, error) {
+func (s *session) deliver(ctx context.Context, m outgoing, sent *messages.Sent) (channel.Receipt, error) {
 	reported, end := s.reports.Expect(m.id)
 	defer end()
 	at, ack, err := s.handOver(ctx, m, sent)
@@ -68,15 +70,15 @@ func (s *session) deliver(ctx context.Context, m outgoing, sent *sentMessage) (c
 		at, err = s.hear(ctx, ack, reported)
 	}
 	if err != nil {
-		err = verdict(err)
-		s.chats.forget(m.to, err)
+		err = outcome.Of(err)
+		s.chats.Forget(m.to, err)
 		return channel.Receipt{}, err
 	}
 	if at.IsZero() {
 		at = time.Now()
 	}
 	// The message is sent: a caller that stops now must not prevent the record.
-	if err := s.ledger.Acknowledge(context.WithoutCancel(ctx), m.id, at); err != nil {
+	if err := s.messages.Acknowledge(context.WithoutCancel(ctx), m.id, at); err != nil {
 		s.log.Error("record an acknowledgement; a repeat would be sent again under the same id", "chat", m.Chat, "error", err)
 	}
 	return channel.Receipt{ID: m.id, Time: at, Note: sent.Note}, nil
@@ -86,7 +88,7 @@ func (s *session) deliver(ctx context.Context, m outgoing, sent *sentMessage) (c
 // returns WhatsApp's time of the message. If the message has left and no
 // acknowledgement came in time, handOver frees the slot and returns ack, on which
 // the acknowledgement will arrive.
-func (s *session) handOver(ctx context.Context, m outgoing, sent *sentMessage) (at time.Time, ack <-chan *waBinary.Node, err error) {
+func (s *session) handOver(ctx context.Context, m outgoing, sent *messages.Sent) (at time.Time, ack <-chan *waBinary.Node, err error) {
 	leave, err := s.w.sendSlot.take(ctx)
 	if err != nil {
 		return time.Time{}, nil, err
@@ -97,8 +99,8 @@ func (s *session) handOver(ctx context.Context, m outgoing, sent *sentMessage) (
 	}
 	slot, cancel := context.WithTimeout(ctx, s.w.sendSlot.most)
 	defer cancel()
-	res, err := s.client.SendMessage(slot, m.to, sent.message, whatsmeow.SendRequestExtra{ID: m.id, Timeout: s.w.sendSlot.patienceNow()})
-	cut := err != nil && slot.Err() != nil && ctx.Err() == nil && channel.ClassOf(verdict(err)) == channel.Ambiguous
+	res, err := s.client.SendMessage(slot, m.to, sent.Message, whatsmeow.SendRequestExtra{ID: m.id, Timeout: s.w.sendSlot.ackWaitNow()})
+	cut := err != nil && slot.Err() != nil && ctx.Err() == nil && channel.ClassOf(outcome.Of(err)) == channel.Ambiguous
 	if errors.Is(err, whatsmeow.ErrMessageTimedOut) || cut {
 		// Not given back with CancelResponse, which may close the channel while
 		// the library writes to it: the library forgets a waiter with its
@@ -113,7 +115,7 @@ func (s *session) hear(ctx context.Context, ack <-chan *waBinary.Node, reported 
 	t := &s.w.sendSlot
 	t.missing.Add(1)
 	defer t.missing.Add(-1)
-	timer := time.NewTimer(t.ackTime - min(t.patience, t.ackTime))
+	timer := time.NewTimer(t.ackTime - min(t.ackWait, t.ackTime))
 	defer timer.Stop()
 	select {
 	case answer := <-ack:
@@ -148,7 +150,7 @@ func (s *session) reported(ctx context.Context, id string, at time.Time) {
 	if at.IsZero() {
 		at = time.Now()
 	}
-	if err := s.ledger.Acknowledge(ctx, id, at); err != nil {
+	if err := s.messages.Acknowledge(ctx, id, at); err != nil {
 		s.log.Error("record a receipt; a repeat would be sent again under the same id", "message", id, "error", err)
 	}
 	s.reports.Tell(id, at)

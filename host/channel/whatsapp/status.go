@@ -1,16 +1,12 @@
 package whatsapp
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/link"
-	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
 )
 
 // probeEvery is how often a stopped channel checks whether it was paired.
@@ -64,48 +60,10 @@ func (w *WhatsApp) withRemedy(err error) error {
 		case stopLocked.Code:
 			stop.Wait = link.After(w.probe)
 		case stopNotPaired.Code, stopLoggedOut.Code:
-			stop.Wait = pairedElsewhere{w}
+			stop.Wait = device.Pairing{Spec: w.specs()[0], Every: w.probe}
 		}
 	}
 	return err
-}
-
-// pairedElsewhere waits until another process may have paired, which shows in the sizes and
-// times of the store's files.
-type pairedElsewhere struct{ *WhatsApp }
-
-// Wait implements link.Waiter.
-func (w pairedElsewhere) Wait(ctx context.Context) {
-	before := w.stamps()
-	tick := time.NewTicker(w.probe)
-	defer tick.Stop()
-	for w.stamps() == before || w.inUse() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// inUse reports whether another process holds the lock at the moment.
-func (w *WhatsApp) inUse() bool {
-	f, err := stores.Lock(storesOf(w.opts.Name, w.opts.Dir, w.opts.Home)[0])
-	if err != nil {
-		return errors.Is(err, stores.ErrLocked)
-	}
-	f.Close()
-	return false
-}
-
-// stamps returns the sizes and times of the files of the device's store.
-func (w *WhatsApp) stamps() (s string) {
-	for _, name := range []string{"whatsapp.db", "whatsapp.db-wal"} {
-		if info, err := os.Stat(filepath.Join(w.opts.Dir, name)); err == nil {
-			s += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
-		}
-	}
-	return s
 }
 
 // until returns words for the time at which something ends.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 )
 
 const (
@@ -22,24 +23,16 @@ const (
 	unreadFact  = "unread "   // begins the key of the fact that a message is waited for
 )
 
-// unreadWords says of a message that cannot be read what it was.
-func unreadWords(why string) string {
-	if why == string(events.UnavailableTypeViewOnce) {
-		return "a picture, film or voice note to be viewed once, which only the phone shows"
-	}
-	return "a message that this device cannot read; the member can send it again"
-}
-
 // unread are the messages that the device could not read. The library asks the sender's
 // device and the account's phone for each. If neither sends it, the host gets words in its
-// place. Facts of the ledger keep them over a restart, after which they are waited for anew.
+// place. Facts of the journal keep them over a restart, after which they are waited for anew.
 type unread struct {
 	mu  sync.Mutex
 	all map[string]waiting // by the key of the fact
 }
 
 type waiting struct {
-	m     inboundMessage
+	m     messages.Inbound
 	since time.Time
 }
 
@@ -50,14 +43,14 @@ func unreadKey(chat groups.JID, id types.MessageID) string {
 // loadUnread reads what an earlier session has waited for.
 func (s *session) loadUnread(ctx context.Context, now time.Time) error {
 	s.unread.all = map[string]waiting{}
-	facts, err := s.ledger.AllNoted(ctx, unreadFact)
+	facts, err := s.messages.AllNoted(ctx, unreadFact)
 	if err != nil {
 		return err
 	}
 	for name, value := range facts {
 		chat, id, _ := strings.Cut(name, " ")
-		m := inboundMessage{Inbound: journal.Inbound{Chat: groups.JID(chat), ID: id}, message: &waE2E.Message{}}
-		if err := json.Unmarshal([]byte(value), &m.info); err != nil {
+		m := messages.Inbound{Inbound: journal.Inbound{Chat: groups.JID(chat), ID: id}, Message: &waE2E.Message{}}
+		if err := json.Unmarshal([]byte(value), &m.Meta); err != nil {
 			return fmt.Errorf("read what is waited for: %w", err)
 		}
 		s.unread.all[unreadFact+name] = waiting{m, now}
@@ -71,15 +64,18 @@ func (s *session) cannotRead(e *events.UndecryptableMessage, now time.Time) {
 	if m.Chat == "" || e.Info.IsFromMe || e.Info.Sender.IsBot() || e.DecryptFailMode == events.DecryptFailHide {
 		return
 	}
-	m.info.Unread = either(e.UnavailableType == events.UnavailableTypeViewOnce, string(events.UnavailableTypeViewOnce), "undecryptable")
+	m.Meta.Unread = "undecryptable"
+	if e.UnavailableType == events.UnavailableTypeViewOnce {
+		m.Meta.Unread = string(events.UnavailableTypeViewOnce)
+	}
 	key := unreadKey(m.Chat, m.ID)
-	info, err := json.Marshal(m.info)
+	info, err := json.Marshal(m.Meta)
 	s.unread.mu.Lock()
 	defer s.unread.mu.Unlock()
 	if _, noted := s.unread.all[key]; noted {
 		return
 	}
-	if known, _ := s.ledger.inbound(s.gate.Context(), m.Chat, m.ID); known != nil {
+	if known, _ := s.messages.FindInbound(s.gate.Context(), m.Chat, m.ID); known != nil {
 		return
 	}
 	if len(s.unread.all) >= maxUnread {
@@ -88,7 +84,7 @@ func (s *session) cannotRead(e *events.UndecryptableMessage, now time.Time) {
 	}
 	s.unread.all[key] = waiting{m, now}
 	if err == nil {
-		err = s.ledger.Note(s.gate.Context(), key, string(info))
+		err = s.messages.Note(s.gate.Context(), key, string(info))
 	}
 	if err != nil {
 		s.log.Error("note a message that this device cannot read", "chat", m.Chat, "error", err)
@@ -104,13 +100,13 @@ func (s *session) came(chat groups.JID, id types.MessageID) {
 		return
 	}
 	delete(s.unread.all, key)
-	if err := s.ledger.Unnote(s.gate.Context(), key); err != nil {
+	if err := s.messages.Unnote(s.gate.Context(), key); err != nil {
 		s.log.Error("forget a message that this device could not read", "chat", chat, "error", err)
 	}
 }
 
 // putUnread records words in place of a message, under another id: it may still come.
-func (s *session) putUnread(m inboundMessage) bool {
+func (s *session) putUnread(m messages.Inbound) bool {
 	m.ID = "unread-" + m.ID
 	return s.put(m)
 }
@@ -118,7 +114,7 @@ func (s *session) putUnread(m inboundMessage) bool {
 // giveUp puts words in the place of what was waited for until now.
 func (s *session) giveUp(now time.Time) {
 	s.unread.mu.Lock()
-	var over []inboundMessage
+	var over []messages.Inbound
 	for _, w := range s.unread.all {
 		if now.Sub(w.since) >= s.w.unread {
 			over = append(over, w.m)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 )
 
 // annas is what the library knows of a message of Anna's in the group.
@@ -30,7 +31,7 @@ func annasMessage(id string, m *waE2E.Message) *events.Message {
 func handed(t *testing.T, s *session) (all []string) {
 	t.Helper()
 	for {
-		m, err := read(s.ledger.Next(t.Context(), fuzzGroup))
+		m, err := messages.Read(s.messages.Next(t.Context(), fuzzGroup))
 		must(t, err)
 		if m == nil {
 			return all
@@ -40,7 +41,7 @@ func handed(t *testing.T, s *session) (all []string) {
 			t.Errorf("came in %+v", in)
 		}
 		all = append(all, in.Told+": "+in.Text)
-		must(t, s.ledger.Done(t.Context(), m.Seq))
+		must(t, s.messages.Done(t.Context(), m.Seq))
 	}
 }
 
@@ -74,7 +75,7 @@ func TestAMessageThatCannotBeReadIsToldAfterAMinute(t *testing.T) {
 	if diff := cmp.Diff([]string{": late"}, handed(t, s)); diff != "" {
 		t.Errorf("later (-want +got):\n%s", diff)
 	}
-	if facts, err := s.ledger.AllNoted(t.Context(), unreadFact); err != nil || len(facts) > 0 {
+	if facts, err := s.messages.AllNoted(t.Context(), unreadFact); err != nil || len(facts) > 0 {
 		t.Errorf("still noted: %v, %v", facts, err)
 	}
 }

@@ -45,7 +45,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -53,6 +52,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/compose"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
@@ -102,9 +105,6 @@ type Options struct {
 	Log   *slog.Logger // discarded when nil
 }
 
-// platform is WhatsApp's name, for people.
-const platform = "WhatsApp"
-
 // WhatsApp is the channel. New makes one, Run connects it.
 type WhatsApp struct {
 	opts  Options
@@ -115,14 +115,14 @@ type WhatsApp struct {
 	chats atomic.Pointer[[]groups.JID] // the registered chats; Options.Chats at first
 	link  *link.Link
 
-	version  version
+	version  *device.Version
 	live     atomic.Pointer[session] // while Run has one
 	sending  link.Keyed              // by WhatsApp's message id
 	sendSlot sendSlot
-	watch    time.Duration                    // as in watchEvery
-	probe    time.Duration                    // as in probeEvery
-	unread   time.Duration                    // as in unreadAfter
-	pace     func(patient bool) transfer.Pace // of a download
+	watch    time.Duration // as in watchEvery
+	probe    time.Duration // as in probeEvery
+	unread   time.Duration // as in unreadAfter
+	brisk    transfer.Pace // of a download's first attempt
 }
 
 // New checks the options and makes the channel. It opens and starts nothing.
@@ -164,24 +164,29 @@ func New(opts Options) (*WhatsApp, error) {
 		opts.HTTPClient = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
 	log := opts.Log.With("channel", opts.Name)
-	takeSignalLog(log)
+	librarylog.TakeSignal(log)
 	w := &WhatsApp{
 		opts:     opts,
 		log:      log,
-		link:     link.New(platform, log),
+		link:     link.New(outcome.Platform, log),
 		http:     opts.HTTPClient,
 		media:    guarded,
 		pacer:    pace.New(opts.Rates),
-		version:  version{http: opts.HTTPClient, log: log, number: store.GetWAVersion()},
-		sendSlot: sendSlot{taken: make(chan struct{}, 1), patience: defaultPatience, most: defaultSlot, ackTime: opts.AckTimeout},
+		version:  device.NewVersion(opts.HTTPClient, log),
+		sendSlot: sendSlot{taken: make(chan struct{}, 1), ackWait: defaultAckWait, most: defaultSlot, ackTime: opts.AckTimeout},
 		watch:    watchEvery,
 		probe:    probeEvery,
 		unread:   unreadAfter,
-		pace:     transfer.PaceFor,
+		brisk:    transfer.Brisk,
 	}
 	w.chats.Store(&opts.Chats)
 	return w, nil
 }
+
+// mediaHosts are the suffixes of the hosts of media servers, for example
+// mmg.whatsapp.net and media-xxx.cdn.whatsapp.net. WhatsApp's server names the
+// hosts to use.
+var mediaHosts = []string{".whatsapp.net"}
 
 // mediaClient returns the client for the download and upload of media.
 func mediaClient(opts Options) (*http.Client, error) {
@@ -208,8 +213,8 @@ func mediaClient(opts Options) (*http.Client, error) {
 func DefaultLimits() media.Limits {
 	return media.Limits{
 		Kinds: map[media.Kind]media.Limit{
-			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024, MIME: []string{"image/jpeg", "image/png"}, Album: albumKind},
-			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024, MIME: []string{"video/mp4", "video/3gpp"}, Codecs: []string{"h264", "aac"}, Album: albumKind},
+			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024, MIME: []string{"image/jpeg", "image/png"}, Album: compose.AlbumKind},
+			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024, MIME: []string{"video/mp4", "video/3gpp"}, Codecs: []string{"h264", "aac"}, Album: compose.AlbumKind},
 			media.Audio:    {Bytes: 16 * media.MiB, MIME: []string{"audio/aac", "audio/mp4", "audio/mpeg", "audio/amr", "audio/ogg"}, Codecs: []string{"aac", "mp3", "opus"}},
 			media.Voice:    {Bytes: 16 * media.MiB, MIME: []string{"audio/ogg"}},
 			media.Sticker:  {Bytes: media.MiB, MIME: []string{"image/webp"}},
@@ -217,9 +222,9 @@ func DefaultLimits() media.Limits {
 		},
 		Text:            65536,
 		Markup:          media.MarkupWhatsApp,
-		Files:           maxAlbum,
+		Files:           compose.MaxAlbum,
 		LoopsAlone:      true,
-		Poll:            pollLimit,
+		Poll:            compose.PollLimit,
 		LargeAsDocument: true,
 	}
 }

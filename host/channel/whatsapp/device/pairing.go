@@ -1,0 +1,64 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	stores "github.com/longshore-bridge/longshore/host/store"
+)
+
+// Account returns the account whose keys a device's store holds.
+func Account(ctx context.Context, device stores.Spec) (jid string, ok bool) {
+	db, err := stores.Look(ctx, device)
+	if err != nil || db == nil {
+		return "", false
+	}
+	defer db.Close()
+	err = db.QueryRowContext(ctx, `SELECT jid FROM whatsmeow_device LIMIT 1`).Scan(&jid)
+	return jid, err == nil && jid != ""
+}
+
+// Pairing waits until another process may have paired, which shows in the sizes and times of
+// the store's files. It implements link.Waiter.
+type Pairing struct {
+	Spec  stores.Spec
+	Every time.Duration // between two looks
+}
+
+// Wait returns when a process may have paired, or when ctx is done.
+func (p Pairing) Wait(ctx context.Context) {
+	before := stamps(p.Spec)
+	tick := time.NewTicker(p.Every)
+	defer tick.Stop()
+	for stamps(p.Spec) == before || inUse(p.Spec) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// inUse reports whether another process holds the lock at the moment.
+func inUse(spec stores.Spec) bool {
+	f, err := stores.Lock(spec)
+	if err != nil {
+		return errors.Is(err, stores.ErrLocked)
+	}
+	f.Close()
+	return false
+}
+
+// stamps returns the sizes and times of the files of the device's store.
+func stamps(spec stores.Spec) (s string) {
+	for _, name := range []string{spec.File, spec.File + "-wal"} {
+		if info, err := os.Stat(filepath.Join(spec.Dir, name)); err == nil {
+			s += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return s
+}

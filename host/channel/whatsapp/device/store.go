@@ -1,0 +1,121 @@
+// Package device is the linked device on this machine's disk: the store of its keys with the
+// lock of the one process that may be the device, and the version that it claims to be.
+package device
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/store/sqlstore"
+	"go.mau.fi/whatsmeow/store/sqlstore/upgrades"
+
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
+	stores "github.com/longshore-bridge/longshore/host/store"
+)
+
+// Specs describes the two stores in dir of the channel of that name: the device's keys, in
+// tables that the library makes, and the journal.
+func Specs(name, dir string, home stores.Home) []stores.Spec {
+	messages := journal.Spec(name, "whatsapp", dir, home)
+	device := stores.Spec{
+		Name: name, Dir: dir, File: "whatsapp.db", Lock: messages.Lock, Home: home,
+		Rest: []string{messages.File, messages.File + "-wal"}, Newer: newerDevice, TxLock: "immediate",
+		Pragmas: []string{"foreign_keys(1)", "busy_timeout(5000)", "journal_mode(WAL)", "synchronous(1)"},
+	}
+	return []stores.Spec{device, messages}
+}
+
+// newerDevice reports whether a later version of the library has made the store,
+// unless the store says that older programs may use it.
+func newerDevice(ctx context.Context, db *sql.DB) (bool, error) {
+	var known bool
+	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('whatsmeow_version') WHERE name = 'compat')`).Scan(&known)
+	if err != nil || !known {
+		return false, err
+	}
+	var version, compat sql.NullInt64
+	err = db.QueryRowContext(ctx, `SELECT version, compat FROM whatsmeow_version LIMIT 1`).Scan(&version, &compat)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return cmp.Or(compat.Int64, version.Int64) > int64(len(upgrades.Table)), err
+}
+
+// Keys is the open store of the device's keys, and its lock.
+type Keys struct {
+	lock      *os.File
+	Container *sqlstore.Container // nil while it is not open
+	db        *sql.DB             // the container's
+}
+
+// Open takes the lock and opens the store. A device that is not linked yet
+// has no address.
+func Open(ctx context.Context, spec stores.Spec, log *slog.Logger) (_ *Keys, device *store.Device, err error) {
+	if err := makePrivate(spec.Dir); err != nil {
+		return nil, nil, err
+	}
+	k := &Keys{}
+	if k.lock, err = stores.Lock(spec); err != nil {
+		return nil, nil, err
+	}
+	if device, err = k.open(ctx, spec, log); err != nil {
+		return nil, nil, errors.Join(err, k.Close())
+	}
+	return k, device, nil
+}
+
+func (k *Keys) open(ctx context.Context, spec stores.Spec, log *slog.Logger) (*store.Device, error) {
+	db, err := stores.Open(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	k.db = db.DB
+	k.Container = sqlstore.NewWithDB(k.db, "sqlite", librarylog.New(log, nil).Sub("Store"))
+	if err := k.Container.Upgrade(ctx); err != nil {
+		return nil, fmt.Errorf("open whatsapp store: %w", stores.Words(err))
+	}
+	device, err := k.Container.GetFirstDevice(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open whatsapp store: %w", stores.Words(err))
+	}
+	return device, nil
+}
+
+// Close closes the store, and gives the lock back.
+func (k *Keys) Close() error {
+	var err error
+	if k.Container != nil {
+		err = k.Container.Close()
+	}
+	return errors.Join(err, k.lock.Close())
+}
+
+// Forget removes the keys of a device that the phone has removed. The library does
+// so too, but reports the event first, and may be closed in between.
+func (k *Keys) Forget(ctx context.Context) error {
+	if _, err := k.db.ExecContext(context.WithoutCancel(ctx), `DELETE FROM whatsmeow_device`); err != nil {
+		return fmt.Errorf("forget the device's keys: %w", err)
+	}
+	return nil
+}
+
+func makePrivate(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make whatsapp store: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = os.Chmod(dir, 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("make whatsapp store private: %w", err)
+	}
+	return nil
+}
