@@ -78,7 +78,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 		b.postpone(batch, batch.Items, err)
 		return
 	}
-	accepted := acceptance{registry: b.Registry()}
+	accepted := acceptance{registry: b.Registry(), refused: map[string]refused{}}
 	for i, it := range batch.Items {
 		if known[keys[i]] { // recorded before a crash: what is left is to unlink it
 			batch.Remove(it)
@@ -104,7 +104,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 		// The spool logs the refusal; its cause may say more.
 		b.Log.Debug("request refused", "group", batch.Folder, "request", it.ID, "code", refusal.Code, "error", err)
 		batch.Refuse(it, refusal)
-		accepted.refuse(it, refusal)
+		accepted.refused[it.ID] = refused{refusal, it.Request.Conversation}
 	}
 	b.record(ctx, batch, accepted)
 }
