@@ -40,8 +40,8 @@ type Options struct {
 	Answers   Answerer           // answers calls; nil: all are refused
 	Convert   *convert.Converter // nil: files are sent as they are
 	Addresses Addresses          // needed if Settings offer links
-	State     State              // nil: the state's files are not watched
-	Audit     *audit.Log         // records what became of deliveries; nil: nothing does
+	State     State
+	Audit     *audit.Log // records what became of deliveries; nil: nothing does
 
 	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil
@@ -85,14 +85,6 @@ func New(o Options) *Bridge {
 		o.Trace = func(string, string, string) {}
 	}
 	return &Bridge{Options: o}
-}
-
-// lost returns the error of State.LostFiles.
-func (b *Bridge) lost() error {
-	if b.State == nil {
-		return nil
-	}
-	return b.State.LostFiles()
 }
 
 // finalRefusal returns the refusal of an error that does not pass, else nil.

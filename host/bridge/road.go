@@ -84,16 +84,13 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 			batch.Remove(it)
 			continue
 		}
+		var err error
 		if it.Request.Type.IsCall() {
-			if err := b.answer(ctx, batch, it, keys[i], assistants); err != nil {
-				b.postpone(batch, batch.Items[i:], err)
-				break
-			}
-			continue
+			err = b.answer(ctx, batch, it, keys[i], assistants)
+		} else {
+			err = b.accept(ctx, it, keys[i], &accepted, assistants)
 		}
-		delivery, err := b.accept(ctx, it, keys[i], &accepted, assistants)
 		if err == nil {
-			accepted.add(it, delivery)
 			continue
 		}
 		refusal := finalRefusal(err)
