@@ -159,6 +159,7 @@ func BenchmarkRestart(b *testing.B) {
 			b.ReportMetric(all.p50()/1e6, "all-ms")
 			b.ReportMetric(told.p50()/1e6, "told-ms")
 			b.ReportMetric(floor.p50()/1e6, "floor-ms")
+			b.ReportMetric(first.p50()/floor.p50(), "first-x-floor")
 			b.ReportMetric(all.p50()/floor.p50(), "x-floor")
 			b.ReportMetric(float64(lost), "lost")
 			b.ReportMetric(float64(twice), "twice")

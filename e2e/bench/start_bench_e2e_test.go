@@ -42,6 +42,7 @@ func BenchmarkStart(b *testing.B) {
 			b.ReportMetric(read.p50()/1e6, "read-ms")
 			b.ReportMetric(processor.p50()/1e6, "cpu-ms")
 			b.ReportMetric(floor.p50()/1e6, "floor-ms")
+			b.ReportMetric(exec.p50()/floor.p50(), "exec-x-floor")
 			b.ReportMetric(read.p50()/floor.p50(), "x-floor")
 			b.ReportMetric(0, "ns/op")
 		})

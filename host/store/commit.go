@@ -95,8 +95,8 @@ func (c *Committer) withdraw(ch *change) bool {
 }
 
 // commit tries the batch until it is through or nothing of it is left: a
-// change that fails for its own reasons is taken out, an error of the
-// database is everybody's.
+// change that fails for its own reasons is taken out, an error of the disk or of
+// the database as a whole is everybody's.
 func (c *Committer) commit(batch []*change) {
 	for len(batch) > 0 {
 		failed, err := c.try(batch)
@@ -110,8 +110,7 @@ func (c *Committer) commit(batch []*change) {
 			return
 		}
 		c.exec("ROLLBACK") // fails when SQLite has rolled back by itself
-		var e *sqlite.Error
-		if failed < 0 || errors.As(err, &e) {
+		if failed < 0 || !ownFault(err) {
 			for _, ch := range batch {
 				ch.done <- err
 			}
@@ -120,6 +119,21 @@ func (c *Committer) commit(batch []*change) {
 		batch[failed].done <- err
 		batch = append(batch[:failed:failed], batch[failed+1:]...)
 	}
+}
+
+// ownFault reports whether one change is to blame for its error: an error of the caller's
+// code, or a value that the database refuses (https://www.sqlite.org/rescode.html). The
+// database's other errors would meet every change.
+func ownFault(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return true
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+		return true
+	}
+	return false
 }
 
 // try makes one transaction of the batch. failed is the index of the change

@@ -56,3 +56,77 @@ func TestWhatWaitsSharesACommit(t *testing.T) {
 		}
 	})
 }
+
+// A value that the database refuses, of whatever kind, undoes nothing of the changes that
+// share its commit.
+func TestAChangeThatTheDatabaseRefusedTookItsNeighboursAlong(t *testing.T) {
+	const table = `CREATE TABLE IF NOT EXISTS strict (id INTEGER PRIMARY KEY, n INTEGER NOT NULL UNIQUE CHECK (n < 1000), of INTEGER REFERENCES strict (id)) STRICT`
+	refused := map[string]func(*store.Tx) error{
+		"a key that is there": runs(`INSERT INTO strict (id, n) VALUES (1, 500)`),
+		"not unique":          runs(`INSERT INTO strict (id, n) VALUES (501, 1)`),
+		"no value":            runs(`INSERT INTO strict (id, n) VALUES (502, NULL)`),
+		"a check":             runs(`INSERT INTO strict (id, n) VALUES (503, 2000)`),
+		"another type":        runs(`INSERT INTO strict (id, n) VALUES (504, 'words')`),
+		"a key of words":      runs(`INSERT INTO strict (id, n) VALUES ('words', 505)`),
+		"a number too large":  runs(`SELECT abs(-9223372036854775808)`),
+		"too large":           runs(`SELECT length(zeroblob(2000000000))`),
+		"no such table":       runs(`INSERT INTO nowhere VALUES (1)`),
+		"no such value":       runs(`INSERT INTO strict (id, n) VALUES (?, ?)`),
+		"its caller's own":    func(*store.Tx) error { return errors.New("no") },
+	}
+	synctest.Test(t, func(t *testing.T) {
+		db, closing, err := open(specIn(t.TempDir()))
+		must(t, err)
+		c, err := db.Committer(t.Context(), nil)
+		must(t, err)
+		must(t, c.Do(t.Context(), runs(table), nil))
+		must(t, c.Do(t.Context(), runs(`INSERT INTO strict (id, n) VALUES (1, 1)`), nil))
+		end, first := make(chan struct{}), make(chan error, 1)
+		go func() { first <- c.Do(t.Context(), func(*store.Tx) error { <-end; return nil }, nil) }()
+		synctest.Wait()
+		bad, good := map[string]chan error{}, make(chan error, 64)
+		for name, run := range refused {
+			done := make(chan error, 1)
+			bad[name] = done
+			go func() { done <- c.Do(t.Context(), run, nil) }()
+		}
+		for i := len(refused); i < 64; i++ {
+			go func() {
+				good <- c.Do(t.Context(), func(tx *store.Tx) error {
+					_, err := tx.Exec(`INSERT INTO strict (id, n) VALUES (?, ?)`, i, i)
+					return err
+				}, nil)
+			}()
+		}
+		synctest.Wait()
+		close(end)
+		must(t, <-first)
+		for i := len(refused); i < 64; i++ {
+			if err := <-good; err != nil {
+				t.Errorf("a neighbour: %v", err)
+			}
+		}
+		for name, done := range bad {
+			if err := <-done; err == nil {
+				t.Errorf("%s: not refused", name)
+			}
+		}
+		var n int
+		must(t, db.QueryRow(`SELECT count(*) FROM strict`).Scan(&n), c.Close(), closing())
+		if want := 64 - len(refused) + 1; n != want {
+			t.Errorf("%d rows, want %d", n, want)
+		}
+	})
+}
+
+func runs(query string) func(*store.Tx) error {
+	return func(tx *store.Tx) error {
+		rows, err := tx.Query(query)
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+		}
+		return errors.Join(rows.Err(), rows.Close())
+	}
+}
