@@ -43,7 +43,7 @@ var tooManyFunctions = map[string]int{
 	"host/runtime/docker":   2,
 	"host/runtime/feed":     2,
 	"host/runtime/ssh":      3,
-	"host/serve":            15,
+	"host/serve":            5,
 	"host/store":            4,
 	"host/tasks":            6,
 }

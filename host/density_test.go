@@ -30,7 +30,7 @@ var tooDense = map[string]density{
 	"host/channel/telegram":              {13, 5.9},
 	"host/channel/web":                   {15, 6.9},
 	"host/channel/whatsapp/whatsapptest": {15, 5.4},
-	"host/command":                       {14, 5.6},
+	"host/command":                       {12, 5.5},
 	"host/config":                        {13, 5.7},
 	"host/outbox":                        {17, 9.5},
 	"host/remote":                        {13, 6.7},

@@ -25,7 +25,7 @@ func TestAHostStartedOnHalfARestore(t *testing.T) {
 			s := siteIn(t, dir, 1)
 			made := backUp(s, t.TempDir())
 			open := func() error {
-				h, err := serve.New(t.Context(), s.Cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Channels: stage.Substitutes(memory.New(memory.Options{Online: true}))})
+				h, err := serve.New(t.Context(), s.Cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Channels: stage.Substitutes(s.Cfg, memory.New(memory.Options{Online: true}))})
 				if err != nil {
 					return err
 				}

@@ -52,15 +52,14 @@ func mainKillable(spec string) int {
 	if err != nil {
 		panic(err)
 	}
+	c := &remote{k: k, at: k.trace(cfg)}
+	channels := stage.Substitutes(cfg, c)
+	if k.Finds && k.Mutant != "no query" {
+		channels = stage.Substitutes(cfg, remoteFinder{c})
+	}
 	h, err := serve.New(ctx, cfg, serve.Options{
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), Trace: k.trace(cfg),
-		Channels: func(cfg *config.Config, o serve.Options) ([]channel.Channel, error) {
-			c := &remote{k: k, at: k.trace(cfg)}
-			if k.Finds && k.Mutant != "no query" {
-				return stage.Substitutes(remoteFinder{c})(cfg, o)
-			}
-			return stage.Substitutes(c)(cfg, o)
-		},
+		Channels: channels,
 	})
 	if err != nil {
 		panic(err)

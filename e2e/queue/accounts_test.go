@@ -17,7 +17,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	longshore "github.com/longshore-bridge/longshore/host/command"
-	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -189,7 +188,7 @@ groups:
 		accounts[i] = memory.New(memory.Options{Name: name})
 		all = append(all, memory.Full{Finding: memory.Finding{Channel: accounts[i]}})
 	}
-	h := stage.StartHost(t, cfg, func(*config.Config, serve.Options) ([]channel.Channel, error) { return all, nil })
+	h := stage.StartHost(t, cfg, all)
 	ctx := stage.Soon(t)
 	var results [2]ipc.Result
 	var clients [2]*ipc.Client

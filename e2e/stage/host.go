@@ -25,7 +25,7 @@ func ConfigIn(t *testing.T, file, text string) *config.Config {
 }
 
 // StartHost runs a host until the test ends; channels nil: those of cfg.
-func StartHost(t *testing.T, cfg *config.Config, channels func(*config.Config, serve.Options) ([]channel.Channel, error)) *serve.Host {
+func StartHost(t *testing.T, cfg *config.Config, channels []channel.Channel) *serve.Host {
 	t.Helper()
 	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Channels: channels})
 	if err != nil {
@@ -46,7 +46,8 @@ func StartHost(t *testing.T, cfg *config.Config, channels func(*config.Config, s
 // StartMemory runs a whole host on an in-memory channel until the test ends.
 func StartMemory(t *testing.T, yaml string, m *memory.Channel) *serve.Host {
 	t.Helper()
-	return StartHost(t, ConfigIn(t, filepath.Join(t.TempDir(), "longshore.yaml"), yaml), Substitutes(m))
+	cfg := ConfigIn(t, filepath.Join(t.TempDir(), "longshore.yaml"), yaml)
+	return StartHost(t, cfg, Substitutes(cfg, m))
 }
 
 // Echo is an assistant that answers with its prompt.

@@ -79,7 +79,7 @@ func (s *Site) Open(trace func(folder, request, step string), channels ...channe
 	s.Helper()
 	h, err := serve.New(context.Background(), s.Cfg, serve.Options{
 		Log: NewLog(ErrorsOf{s}, config.Log{Level: "error", Format: "text"}), Trace: trace,
-		Channels: Substitutes(channels...),
+		Channels: Substitutes(s.Cfg, channels...),
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -89,17 +89,15 @@ func (s *Site) Open(trace func(folder, request, step string), channels ...channe
 
 // Substitutes has a host run with channels of a test: each carries the chats of
 // its form, whatever longshore.yaml says.
-func Substitutes(channels ...channel.Channel) func(*config.Config, serve.Options) ([]channel.Channel, error) {
-	return func(cfg *config.Config, _ serve.Options) ([]channel.Channel, error) {
-		for i := range cfg.Groups {
-			for _, c := range channels {
-				if g := &cfg.Groups[i]; c.Owns(g.Chat) {
-					g.Channel = c.Name()
-				}
+func Substitutes(cfg *config.Config, channels ...channel.Channel) []channel.Channel {
+	for i := range cfg.Groups {
+		for _, c := range channels {
+			if g := &cfg.Groups[i]; c.Owns(g.Chat) {
+				g.Channel = c.Name()
 			}
 		}
-		return channels, nil
 	}
+	return channels
 }
 
 // ErrorsOf shows the host's log with the test's.

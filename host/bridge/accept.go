@@ -13,16 +13,17 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// accept turns a request into a delivery that the policy has judged. before is what was
-// decided of the request's batch. An error is a refusal, which AsRefusal finds, or passes.
-func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, before *acceptance, assistants Assistants) (judged, error) {
+// accept turns a request into a delivery, has the policy judge it, and adds it to before,
+// which is what was decided of the request's batch. An error is a refusal, which AsRefusal
+// finds, or passes.
+func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, before *acceptance, assistants Assistants) error {
 	dst, err := b.authorize(it.Folder, it.Request)
 	dst.noteIn(&it.Found)
 	if err == nil {
-		err = b.lost()
+		err = b.State.LostFiles()
 	}
 	if err != nil {
-		return judged{}, err
+		return err
 	}
 	b.Trace(it.Folder, it.ID, "authorized")
 	bound, _ := dst.from.Bound()
@@ -32,7 +33,7 @@ func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, before *a
 		Batch: it.Request.Batch,
 	}
 	if err := b.answerable(ctx, it.Request, dst, assistants); err != nil {
-		return judged{}, err
+		return err
 	}
 	_, changes := verbs[it.Request.Type]
 	switch {
@@ -47,14 +48,16 @@ func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, before *a
 		err = b.Outbox.Room(it.Folder, before.load, outbox.Load{Parts: len(d.Parts)})
 	}
 	if err != nil {
-		return judged{}, err
+		return err
 	}
 	b.setThread(&d, it, assistants)
 	j, err := b.judge(ctx, dst, d, before.load)
 	if err != nil {
 		b.discard(&d)
+		return err
 	}
-	return j, err
+	before.add(it, j)
+	return nil
 }
 
 // parts returns the messages of a request, in order. If it refuses the request, it

@@ -30,11 +30,11 @@ func (b *Bridge) judge(ctx context.Context, dst destination, d outbox.Delivery, 
 			d.Approval.Expires = q.Until
 		}
 	}
-	return judged{d}, b.Outbox.RoomToWait(d.Folder, ahead, loadOf(&d))
+	return judged{d}, b.Outbox.RoomToWait(d.Folder, ahead, addLoad(outbox.Load{}, &d))
 }
 
-// loadOf returns what a delivery takes of its group's room.
-func loadOf(d *outbox.Delivery) (l outbox.Load) {
+// addLoad adds to l what a delivery takes of its group's room.
+func addLoad(l outbox.Load, d *outbox.Delivery) outbox.Load {
 	for i := range d.Parts {
 		p := &d.Parts[i]
 		if p.Link != nil {

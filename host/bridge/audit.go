@@ -27,9 +27,6 @@ func (b *Bridge) audit(changes []outbox.Change) {
 // auditDecision records who has answered an approval. d is the delivery as it waited, or
 // as it is now.
 func (b *Bridge) auditDecision(d *outbox.Delivery, a outbox.Decision) {
-	if b.Audit == nil {
-		return
-	}
 	e := report.Entry(b.Audit, d)
 	e.Event, e.Time, e.Code = audit.NotApproved, a.Time.UTC(), outbox.CodeNotApproved
 	if a.Yes {

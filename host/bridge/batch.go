@@ -27,23 +27,10 @@ type refused struct {
 	bound string
 }
 
-func (a *acceptance) refuse(it *ipc.Item, why *ipc.Refusal) {
-	if a.refused == nil {
-		a.refused = map[string]refused{}
-	}
-	a.refused[it.ID] = refused{why, it.Request.Conversation}
-}
-
 func (a *acceptance) add(it *ipc.Item, d judged) {
 	a.items = append(a.items, it)
 	a.deliveries = append(a.deliveries, d)
-	more := loadOf(&d.Delivery)
-	a.load.Parts += more.Parts
-	a.load.Bytes += more.Bytes
-	a.load.Questions += more.Questions
-	a.load.Links += more.Links
-	a.load.Waiting += more.Waiting
-	a.load.WaitingBytes += more.WaitingBytes
+	a.load = addLoad(a.load, &d.Delivery)
 }
 
 // sent returns the messages of a request of the batch that are not recorded yet.

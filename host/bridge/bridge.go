@@ -40,8 +40,8 @@ type Options struct {
 	Answers   Answerer           // answers calls; nil: all are refused
 	Convert   *convert.Converter // nil: files are sent as they are
 	Addresses Addresses          // needed if Settings offer links
-	State     State              // nil: the state's files are not watched
-	Audit     *audit.Log         // records what became of deliveries; nil: nothing does
+	State     State
+	Audit     *audit.Log // records what became of deliveries; nil: nothing does
 
 	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil
@@ -52,32 +52,18 @@ type Options struct {
 // for Mounts at each file, for Wait at each result.
 type Settings interface {
 	Registry() *groups.Registry
-	// Mounts returns what a group's container sees; nil if no such group is configured.
-	Mounts(folder string) *mounts.Map
-	// Screens returns which files may not leave, and which wait for an approval. Each may
-	// be nil.
-	Screens() (deny, ask *screen.Screen)
-	// Zone returns the time zone of a group's hours; nil is UTC.
-	Zone(folder string) *time.Location
-	// LinkTerms returns how files too large for a chat become links; ok is false if they
-	// do not.
-	LinkTerms() (terms channel.LinkTerms, ok bool)
-	// Wait returns how long a tool waits for its result.
-	Wait() time.Duration
-	// Approvers returns the folder of the group in whose chat members are asked for
-	// approvals; empty: only the operator approves.
-	Approvers() string
-	// MayAsk reports whether the session of a group elsewhere may ask the approvers for
-	// permissions.
-	MayAsk(folder string) bool
+	Mounts(folder string) *mounts.Map              // what a group's container sees; nil: no such group is configured
+	Screens() (deny, ask *screen.Screen)           // which files may not leave, and which wait for an approval; nil: none
+	Zone(folder string) *time.Location             // of a group's hours; nil: UTC
+	LinkTerms() (terms channel.LinkTerms, ok bool) // how files too large for a chat become links, if they do
+	Wait() time.Duration                           // how long a tool waits for its result
+	Approvers() string                             // the folder of the group whose chat is asked for approvals; empty: only the operator is asked
+	MayAsk(folder string) bool                     // whether the session of a group elsewhere may ask the approvers for permissions
 }
 
-// State watches the files of the host's state.
-type State interface {
-	// LostFiles returns an error that names files which were deleted or replaced while the
-	// host runs; nil if none were. Until they are back nothing is accepted.
-	LostFiles() error
-}
+// State watches the files of the host's state. LostFiles returns an error with those that
+// were deleted or replaced while the host runs. Until they are back nothing is accepted.
+type State interface{ LostFiles() error }
 
 // Addresses makes the addresses of links; links.Keys implements it.
 type Addresses interface {
@@ -99,14 +85,6 @@ func New(o Options) *Bridge {
 		o.Trace = func(string, string, string) {}
 	}
 	return &Bridge{Options: o}
-}
-
-// lost returns the error of State.LostFiles.
-func (b *Bridge) lost() error {
-	if b.State == nil {
-		return nil
-	}
-	return b.State.LostFiles()
 }
 
 // finalRefusal returns the refusal of an error that does not pass, else nil.

@@ -27,18 +27,12 @@ type Answerer interface {
 	Answer(ctx context.Context, c Call) (data any, err error)
 }
 
-// answer answers a call, and removes it from the queue once its result is written. An error
-// passes.
+// answer answers a call, and removes it from the queue once its result is written. The error
+// is as for accept.
 func (b *Bridge) answer(ctx context.Context, batch *ipc.Batch, it *ipc.Item, key string, assistants Assistants) error {
 	data, err := b.call(ctx, it, key, assistants)
 	if err != nil {
-		refusal := finalRefusal(err)
-		if refusal == nil {
-			return err
-		}
-		b.Log.Debug("call refused", "group", batch.Folder, "request", it.ID, "code", refusal.Code, "error", err)
-		batch.Refuse(it, refusal)
-		return nil
+		return err
 	}
 	if err := b.Spool.WriteResult(batch.Folder, ipc.Result{ID: it.ID, Status: ipc.Done, Data: data, Time: time.Now()}); err != nil {
 		return err

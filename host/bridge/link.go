@@ -2,8 +2,6 @@ package bridge
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,9 +36,7 @@ func (b *Bridge) roomForLink(ctx context.Context, folder string, ahead, size int
 // link returns the parts for a file that becomes a link: a message with its address and the
 // caption.
 func (b *Bridge) link(file outbox.File, caption string, dst destination) ([]outbox.Part, error) {
-	var raw [16]byte
-	rand.Read(raw[:])
-	l := &outbox.Link{ID: hex.EncodeToString(raw[:]), Expires: time.Now().Add(dst.links.For).Truncate(time.Second), File: file}
+	l := &outbox.Link{ID: randomID(), Expires: time.Now().Add(dst.links.For).Truncate(time.Second), File: file}
 	address, err := b.Addresses.Address(dst.links.URL, l.ID, l.Expires)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open Opener) (outbox.Delivery, error) {
 	dst, err := b.authorize(folder, r)
 	if err == nil {
-		err = b.lost()
+		err = b.State.LostFiles()
 	}
 	if err != nil {
 		return outbox.Delivery{}, err
@@ -74,7 +74,7 @@ func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key s
 // Room returns why no further message of the group may be accepted now, which passes; nil:
 // it may.
 func (b *Bridge) Room(folder string) error {
-	if err := b.lost(); err != nil {
+	if err := b.State.LostFiles(); err != nil {
 		return err
 	}
 	return b.Outbox.Room(folder, outbox.Load{}, outbox.Load{Parts: 1})

@@ -155,10 +155,8 @@ func (b *Bridge) decide(p *permission, yes bool, by string) {
 		p.Answer, e.Event, e.Code = ipc.Allowed, audit.Approved, ""
 	}
 	defer close(p.answered) // the trail has it before the session
-	if b.Audit != nil {
-		e.Message = fmt.Sprintf("tool %s of the session elsewhere: answered by %s (rule claude_channel)", report.Quote(p.Tool, report.ToolName), by)
-		b.Audit.Add(e)
-	}
+	e.Message = fmt.Sprintf("tool %s of the session elsewhere: answered by %s (rule claude_channel)", report.Quote(p.Tool, report.ToolName), by)
+	b.Audit.Add(e)
 }
 
 // answerPermission records the answer to a question, and returns what the approvers' chat
@@ -176,10 +174,7 @@ func (b *Bridge) answerPermission(id string, yes bool, by string) string {
 		b.decide(p, false, "the operator, who does not let the session ask any more")
 		return "This does not count: the operator does not let the session ask any more. It is refused."
 	}
-	if b.Audit != nil {
-		by = b.Audit.Mask(by)
-	}
-	if b.decide(p, yes, by); yes {
+	if b.decide(p, yes, b.Audit.Mask(by)); yes {
 		return "Allowed: the session may use the tool, once."
 	}
 	return "Refused: the session may not use the tool."

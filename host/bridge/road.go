@@ -78,22 +78,19 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 		b.postpone(batch, batch.Items, err)
 		return
 	}
-	accepted := acceptance{registry: b.Registry()}
+	accepted := acceptance{registry: b.Registry(), refused: map[string]refused{}}
 	for i, it := range batch.Items {
 		if known[keys[i]] { // recorded before a crash: what is left is to unlink it
 			batch.Remove(it)
 			continue
 		}
+		var err error
 		if it.Request.Type.IsCall() {
-			if err := b.answer(ctx, batch, it, keys[i], assistants); err != nil {
-				b.postpone(batch, batch.Items[i:], err)
-				break
-			}
-			continue
+			err = b.answer(ctx, batch, it, keys[i], assistants)
+		} else {
+			err = b.accept(ctx, it, keys[i], &accepted, assistants)
 		}
-		delivery, err := b.accept(ctx, it, keys[i], &accepted, assistants)
 		if err == nil {
-			accepted.add(it, delivery)
 			continue
 		}
 		refusal := finalRefusal(err)
@@ -104,7 +101,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 		// The spool logs the refusal; its cause may say more.
 		b.Log.Debug("request refused", "group", batch.Folder, "request", it.ID, "code", refusal.Code, "error", err)
 		batch.Refuse(it, refusal)
-		accepted.refuse(it, refusal)
+		accepted.refused[it.ID] = refused{refusal, it.Request.Conversation}
 	}
 	b.record(ctx, batch, accepted)
 }

@@ -52,6 +52,7 @@ func (s *settings) Registry() *groups.Registry          { return s.registry }
 func (s *settings) Mounts(folder string) *mounts.Map    { return s.mounts[folder] }
 func (s *settings) Screens() (deny, ask *screen.Screen) { return s.deny, s.ask }
 func (s *settings) Zone(string) *time.Location          { return s.zone }
+func (s *settings) LostFiles() error                    { return nil }
 func (s *settings) Wait() time.Duration                 { return time.Minute }
 func (s *settings) Approvers() string                   { return s.approvers }
 func (s *settings) MayAsk(folder string) bool           { return slices.Contains(s.mayAsk, folder) }
@@ -100,7 +101,7 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	asks, err := screen.New(builtIn(), []screen.Pattern{{Rule: "drafts", Name: `draft`}, {Rule: "confidential", Content: "CONFIDENTIAL"}})
 	check(t, err)
 	s.set = &settings{registry: registry, mounts: seen, deny: rules, ask: asks}
-	s.opts = bridge.Options{Settings: s.set, Channels: o.Channels, Outbox: s.outbox, Spool: s.spool}
+	s.opts = bridge.Options{Settings: s.set, State: s.set, Channels: o.Channels, Outbox: s.outbox, Spool: s.spool}
 	for _, g := range all {
 		m, err := mounts.New(s.layout, g)
 		check(t, err)

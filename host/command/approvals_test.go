@@ -19,7 +19,7 @@ func TestAnOperatorSaysYesOrNo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
 	cfg := stage.ConfigIn(t, file, strings.Replace(stage.StoresConfig, "assistant: sample,", "assistant: sample, approve: {above: 3},", 1))
 	e := &env{config: file, getenv: os.Getenv, platforms: stage.AllPlatforms()}
-	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Load: e.servable})
+	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), File: configFile{e}})
 	if err != nil {
 		t.Fatal(err)
 	}

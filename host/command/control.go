@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -114,9 +113,7 @@ func (i installation) Act(ctx context.Context, do func(*operator.Local) error) (
 	h, err := serve.New(ctx, i.config, serve.Options{
 		Version: readVersion(i.env.version).Version,
 		Log:     slog.New(slog.DiscardHandler), Idle: true,
-		Channels: func(c *config.Config, _ serve.Options) ([]channel.Channel, error) {
-			return serve.OfflineChannels(c), nil
-		},
+		Channels: serve.OfflineChannels(i.config),
 	})
 	if errors.Is(err, outbox.ErrLocked) {
 		return outboxInUse()

@@ -66,7 +66,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		log = d.stderr
 	}
 	steps := newSteps()
-	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(d.version).Version, Log: newLog(log, config.Log{Level: slog.LevelInfo.String()}), Trace: steps.note, Ready: d.manage})
+	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(d.version).Version, Log: newLog(log, config.Log{Level: slog.LevelInfo.String()}), Trace: steps.note})
 	if err != nil {
 		return err
 	}
@@ -75,6 +75,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return d.playOnce(ctx, h, steps)
 	}
 	d.invite(h)
+	fmt.Fprintf(d.stdout, "manage %s (the operator's page; works once, within ten minutes)\n", h.SignIn())
 	return h.Run(ctx)
 }
 
@@ -86,11 +87,6 @@ func (d *demo) invite(h *serve.Host) {
 	fmt.Fprintf(d.stdout, "more   write \"plan my week\" or \"show a voice note\", drop a file into the chat, or ask for help\n")
 	fmt.Fprintf(d.stdout, "state  %s\n", h.Config().State)
 	fmt.Fprintf(d.stdout, "stop   ctrl-c\n")
-}
-
-// manage prints the address of the operator's page.
-func (d *demo) manage(signIn string) {
-	fmt.Fprintf(d.stdout, "manage %s (the operator's page; works once, within ten minutes)\n", signIn)
 }
 
 // webOf is the demo's one channel.

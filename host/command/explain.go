@@ -100,16 +100,13 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 // opener opens as the bridge would, and notes each step.
 func (d *decisions) opener(name string, seen *mounts.Map) bridge.Opener {
 	if mounts.InContainer(name) {
-		return func(name string) (bridge.Opened, error) {
+		return func(name string) (*mounts.File, error) {
 			f, steps, err := seen.Explain(name)
 			d.steps = append(d.steps, steps...)
-			if err != nil {
-				return bridge.Opened{}, err
-			}
-			return bridge.Opened{File: f.File, Names: f.Names}, nil
+			return f, err
 		}
 	}
-	return func(name string) (bridge.Opened, error) {
+	return func(name string) (*mounts.File, error) {
 		f, err := bridge.OpenOwn(name)
 		if err != nil {
 			d.bad("file", err)

@@ -17,7 +17,7 @@ func TestAGroupIsAddedToTheRunningHostOrNotAtAll(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
 	cfg := stage.ConfigIn(t, file, stage.StoresConfig)
 	e := &env{config: file, getenv: os.Getenv, platforms: stage.AllPlatforms()}
-	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Load: e.servable, Add: e.writeGroup})
+	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), File: configFile{e}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 		return hinted(errors.New(message), remedy)
 	}
 	log := newLog(e.stderr, cfg.Log)
-	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, Load: e.servable, Add: e.writeGroup})
+	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, File: configFile{e}})
 	if errors.Is(err, outbox.ErrLocked) {
 		return hinted(err, "see what runs: longshore status")
 	}

@@ -12,6 +12,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,6 +58,14 @@ func (c *Console) Run(ctx context.Context) error {
 	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(c.listener.Addr()))
 	defer c.overviews.end(lookTime)
 	return httpd.Serve(ctx, c.listener, c.Handler(), c.o.Log, func() {})
+}
+
+// Close stops listening, if Run has not been called.
+func (c *Console) Close() error {
+	if err := c.listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // SignIn returns an address that signs one browser in, once, within 10 minutes. Its

@@ -24,7 +24,6 @@ type Client struct {
 	http *http.Client
 }
 
-
 // NewClient returns a client of the host whose socket is in dir, see
 // ControlDir. It connects for each call.
 func NewClient(dir string) *Client {

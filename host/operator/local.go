@@ -51,7 +51,6 @@ type Local struct {
 	health checkup
 }
 
-
 // NewLocal returns a Local. The caller owns everything in o.
 func NewLocal(o Options) *Local { return &Local{Options: o} }
 

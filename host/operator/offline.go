@@ -18,7 +18,6 @@ type Offline struct {
 	closed error // what closing the records returned
 }
 
-
 // Installation is what an Offline acts on.
 type Installation interface {
 	// Act calls do with a Local that has the outbox open, and closes that.

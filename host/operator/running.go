@@ -28,8 +28,8 @@ type Running struct {
 	Notifier   Notifier
 	Tasks      Tasks
 	Remote     *remote.Server // nil: the configuration lets no assistants in by HTTP
-	Page       Page       // nil: the host serves no operator's page
-	Recent     *Recent    // of the host's log
+	Page       Page           // nil: the host serves no operator's page
+	Recent     *Recent        // of the host's log
 }
 
 // Host is the configuration that a host runs by: *serve.Host.

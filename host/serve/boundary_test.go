@@ -70,7 +70,7 @@ groups:
 			cfg.Groups[i].Channel = "other"
 		}
 	}
-	o := Options{Log: slog.New(slog.DiscardHandler), Channels: func(*config.Config, Options) ([]channel.Channel, error) { return all, nil }}
+	o := Options{Log: slog.New(slog.DiscardHandler), Channels: all}
 	if b.host, err = New(t.Context(), cfg, o); err != nil {
 		t.Fatal(err)
 	}

@@ -11,17 +11,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/doctor"
 )
 
-// SetupOf is what the host gives a channel of its configuration.
+// SetupOf is what a channel gets of its configuration, with or without a host that runs.
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
-	return setupOf(cfg, c, Options{Log: log, disk: &scratch{dir: cfg.State, keep: func() int64 { return int64(cfg.Limits.FreeDisk) }}})
-}
-
-// setupOf is SetupOf with what the Host lends a channel.
-func setupOf(cfg *config.Config, c config.Channel, o Options) channel.Setup {
+	disk := &scratch{dir: cfg.State, keep: func() int64 { return int64(cfg.Limits.FreeDisk) }}
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
-		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: o.Log,
-		Reserve: o.disk.reserve, Room: o.disk.room, Knock: o.door.of(c.Name), Tasks: o.book.of(c.Name), Links: o.links, Clock: o.clock.of(c.Name),
+		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
+		Reserve: disk.reserve, Room: disk.room,
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {
@@ -35,6 +31,14 @@ func setupOf(cfg *config.Config, c config.Channel, o Options) channel.Setup {
 	return s
 }
 
+// setupOf is SetupOf with what h lends its channels.
+func (h *Host) setupOf(cfg *config.Config, c config.Channel) channel.Setup {
+	s := SetupOf(cfg, c, h.opts.Log)
+	s.Reserve, s.Room, s.Links = h.disk.reserve, h.disk.room, h.links
+	s.Knock, s.Tasks, s.Clock = h.door.of(c.Name), h.lists.of(c.Name), h.clock.of(c.Name)
+	return s
+}
+
 // dirOf is the directory of a channel; no two have one.
 func dirOf(cfg *config.Config, c config.Channel) string {
 	if c.Name == c.Platform.Key && c.Platform.Dir != nil {
@@ -43,24 +47,10 @@ func dirOf(cfg *config.Config, c config.Channel) string {
 	return cfg.Layout().Named(c.Name)
 }
 
-// openChannels opens what channels take of the machine. A host that will not be
-// run takes nothing.
-func (h *Host) openChannels(ctx context.Context) error {
-	for _, c := range h.Channels {
-		if o, ok := c.(channel.Opener); ok && !h.opts.Idle {
-			if err := o.Open(ctx); err != nil {
-				return fmt.Errorf("channel %s: %w", c.Name(), err)
-			}
-		}
-	}
-	return nil
-}
-
 // configuredChannels makes the channels of longshore.yaml.
-func configuredChannels(cfg *config.Config, opts Options) ([]channel.Channel, error) {
-	var all []channel.Channel
+func (h *Host) configuredChannels(cfg *config.Config) (all []channel.Channel, err error) {
 	for _, c := range cfg.Channels {
-		made, err := c.Platform.New(setupOf(cfg, c, opts))
+		made, err := c.Platform.New(h.setupOf(cfg, c))
 		if err != nil {
 			return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 		}

@@ -22,12 +22,8 @@ type heard struct {
 // measures wrongly until the next one.
 const clockMemory = time.Hour
 
-// of takes the platform's times of one channel; nil of a configuration that is only
-// looked at.
+// of takes the platform's times of one channel.
 func (c *clock) of(name string) func(time.Time) {
-	if c == nil {
-		return nil
-	}
 	return func(platform time.Time) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -17,8 +18,25 @@ import (
 // Contexts are written at start and when that changes.
 const contextEvery = 2 * time.Second
 
-// tellContexts keeps each group's context.json true until ctx is done.
-func (h *Host) tellContexts(ctx context.Context) error {
+// contexts tell the groups' tools what they may tell their agents.
+type contexts struct {
+	noClose
+	h *Host
+}
+
+func (h *Host) openContexts(context.Context) (Part, error) { return contexts{h: h}, nil }
+
+func (p contexts) Apply(*live.Live) {
+	for _, c := range p.h.Channels {
+		p.h.tellContextsOf(c)
+	}
+	p.h.tellSnapshots()
+}
+
+// Run keeps each group's context.json true until ctx is done.
+func (p contexts) Run(ctx context.Context) error {
+	h := p.h
+	h.tellSnapshots()
 	select { // requests come first
 	case <-ctx.Done():
 	case <-h.spool.Listed():

@@ -65,9 +65,6 @@ func newDoor(l groups.Layout, open func() bool, log *slog.Logger) *door {
 // of is what a channel of that name is told to call. It returns at once, and drops
 // what comes faster than codes are sent.
 func (d *door) of(name string) func(channel.Knock) {
-	if d == nil {
-		return nil
-	}
 	return func(k channel.Knock) {
 		if k.Shared {
 			d.strangers.hear(name, k)

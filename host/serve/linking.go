@@ -22,13 +22,26 @@ const unwatched = 15 * time.Second
 // linker links the running host's channels for an operator who watches. It owns its
 // goroutines until run returns.
 type linker struct {
-	find func(channelName string) (*channel.Account, channel.Channel)
-	log  *slog.Logger
+	noApply
+	noClose
+	of  accounts
+	log *slog.Logger
 
 	mu     sync.Mutex
 	all    map[string]*linking // by channel
 	closed bool
 	wait   sync.WaitGroup
+}
+
+// accounts are those of the channels.
+type accounts interface {
+	// account returns how a channel is linked; nil if it has no account or does not exist.
+	account(channelName string) (*channel.Account, channel.Channel)
+}
+
+func (h *Host) openLinker(context.Context) (Part, error) {
+	h.linker = &linker{of: h, log: h.opts.Log, all: map[string]*linking{}}
+	return h.linker, nil
 }
 
 // linking is one attempt. The linker's mu guards it.
@@ -39,7 +52,7 @@ type linking struct {
 	timer  *time.Timer // fires when it is unwatched
 }
 
-// account returns how a channel is linked; nil if it has no account or does not exist.
+// account implements accounts.
 func (h *Host) account(name string) (*channel.Account, channel.Channel) {
 	for _, c := range h.Config().Channels {
 		if c.Name == name {
@@ -51,7 +64,7 @@ func (h *Host) account(name string) (*channel.Account, channel.Channel) {
 
 // Scan implements operator.Linker.
 func (l *linker) Scan(name string) string {
-	if account, _ := l.find(name); account != nil {
+	if account, _ := l.of.account(name); account != nil {
 		return account.Scan
 	}
 	return ""
@@ -59,7 +72,7 @@ func (l *linker) Scan(name string) string {
 
 // Link implements operator.Linker.
 func (l *linker) Link(name string) (operator.Linking, error) {
-	account, c := l.find(name)
+	account, c := l.of.account(name)
 	if account == nil || account.Scan == "" || c == nil {
 		return operator.Linking{}, &refusal.Error{Code: operator.CodeBadCall, Message: fmt.Sprintf("channel %q is not linked by a code", name), Hint: "see: longshore help pair"}
 	}
@@ -141,8 +154,8 @@ func (l *linker) show(one *linking, text string, valid time.Duration) {
 	one.state.Code, one.state.Until = rows, time.Now().Add(valid)
 }
 
-// run waits until ctx is done, and ends all attempts.
-func (l *linker) run(ctx context.Context) {
+// Run waits until ctx is done, and ends all attempts.
+func (l *linker) Run(ctx context.Context) error {
 	<-ctx.Done()
 	l.mu.Lock()
 	l.closed = true
@@ -151,4 +164,5 @@ func (l *linker) run(ctx context.Context) {
 	}
 	l.mu.Unlock()
 	l.wait.Wait()
+	return nil
 }

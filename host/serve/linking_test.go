@@ -31,20 +31,25 @@ func (p *phone) link(ctx context.Context, _ channel.Channel, pairing channel.Pai
 	}
 }
 
+// theAccount is that of the channel phone.
+type theAccount struct{ *channel.Account }
+
+func (a theAccount) account(name string) (*channel.Account, channel.Channel) {
+	if name == "phone" {
+		return a.Account, offline{}
+	}
+	return nil, nil
+}
+
 // withPhone runs a linker in a bubble.
 func withPhone(t *testing.T, do func(l *linker, p *phone)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &phone{says: make(chan error)}
 		account := &channel.Account{Scan: "on the phone", Link: p.link}
-		l := &linker{log: slog.New(slog.DiscardHandler), all: map[string]*linking{}, find: func(name string) (*channel.Account, channel.Channel) {
-			if name == "phone" {
-				return account, offline{}
-			}
-			return nil, nil
-		}}
+		l := &linker{log: slog.New(slog.DiscardHandler), all: map[string]*linking{}, of: theAccount{account}}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { l.run(ctx); close(done) }()
+		go func() { _ = l.Run(ctx); close(done) }()
 		do(l, p)
 		stop()
 		<-done

@@ -30,14 +30,14 @@ func TestAllChannelsShareOneCountOfTemporaryBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.opts.disk.reserved != 5000 {
-		t.Errorf("the host counts %d", h.opts.disk.reserved)
+	if h.disk.reserved != 5000 {
+		t.Errorf("the host counts %d", h.disk.reserved)
 	}
-	if _, err := setups[1].Reserve(1); err != nil || h.opts.disk.reserved != 5001 {
-		t.Errorf("with the second channel the host counts %d: %v", h.opts.disk.reserved, err)
+	if _, err := setups[1].Reserve(1); err != nil || h.disk.reserved != 5001 {
+		t.Errorf("with the second channel the host counts %d: %v", h.disk.reserved, err)
 	}
 	release()
-	if h.opts.disk.reserved != 1 {
-		t.Errorf("in the end the host counts %d", h.opts.disk.reserved)
+	if h.disk.reserved != 1 {
+		t.Errorf("in the end the host counts %d", h.disk.reserved)
 	}
 }

@@ -52,6 +52,8 @@ func (m *models) keepKeys(plan assistant.Plan, a config.Assistant, folder string
 
 // models are the proxies of the groups whose assistants have been started.
 type models struct {
+	noApply
+	noRun
 	host *Host
 
 	mu     sync.Mutex
@@ -79,18 +81,19 @@ func (m *models) openLedger(ctx context.Context) (err error) {
 	return err
 }
 
-// prepare opens the ledger if the configuration needs it.
-func (m *models) prepare(ctx context.Context, c *config.Config) error {
-	if !c.KeepsKeys() {
-		return nil
+// openModels opens the ledger if the configuration needs it.
+func (h *Host) openModels(ctx context.Context) (Part, error) {
+	m := &h.models
+	if !h.Config().KeepsKeys() {
+		return m, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.openLedger(ctx)
+	return m, m.openLedger(ctx)
 }
 
-// dir returns the directory of a group's socket, and opens that if it is not open.
-func (m *models) dir(ctx context.Context, folder string) (string, error) {
+// socketDir returns the directory of a group's socket, and opens that if it is not open.
+func (m *models) socketDir(ctx context.Context, folder string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dir := filepath.Join(m.host.Layout.State, "model", folder)
@@ -147,7 +150,8 @@ func (m *models) pass(folder string) string {
 	return m.passes[folder]
 }
 
-func (m *models) close() error {
+// Close implements Part.
+func (m *models) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var errs []error
@@ -235,7 +239,7 @@ type withModel struct {
 
 // Start implements runtime.Runtime.
 func (w withModel) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
-	dir, err := w.models.dir(ctx, spec.Group.Folder)
+	dir, err := w.models.socketDir(ctx, spec.Group.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("open the way to the model: %w", err)
 	}

@@ -3,28 +3,36 @@ package serve
 import (
 	"context"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/notify"
-	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// newNotifier makes what tells the operator of lasting faults.
-func (h *Host) newNotifier() *notify.Notifier {
+// notifierPart tells the operator of lasting faults.
+type notifierPart struct {
+	noApply
+	noClose
+	*notify.Notifier
+}
+
+func (h *Host) openNotifier(context.Context) (Part, error) {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "this machine"
 	}
-	local := sync.OnceValue(func() *operator.Local { return h.Local(true) })
-	return notify.New(notify.Options{
+	h.local = h.Local(true)
+	h.notifier = notify.New(notify.Options{
 		File: h.Layout.Notified(), Host: name, Log: h.opts.Log,
-		Faults:  func(ctx context.Context) operator.Faults { return local().Faults(ctx) },
+		Faults:  h.local.Faults,
 		After:   func() time.Duration { return h.Config().Notify.After.Std() },
 		Targets: h.notified,
 	})
+	h.local.Running.Notifier = h.notifier
+	return notifierPart{Notifier: h.notifier}, nil
 }
+
+func (p notifierPart) Run(ctx context.Context) error { p.Notifier.Run(ctx); return nil }
 
 // notified are the targets of the configuration in force.
 func (h *Host) notified() (all []notify.Target) {

@@ -57,7 +57,7 @@ func FileRequest(s operator.Send) ipc.Request {
 func (h *Host) Unapplied() *string { return h.unapplied.Load() }
 
 // Refusals counts refused requests by code.
-func (h *Host) Refusals() map[string]int64 { return h.refusals.all() }
+func (h *Host) Refusals() map[string]int64 { return h.refusals.counts() }
 
 // ClockAhead is how far this machine's clock is ahead of the platforms'.
 func (h *Host) ClockAhead() (time.Duration, bool) { return h.clock.ahead() }

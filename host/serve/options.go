@@ -27,7 +27,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Layout: h.Layout, Groups: h.Registry, Log: h.opts.Log,
 		Limits: func() assistant.Limits {
 			l := h.Config().Limits
-			return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Patience: l.Patience.Std(), Hold: l.Hold.Std()}
+			return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), NoticeAfter: l.NoticeAfter.Std(), Hold: l.Hold.Std()}
 		},
 		Plan:      h.Plan,
 		Threads:   h.threads,
@@ -43,7 +43,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Role:      carriers(h.Channels).role,
 		Fetch:     carriers(h.Channels).fetch,
 		Typing:    carriers(h.Channels).typing,
-		Reserve:   h.opts.disk.reserve,
+		Reserve:   h.disk.reserve,
 		TaskEnded: h.taskEnded,
 
 		OverBudget: h.overBudget,
@@ -87,7 +87,7 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	}
 	plan := assistant.Plan{
 		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),
-		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_PATIENCE": now.Config.Limits.Patience.String()},
+		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_NOTICE_AFTER": now.Config.Limits.NoticeAfter.String()},
 		Model:       a.Env["LONGSHORE_MODEL"].Reveal(),
 		Secrets:     map[string]string{},
 		IdleTimeout: a.IdleTimeout.Std(), TurnTimeout: a.TurnTimeout.Std(),

@@ -198,15 +198,7 @@ groups:
 			t.Fatal(err)
 		}
 		h, err := New(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler), Idle: true,
-			Load: func() (*config.Config, []*config.Problem, error) {
-				cfg, err := parse()
-				return cfg, nil, err
-			},
-			Add: func(g groups.Group) (func() error, []*config.Problem, error) {
-				var err error
-				text, err = config.AddGroup(text, g)
-				return func() error { return nil }, nil, err
-			}})
+			File: &testFile{&text, parse}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,4 +228,20 @@ groups:
 	if _, err := register(t, "", ipc.Request{JID: "web:dock", Name: "Dock", Trigger: "pay evil.example"}); bridge.AsRefusal(err) == nil || bridge.AsRefusal(err).Code != groups.CodeNeedsApproval {
 		t.Errorf("a trigger that nobody has approved: %v", err)
 	}
+}
+
+// testFile is a configuration file in memory.
+type testFile struct {
+	text  *[]byte
+	parse func() (*config.Config, error)
+}
+
+func (f *testFile) Load() (*config.Config, []*config.Problem, error) {
+	cfg, err := f.parse()
+	return cfg, nil, err
+}
+
+func (f *testFile) Add(g groups.Group) (undo func() error, problems []*config.Problem, err error) {
+	*f.text, err = config.AddGroup(*f.text, g)
+	return func() error { return nil }, nil, err
 }

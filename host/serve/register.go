@@ -24,7 +24,7 @@ type Registered struct {
 
 // registers says whether a group may register others.
 func (h *Host) registers(g groups.Group) bool {
-	return g.Main && g.Actions.Has(groups.ActRegister) && len(h.Config().Register.Chats) > 0 && h.opts.Add != nil
+	return g.Main && g.Actions.Has(groups.ActRegister) && len(h.Config().Register.Chats) > 0 && h.opts.File != nil
 }
 
 // register makes a group of a chat that the operator has allowed. The group stands in
@@ -98,7 +98,7 @@ func (h *Host) mayAdd(g groups.Group) error {
 // add writes the group into the file and puts it in force. Without success, the file is
 // as it was.
 func (h *Host) add(ctx context.Context, g groups.Group) error {
-	undo, problems, err := h.opts.Add(g)
+	undo, problems, err := h.opts.File.Add(g)
 	if err != nil || len(problems) > 0 {
 		return h.notAdded(g, problems, err)
 	}

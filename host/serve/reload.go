@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
@@ -28,10 +27,10 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	before := h.Now()
 	refused := func(why string) { h.unapplied.Store(&why) }
 	answer := operator.Reloaded{File: before.Config.File, Applied: before.Applied, Changes: []string{}, Problems: []string{}}
-	if h.opts.Load == nil {
+	if h.opts.File == nil {
 		return answer, errNoFile
 	}
-	cfg, problems, err := h.opts.Load()
+	cfg, problems, err := h.opts.File.Load()
 	if err != nil {
 		h.opts.Log.Error("configuration not read; the host runs on as before", "error", err)
 		refused(err.Error())
@@ -78,59 +77,10 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live.Live)
 	}
 	cfg.Forget()
 	h.Set(next)
-	for _, c := range h.Channels {
-		one, configured := cfg.Channels.Named(c.Name())
-		if a, ok := c.(channel.Applier); ok && configured {
-			a.Apply(setupOf(cfg, one, h.opts))
-		}
-	}
-	h.spool.Add(live.Folders(cfg)...)
-	for _, folder := range live.Folders(cfg) {
-		h.spool.Wake(folder) // there may be more room
-	}
-	h.Outbox.Reload()
-	h.assistants.Reload()
-	if h.tasks != nil {
-		h.tasks.Reload(ctx)
-	}
-	for _, c := range h.Channels {
-		h.tellContextsOf(c)
-	}
-	h.tellSnapshots()
-	if err := before.CloseBut(next); err != nil {
-		h.opts.Log.Error("directories of the former configuration not closed", "error", err)
+	for _, p := range h.parts {
+		p.Apply(next)
 	}
 	return nil
-}
-
-// makeDirs makes the directories of the groups that are new or lack some.
-func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
-	var added []groups.Group
-	for _, g := range cfg.Groups {
-		if before != nil {
-			if _, known := before.Registry.ByFolder(g.Folder); known {
-				continue // its assistant may be running
-			}
-		}
-		if h.Layout.Sound(g.Folder) {
-			continue
-		}
-		giveBack(h.Layout, g.Folder, h.opts.Log)
-		added = append(added, g)
-	}
-	return h.Layout.Prepare(added)
-}
-
-// prepare makes what cfg means for the host. before is what is in force, nil at a start.
-func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Live) (*live.Live, error) {
-	l, err := live.New(cfg, before)
-	if err != nil {
-		return nil, err
-	}
-	if l.Runtimes, err = h.openRuntimes(ctx, l); err != nil {
-		return nil, errors.Join(err, l.CloseBut(before))
-	}
-	return l, nil
 }
 
 // noWayBack is the problem of a first assistant with runtime: ssh or share: none: the door that its tools

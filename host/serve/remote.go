@@ -17,22 +17,31 @@ func RemoteStore(c *config.Config) store.Spec { return remote.Store(c.Layout().D
 
 // openRemote listens for assistants that share no directory with the host, if the
 // configuration says so.
-func (h *Host) openRemote(ctx context.Context) (err error) {
+func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	c := h.Config()
 	if c.Door.Listen == "" && !letsIn(c) {
-		return nil
+		return nil, nil
 	}
 	h.remote, err = remote.Open(ctx, remote.Options{
 		Listen: c.Door.Listen, Hosts: c.Door.Hosts, Dir: h.Layout.Door(), Home: HomeOf(c),
 		Groups: h.Registry, Chat: h.contextOf, Spool: h.spool, Wait: h.Wait,
 		Keep:    func() time.Duration { return h.Config().Limits.KeepResults.Std() },
 		Quota:   func() int64 { return int64(h.Config().Limits.Outbox) },
-		Reserve: h.opts.disk.reserve, Log: h.opts.Log,
+		Reserve: h.disk.reserve, Log: h.opts.Log,
 		Shares: h.SharesDirectories,
 		Inbox:  fetching{h},
 		Limits: remoteLimits(c.Door.Limits),
 	})
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return remotePart{Server: h.remote}, nil
+}
+
+// remotePart lets assistants elsewhere in.
+type remotePart struct {
+	noApply
+	*remote.Server
 }
 
 // remoteLimits are the bounds of the door as the configuration has them.

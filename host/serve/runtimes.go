@@ -95,8 +95,8 @@ func (h *Host) tellEngine(engine *docker.Engine) {
 	}
 }
 
-// imagePatience is how long a start waits for what the engine says of images.
-const imagePatience = 10 * time.Second
+// imageTimeout is how long a start waits for what the engine says of images.
+const imageTimeout = 10 * time.Second
 
 // checkEngine tells what the engine lacks for l, before a member's message meets
 // it.
@@ -106,7 +106,7 @@ func (h *Host) checkEngine(ctx context.Context, l *live.Live, all *runtimes) err
 		return nil
 	}
 	// No reason not to start: the image may be built while the host runs.
-	ctx, cancel := context.WithTimeout(ctx, imagePatience)
+	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()
 	for _, missing := range doctor.Images(ctx, engine, l.Config) {
 		h.opts.Log.Warn("assistant cannot be started yet", "error", missing.Message, "hint", missing.Remedy)
@@ -199,7 +199,16 @@ func (h *Host) reap(ctx context.Context) {
 // went away could not remove. A start does, too.
 const sweepEvery = time.Minute
 
-func (h *Host) sweep(ctx context.Context) error {
+// enginePart is the container engine, which the first assistant that needs it has opened.
+type enginePart struct {
+	noApply
+	h *Host
+}
+
+func (h *Host) openEngine(context.Context) (Part, error) { return enginePart{h: h}, nil }
+
+// Run sweeps. A reload may bring the first container.
+func (p enginePart) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
@@ -207,9 +216,16 @@ func (h *Host) sweep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if engine := h.engine.Load(); engine != nil { // a reload may have brought the first container
+			if engine := p.h.engine.Load(); engine != nil {
 				engine.Sweep(ctx)
 			}
 		}
 	}
+}
+
+func (p enginePart) Close() error {
+	if engine := p.h.engine.Load(); engine != nil {
+		return engine.Close()
+	}
+	return nil
 }

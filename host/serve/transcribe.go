@@ -16,7 +16,7 @@ import (
 // transcriber is how the voice notes of each group's members become text, by the
 // configuration in force.
 func (h *Host) transcriber() func(groups.Group) assistant.Transcribe {
-	t := transcribe.New(confine.Mode(h.Config().MediaTools), h.opts.disk.file)
+	t := transcribe.New(confine.Mode(h.Config().MediaTools), h.disk.file)
 	return func(g groups.Group) assistant.Transcribe {
 		entries := TranscriptionOf(h.Config())
 		if len(entries) == 0 || g.Speech == groups.SpeechOff {

@@ -14,7 +14,7 @@ import (
 // tellSnapshots writes what agents of NanoClaw v1 read of their host, if
 // the state directory is one of v1's.
 func (h *Host) tellSnapshots() {
-	if !h.Layout.V1 || h.tasks == nil {
+	if !h.Layout.V1 {
 		return
 	}
 	all, err := h.tasks.List(context.Background(), "")

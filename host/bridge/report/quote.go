@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -58,8 +59,8 @@ func quotedLines(s string, most int) string {
 	var lines []string
 	for rest := []rune(shown); len(rest) > 0; {
 		n := min(len(rest), quotedLine)
-		if space := lastSpace(rest[:n]); n < len(rest) && space > 0 {
-			n = space + 1
+		if space := strings.LastIndexByte(string(rest[:n]), ' '); n < len(rest) && space > 0 {
+			n = utf8.RuneCountInString(string(rest[:n])[:space]) + 1
 		}
 		lines = append(lines, marked(strings.TrimSuffix(string(rest[:n]), " ")))
 		rest = rest[n:]
@@ -68,15 +69,6 @@ func quotedLines(s string, most int) string {
 		lines = append(lines, "(the rest is cut off)")
 	}
 	return strings.Join(lines, "\n")
-}
-
-func lastSpace(line []rune) int {
-	for i, r := range slices.Backward(line) {
-		if r == ' ' {
-			return i
-		}
-	}
-	return -1
 }
 
 // fileName quotes the name of a file. A long name keeps its end, which says what the file is.

@@ -4,6 +4,9 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -45,7 +48,7 @@ func Result(d outbox.Delivery) ipc.Result {
 // outcomesOf returns what became of each file of a part, or of its text.
 func outcomesOf(p outbox.Part) []ipc.Outcome {
 	o := ipc.Outcome{
-		Kind: "text", Status: status(p.State), MessageID: p.Receipt.ID,
+		Kind: "text", Status: cmp.Or(statuses[p.State], ipc.Queued), MessageID: p.Receipt.ID,
 		Code: p.Code, Message: p.Message, Hint: p.Hint, Note: p.Receipt.Note,
 	}
 	switch {
@@ -81,23 +84,10 @@ func Notes(a, b string) string {
 // Until returns the form of a time that people read.
 func Until(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-func status(s outbox.State) ipc.Status {
-	switch s {
-	case outbox.Sent:
-		return ipc.Sent
-	case outbox.Delivered:
-		return ipc.Delivered
-	case outbox.Read:
-		return ipc.Read
-	case outbox.Uncertain:
-		return ipc.Uncertain
-	case outbox.Failed, outbox.Cancelled:
-		return ipc.Failed
-	case outbox.Refused:
-		return ipc.Refused
-	default:
-		return ipc.Queued
-	}
+// statuses has the status of each state but those of open parts, which are queued.
+var statuses = map[outbox.State]ipc.Status{
+	outbox.Sent: ipc.Sent, outbox.Delivered: ipc.Delivered, outbox.Read: ipc.Read, outbox.Uncertain: ipc.Uncertain,
+	outbox.Failed: ipc.Failed, outbox.Cancelled: ipc.Failed, outbox.Refused: ipc.Refused,
 }
 
 // order ranks statuses by how much they weigh in a request of several parts:
@@ -111,4 +101,30 @@ func worse(a, b ipc.Status) ipc.Status {
 		}
 	}
 	return b
+}
+
+// LateToAssistant returns what an assistant reads of a failure after its tool has stopped
+// waiting.
+func LateToAssistant(r ipc.Result) string {
+	words := fmt.Sprintf("delivery %s ended as %s after you stopped waiting: %s", r.ID, r.Status, r.Message)
+	if r.Hint != "" {
+		words += "; " + r.Hint
+	}
+	return words
+}
+
+// LateToMembers returns what the members of a chat read of such a failure.
+func LateToMembers(d *outbox.Delivery, r ipc.Result) string {
+	var names []string
+	for _, f := range d.AllFiles() {
+		names = append(names, f.Name)
+	}
+	what := "a message of the assistant"
+	if len(names) > 0 {
+		what = strings.Join(names[:min(len(names), 5)], ", ")
+	}
+	if r.Status == ipc.Uncertain {
+		return "It is not certain that this arrived: " + what + ". " + r.Message
+	}
+	return "This could not be sent: " + what + ". " + r.Message
 }

@@ -7,35 +7,33 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// book shows channels the scheduled tasks of their chats. The channels are made before
+// taskLists show channels the scheduled tasks of their chats. The channels are made before
 // the tasks are opened.
-type book struct {
+type taskLists struct {
 	tasks  atomic.Pointer[tasks.Tasks]
-	groups func() *groups.Registry
+	groups *live.Current
 }
 
-// of is the book of one channel; nil of a configuration that is only looked at.
-func (b *book) of(name string) channel.TaskBook {
-	if b == nil {
-		return nil
-	}
-	return page{b, name}
+// of is the list of one channel.
+func (b *taskLists) of(name string) channel.TaskBook {
+	return taskList{b, name}
 }
 
-type page struct {
-	*book
+type taskList struct {
+	*taskLists
 	channel string
 }
 
-// open finds the tasks, and the group of a chat.
-func (p page) open(chat groups.JID) (*tasks.Tasks, string, error) {
+// find returns the tasks, and the group of a chat.
+func (p taskList) find(chat groups.JID) (*tasks.Tasks, string, error) {
 	ts := p.tasks.Load()
-	g, ok := p.groups().ByAddress(groups.Address{Channel: p.channel, JID: chat})
+	g, ok := p.groups.Registry().ByAddress(groups.Address{Channel: p.channel, JID: chat})
 	if ts == nil || !ok {
 		return nil, "", &refusal.Error{Code: "unknown_task", Message: "the chat has no tasks"}
 	}
@@ -43,8 +41,8 @@ func (p page) open(chat groups.JID) (*tasks.Tasks, string, error) {
 }
 
 // Tasks implements channel.TaskBook.
-func (p page) Tasks(ctx context.Context, chat groups.JID) ([]channel.Task, error) {
-	ts, folder, err := p.open(chat)
+func (p taskList) Tasks(ctx context.Context, chat groups.JID) ([]channel.Task, error) {
+	ts, folder, err := p.find(chat)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +56,8 @@ func (p page) Tasks(ctx context.Context, chat groups.JID) ([]channel.Task, error
 }
 
 // Operate implements channel.TaskBook.
-func (p page) Operate(ctx context.Context, chat groups.JID, id, verb string) (string, error) {
-	ts, folder, err := p.open(chat)
+func (p taskList) Operate(ctx context.Context, chat groups.JID, id, verb string) (string, error) {
+	ts, folder, err := p.find(chat)
 	if err != nil {
 		return "", err
 	}

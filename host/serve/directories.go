@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/live"
+)
+
+// directories are those of the state, and those that groups share with the host.
+type directories struct {
+	noRun
+	open *live.Live // has them open
+	log  *slog.Logger
+}
+
+// openDirectories puts the first configuration in force. It makes what the groups lack, and
+// refuses to begin if a store could not be opened: what one part has begun with, such as
+// a sweep, must not come before that.
+func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part, err error) {
+	if !h.opts.Idle {
+		if len(cfg.Unset) > 0 {
+			return nil, cfg.Unset[0] // without its token, the page would be open to everybody
+		}
+		if err := checkStores(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.makeDirs(cfg, nil); err != nil {
+		return nil, err
+	}
+	if h.Channels == nil {
+		if h.Channels, err = h.configuredChannels(cfg); err != nil {
+			return nil, err
+		}
+	}
+	first, err := h.prepare(ctx, cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	h.Set(first)
+	if !h.opts.Idle {
+		h.noteServed(false)
+	}
+	p := &directories{open: first, log: h.opts.Log}
+	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
+		return p, fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
+	}
+	cfg.Forget()
+	return p, nil
+}
+
+// Apply closes the directories of the former configuration that the new one does not share.
+func (d *directories) Apply(now *live.Live) {
+	if err := d.open.CloseBut(now); err != nil {
+		d.log.Error("directories of the former configuration not closed", "error", err)
+	}
+	d.open = now
+}
+
+func (d *directories) Close() error { return d.open.CloseBut(nil) }
+
+// makeDirs makes the directories of the groups that are new or lack some.
+func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
+	var added []groups.Group
+	for _, g := range cfg.Groups {
+		if before != nil {
+			if _, known := before.Registry.ByFolder(g.Folder); known {
+				continue // its assistant may be running
+			}
+		}
+		if h.Layout.Sound(g.Folder) {
+			continue
+		}
+		giveBack(h.Layout, g.Folder, h.opts.Log)
+		added = append(added, g)
+	}
+	return h.Layout.Prepare(added)
+}
+
+// prepare makes what cfg means for the host. before is what is in force, nil at a start.
+func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Live) (*live.Live, error) {
+	l, err := live.New(cfg, before)
+	if err != nil {
+		return nil, err
+	}
+	if l.Runtimes, err = h.openRuntimes(ctx, l); err != nil {
+		return nil, errors.Join(err, l.CloseBut(before))
+	}
+	return l, nil
+}

@@ -1,0 +1,248 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media/convert"
+)
+
+// Part is one of the parts that a host consists of.
+type Part interface {
+	// Apply takes up the configuration that is now in force. It cannot fail: what can,
+	// Host.prepare has done before.
+	Apply(now *live.Live)
+
+	// Run works until ctx is done, which is no error. An error ends the host.
+	Run(ctx context.Context) error
+
+	// Close closes what the part has opened. Run must have returned.
+	Close() error
+}
+
+// openers is the list of the parts: it opens one each, nil if the configuration needs none.
+// A reload applies in this order too; the end closes in reverse.
+func (h *Host) openers(cfg *config.Config) []func(context.Context) (Part, error) {
+	first := func(ctx context.Context) (Part, error) { return h.openDirectories(ctx, cfg) }
+	all := []func(context.Context) (Part, error){h.openEngine, first, h.openChannels, h.openOutbox, h.openAudit, h.openQueue, h.openBridge}
+	if h.opts.Idle {
+		return append(all, h.openAssistants)
+	}
+	return append(all, h.openTasks, h.openRemote, h.openModels, h.openPairing, h.openAssistants, h.openContexts,
+		h.openLinker, h.openNotifier, h.openConsole, h.openControl, h.openMetrics)
+}
+
+// openParts opens the parts that cfg needs. After an error, h.parts are those that were opened.
+func (h *Host) openParts(ctx context.Context, cfg *config.Config) error {
+	for _, open := range h.openers(cfg) {
+		p, err := open(ctx)
+		if p != nil {
+			h.parts = append(h.parts, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runParts runs all parts until ctx is done, or until one of them cannot go on.
+func runParts(ctx context.Context, parts []Part) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, p := range parts {
+		g.Go(func() error { return p.Run(ctx) })
+	}
+	return g.Wait()
+}
+
+func closeParts(parts []Part) error {
+	var errs []error
+	for _, p := range slices.Backward(parts) {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// What a part embeds that has nothing to apply, to run or to close.
+type (
+	noApply struct{}
+	noRun   struct{}
+	noClose struct{}
+)
+
+func (noApply) Apply(*live.Live)        {}
+func (noRun) Run(context.Context) error { return nil }
+func (noClose) Close() error            { return nil }
+
+// channelsPart connects the channels.
+type channelsPart struct{ h *Host }
+
+// openChannels opens what channels take of the machine. A host that will not be run takes
+// nothing.
+func (h *Host) openChannels(ctx context.Context) (Part, error) {
+	for _, c := range h.Channels {
+		if o, ok := c.(channel.Opener); ok && !h.opts.Idle {
+			if err := o.Open(ctx); err != nil {
+				return channelsPart{h}, fmt.Errorf("channel %s: %w", c.Name(), err)
+			}
+		}
+	}
+	return channelsPart{h}, nil
+}
+
+func (p channelsPart) Apply(now *live.Live) {
+	for _, c := range p.h.Channels {
+		one, configured := now.Config.Channels.Named(c.Name())
+		if a, ok := c.(channel.Applier); ok && configured {
+			a.Apply(p.h.setupOf(now.Config, one))
+		}
+	}
+}
+
+// Run lets no channel end another one: not even one that its platform has ended for good.
+func (p channelsPart) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	for _, c := range p.h.Channels {
+		running.Go(func() {
+			if err := c.Run(ctx, inbox{c.Name(), p.h}); err != nil {
+				p.h.opts.Log.Error("channel ended; its deliveries are kept", "channel", c.Name(), "error", err)
+			}
+		})
+	}
+	running.Wait()
+	return nil
+}
+
+func (p channelsPart) Close() error {
+	var errs []error
+	for _, c := range p.h.Channels {
+		if o, ok := c.(channel.Opener); ok {
+			errs = append(errs, o.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// outboxPart sends what was accepted.
+type outboxPart struct{ *outbox.Outbox }
+
+func (h *Host) openOutbox(ctx context.Context) (_ Part, err error) {
+	if h.Outbox, err = outbox.Open(ctx, h.outboxOptions()); err != nil {
+		return nil, err
+	}
+	return outboxPart{h.Outbox}, nil
+}
+
+func (p outboxPart) Apply(*live.Live) { p.Reload() }
+
+// auditPart writes the trail.
+type auditPart struct {
+	noApply
+	*audit.Log
+}
+
+// openAudit opens the trail, if one is kept. The outbox's lock is held. A command that
+// carries no request does without.
+func (h *Host) openAudit(context.Context) (_ Part, err error) {
+	if h.Config().Audit.Off || h.opts.Idle {
+		return nil, nil
+	}
+	h.audit, err = audit.Open(audit.Options{Dir: h.Layout.Audit(), Log: h.opts.Log, Keep: h.AuditKeeps, LeaveOut: h.AuditLeavesOut})
+	if err != nil {
+		return nil, err
+	}
+	return auditPart{Log: h.audit}, nil
+}
+
+func (p auditPart) Run(ctx context.Context) error { p.Log.Run(ctx); return nil }
+
+// queuePart reads the groups' requests.
+type queuePart struct{ *ipc.Spool }
+
+func (h *Host) openQueue(context.Context) (Part, error) {
+	h.spool = ipc.NewSpool(ipc.SpoolOptions{
+		Dir: h.Layout.IPCDir(), Folders: h.Now().Folders(), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.QueueKeeps,
+	})
+	return queuePart{h.spool}, nil
+}
+
+func (p queuePart) Apply(now *live.Live) {
+	p.Add(now.Folders()...)
+	for _, folder := range now.Folders() {
+		p.Wake(folder) // there may be more room
+	}
+}
+
+// bridgePart carries requests to the outbox, and results back. It ends after the outbox.
+type bridgePart struct {
+	noApply
+	noClose
+	h *Host
+}
+
+func (h *Host) openBridge(context.Context) (Part, error) {
+	cfg := h.Config()
+	_, missing := exec.LookPath("ffmpeg")
+	h.converts = missing == nil && cfg.MediaTools != string(confine.Off)
+	h.Bridge = bridge.New(bridge.Options{
+		Settings: &h.Current, Channels: h.Channels, Outbox: h.Outbox, Spool: h.spool, State: h, Addresses: h.links.Keys,
+		Answers: answers{h}, Audit: h.audit, Log: h.opts.Log, Trace: h.opts.Trace,
+		Convert: convert.New(confine.Mode(cfg.MediaTools), h.disk.file),
+	})
+	return bridgePart{h: h}, nil
+}
+
+func (p bridgePart) Run(ctx context.Context) error {
+	if err := p.h.Bridge.RecordMissing(ctx); err != nil {
+		p.h.opts.Log.Error("the audit trail lacks entries from before a crash", "error", err)
+	}
+	p.h.Bridge.Run(ctx, p.h.assistants)
+	return nil
+}
+
+// tasksPart starts the tasks that are due.
+type tasksPart struct{ *tasks.Tasks }
+
+func (p tasksPart) Apply(*live.Live) { p.Reload(context.Background()) }
+
+// pairingPart answers people who have no group.
+type pairingPart struct {
+	noApply
+	noClose
+	h *Host
+}
+
+func (h *Host) openPairing(context.Context) (Part, error) { return pairingPart{h: h}, nil }
+
+func (p pairingPart) Run(ctx context.Context) error { return p.h.door.run(ctx, p.h.Channels) }
+
+// assistantsPart hands members' messages over.
+type assistantsPart struct {
+	noClose
+	*assistant.Manager
+}
+
+func (h *Host) openAssistants(context.Context) (_ Part, err error) {
+	if h.assistants, err = assistant.New(h.assistantOptions()); err != nil {
+		return nil, err
+	}
+	return assistantsPart{Manager: h.assistants}, nil
+}
+
+func (p assistantsPart) Apply(*live.Live) { p.Reload() }
