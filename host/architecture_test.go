@@ -91,7 +91,7 @@ var rooms = map[string][]string{
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},
 
-	"host/channel/whatsapp":             {"host/channel/whatsapp/...", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/store", "groups", "media", "media/...", "internal/confine"},
+	"host/channel/whatsapp":             {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/device", "host/channel/whatsapp/directory", "host/channel/whatsapp/librarylog", "host/channel/whatsapp/mediaserver", "host/channel/whatsapp/messages", "host/channel/whatsapp/outcome", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/store", "groups", "media", "media/...", "internal/confine"},
 	"host/channel/whatsapp/compose":     {"host/channel", "media", "media/probe"},
 	"host/channel/whatsapp/decode":      {"host/channel", "media"},
 	"host/channel/whatsapp/device":      {"host/channel/whatsapp/librarylog", "host/channel/journal", "host/store"},
@@ -100,6 +100,10 @@ var rooms = map[string][]string{
 	"host/channel/whatsapp/mediaserver": {"host/channel/whatsapp/compose", "host/channel/whatsapp/outcome", "host/channel", "host/channel/link", "host/channel/transfer", "media"},
 	"host/channel/whatsapp/messages":    {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/directory", "host/channel/journal", "groups"},
 	"host/channel/whatsapp/outcome":     {"host/channel", "host/channel/link"},
+
+	"host/channel/whatsapp/whatsapptest":         {"host/channel/whatsapp/whatsapptest/..."},
+	"host/channel/whatsapp/whatsapptest/baileys": {"host/channel/whatsapp/whatsapptest"},
+	"host/channel/whatsapp/whatsapptest/wire":    {},
 }
 
 // floor is what every room but those of internal/ may import.
@@ -222,7 +226,7 @@ func TestTheDrawingIsTheHouse(t *testing.T) {
 var forTests = []string{
 	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "media/probe/probetest",
 	"agentrunner/agent/modeltest", "host/runtime/containertest", "host/runtime/ssh/sshtest",
-	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
+	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/whatsapp/whatsapptest/baileys", "host/channel/whatsapp/whatsapptest/wire", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
 	"host/channel/telegram/telegramtest", "host/screen/screentest",
 }
 
@@ -254,7 +258,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 }
 
 // testMay lists what tests, and rooms that only tests use, may import beyond
-// their room: need, itself, the platform's loopback server below it (x/xtest), for the
+// their room: need, itself, the platform's loopback server below it (x/xtest) and its parts, for the
 // host the conformance suite, the channels, the channel in memory, a browser and
 // npm, and for agentrunner its own rooms and the queue.
 func testMay(dir, imported string) bool {
@@ -267,7 +271,7 @@ func testMay(dir, imported string) bool {
 	if dir == "agentrunner" {
 		return matches([]string{"agentrunner/...", "ipc", "media"}, imported)
 	}
-	if imported == dir || imported == dir+"/"+path.Base(dir)+"test" {
+	if server := dir + "/" + path.Base(dir) + "test"; imported == dir || imported == server || strings.HasPrefix(imported, server+"/") {
 		return true
 	}
 	if imported == "internal/fstest" || (dir == "media/convert" || dir == "host/command") && imported == "media/probe/probetest" {

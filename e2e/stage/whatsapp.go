@@ -268,5 +268,5 @@ func whatsAppAt(address string) []channel.Platform {
 	if err := whatsapptest.TrustRoot(whatsapptest.Root()); err != nil {
 		panic(err)
 	}
-	return PlatformsOver(whatsapp.Net{Client: whatsapptest.ClientFor(address), Lookup: whatsapptest.Lookup}, slack.Net{})
+	return PlatformsOver(whatsapp.Net{Network: whatsapptest.NewNetwork(address)}, slack.Net{})
 }

@@ -3,15 +3,14 @@
 package whatsapp
 
 import (
-	"testing"
-
 	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/baileys"
 	"github.com/longshore-bridge/longshore/internal/browsertest"
 )
 
@@ -45,13 +44,13 @@ func TestABaileysMembersBurstAndQuotesReachTheAssistant(t *testing.T) {
 	h := stage.HarbourWith(t, "", `assistant: sample, trigger: "@Andy"`)
 	phone := h.Srv.AddPhone(claraNumber, "Clara")
 	h.Srv.AddMember(h.Group, claraNumber)
-	clara := h.Srv.NewBaileys(t)
+	clara := baileys.New(t, h.Srv)
 	if err := clara.PairQR(stage.Soon(t), phone); err != nil {
 		t.Fatal(err)
 	}
 	h.Link()
 	host := h.Serve()
-	sends := func(f whatsapptest.BaileysFile) string {
+	sends := func(f baileys.Message) string {
 		t.Helper()
 		f.Chat = h.Group.String()
 		id, err := clara.Send(stage.Soon(t), f)
@@ -61,37 +60,37 @@ func TestABaileysMembersBurstAndQuotesReachTheAssistant(t *testing.T) {
 		return id
 	}
 	seen := map[string]bool{}
-	gets := func(what string, is func(whatsapptest.BaileysEvent) bool) whatsapptest.BaileysEvent {
+	gets := func(what string, is func(baileys.Event) bool) baileys.Event {
 		t.Helper()
-		e, err := clara.Await(stage.Soon(t), func(e whatsapptest.BaileysEvent) bool { return e.Event == "message" && !seen[e.ID] && is(e) })
+		e, err := clara.Await(stage.Soon(t), func(e baileys.Event) bool { return e.Event == "message" && !seen[e.ID] && is(e) })
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		seen[e.ID] = true
 		return e
 	}
-	document := func(e whatsapptest.BaileysEvent) bool { return e.Kind == "document" }
-	image := func(e whatsapptest.BaileysEvent) bool { return e.Kind == "image" }
-	thanks := func(e whatsapptest.BaileysEvent) bool { return strings.HasPrefix(e.Text, "Thank you for ") }
+	document := func(e baileys.Event) bool { return e.Kind == "document" }
+	image := func(e baileys.Event) bool { return e.Kind == "image" }
+	thanks := func(e baileys.Event) bool { return strings.HasPrefix(e.Text, "Thank you for ") }
 
 	path := filepath.Join(t.TempDir(), "manifest")
 	if err := os.WriteFile(path, bytes.Repeat([]byte("manifest of the ship\n"), 2000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	own := sends(whatsapptest.BaileysFile{Kind: "document", Path: path, Name: "manifest.txt", MIME: "text/plain"})
-	sends(whatsapptest.BaileysFile{Kind: "text", Text: "@Andy"})
+	own := sends(baileys.Message{Kind: "document", Path: path, Name: "manifest.txt", MIME: "text/plain"})
+	sends(baileys.Message{Kind: "text", Text: "@Andy"})
 	back := gets("the document", document)
 	gets("the kind word", thanks)
 
-	sends(whatsapptest.BaileysFile{Kind: "text", Text: "@Andy show a picture"})
+	sends(baileys.Message{Kind: "text", Text: "@Andy show a picture"})
 	picture := gets("the picture", image)
-	sends(whatsapptest.BaileysFile{Kind: "text", Text: "what is this?", Quoted: picture.ID})
+	sends(baileys.Message{Kind: "text", Text: "what is this?", Quoted: picture.ID})
 	if again := gets("the picture that was answered", image); again.Error != "" || again.Width != picture.Width || !wrote(h, again.SHA256) {
 		t.Errorf("the answered picture came back as %+v", again)
 	}
 	gets("the kind word", thanks)
-	sends(whatsapptest.BaileysFile{Kind: "reaction", About: own, Text: "👍"}) // starts nothing
-	sends(whatsapptest.BaileysFile{Kind: "text", Text: "@Andy and this?", Quoted: back.ID})
+	sends(baileys.Message{Kind: "reaction", About: own, Text: "👍"}) // starts nothing
+	sends(baileys.Message{Kind: "text", Text: "@Andy and this?", Quoted: back.ID})
 	if again := gets("the document that was answered", document); again.SHA256 != back.SHA256 {
 		t.Errorf("%+v came back, want %s", again, back.SHA256)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/baileys"
 )
 
 // Clara's client is Baileys, which shares no code with ours: her document lies
@@ -19,7 +19,7 @@ func TestABaileysMemberSendsADocumentAndReceivesTheReport(t *testing.T) {
 	h := stage.NewHarbour(t)
 	phone := h.Srv.AddPhone(claraNumber, "Clara")
 	h.Srv.AddMember(h.Group, claraNumber)
-	clara := h.Srv.NewBaileys(t)
+	clara := baileys.New(t, h.Srv)
 	if err := clara.PairQR(stage.Soon(t), phone); err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +30,13 @@ func TestABaileysMemberSendsADocumentAndReceivesTheReport(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := clara.Send(stage.Soon(t), whatsapptest.BaileysFile{
+	if _, err := clara.Send(stage.Soon(t), baileys.Message{
 		Kind: "document", Chat: h.Group.String(), Path: path, Name: "manifest — 書類.txt", MIME: "text/plain", Text: "send me the report",
 	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"document", "image"} {
-		e, err := clara.Await(stage.Soon(t), func(e whatsapptest.BaileysEvent) bool { return e.Event == "message" && e.Kind == kind })
+		e, err := clara.Await(stage.Soon(t), func(e baileys.Event) bool { return e.Event == "message" && e.Kind == kind })
 		if err != nil {
 			t.Fatalf("the report's %s: %v", kind, err)
 		}

@@ -33,10 +33,8 @@ type Options struct {
 	Late  bool // takes messages and shows them at Settle. Finding gets their ids then; otherwise they are reported
 
 	// Script decides how a Send goes; attempt counts from 1 for each
-	// Message.ID. Faults told with Next come first. May be nil.
+	// Message.ID. The faults of Next come first. May be nil.
 	Script func(m channel.Message, attempt int) Fault
-	// Unsure makes Finding.Find fail. May be nil.
-	Unsure func(m channel.Message) error
 }
 
 // Channel is a channel whose platform is a map. It implements channel.Channel
@@ -219,11 +217,6 @@ func (a Finding) Repeat() channel.Repeat { return channel.Repeat{} }
 func (a Finding) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
-	}
-	if a.opts.Unsure != nil {
-		if err := a.opts.Unsure(m); err != nil {
-			return nil, err
-		}
 	}
 	if !a.connected() {
 		return nil, notConnected()

@@ -138,10 +138,7 @@ func TestMemoryIsOfflineUntilItReconnects(t *testing.T) {
 }
 
 func TestAskingMemory(t *testing.T) {
-	var unsure error
-	m := memory.Finding{Channel: memory.New(memory.Options{
-		Online: true, Forgets: true, Unsure: func(channel.Message) error { return unsure },
-	})}
+	m := memory.Finding{Channel: memory.New(memory.Options{Online: true, Forgets: true})}
 	msg := memory.Text(id, chat, "hi")
 	if r, err := m.Find(t.Context(), msg); r != nil || err != nil {
 		t.Errorf("before: %v %v", r, err)
@@ -152,10 +149,6 @@ func TestAskingMemory(t *testing.T) {
 	}
 	if r, err := m.Find(t.Context(), msg); err != nil || r == nil || r.ID != m.Shown(chat)[0].ID {
 		t.Errorf("after: %v %v", r, err)
-	}
-	unsure = errors.New("history is not available")
-	if r, err := m.Find(t.Context(), msg); r != nil || !errors.Is(err, unsure) {
-		t.Errorf("unsure: %v %v", r, err)
 	}
 	if _, err := m.Send(t.Context(), msg); err != nil || len(m.Shown(chat)) != 2 {
 		t.Errorf("a blind repeat shows %d times, want twice: %v", len(m.Shown(chat)), err)

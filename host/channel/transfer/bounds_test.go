@@ -39,7 +39,7 @@ func TestASlowTransferEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			source := &drip{each: tt.each, closed: make(chan struct{})}
 			start, ended := time.Now(), time.Duration(0)
-			w := pace.Watch(func() { ended = time.Since(start); source.Close() })
+			w := pace.Watch(func(error) { ended = time.Since(start); source.Close() })
 			body := w.Body(source)
 			end := time.AfterFunc(time.Hour, func() {
 				if ended == 0 {

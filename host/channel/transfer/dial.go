@@ -14,18 +14,16 @@ import (
 // maxAddresses is how many addresses of one name are tried.
 const maxAddresses = 4
 
-// proxies records the proxies in use, so that they may be dialled at any
-// address: the operator has named them, not a member.
-func (g *guard) proxies(of func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
-	return func(req *http.Request) (*url.URL, error) {
-		u, err := of(req)
-		if u != nil {
-			g.mu.Lock()
-			g.written[authority(u)] = true
-			g.mu.Unlock()
-		}
-		return u, err
+// proxy returns a request's proxy and records it, so that it may be dialled at any
+// address: the operator has named it, not a member.
+func (g *guard) proxy(req *http.Request) (*url.URL, error) {
+	u, err := g.Network.Proxy(req)
+	if u != nil {
+		g.mu.Lock()
+		g.written[authority(u)] = true
+		g.mu.Unlock()
 	}
+	return u, err
 }
 
 // dialer resolves a name once and dials an address that it has checked.
@@ -59,7 +57,7 @@ func (g *guard) dialer(dial func(ctx context.Context, network, address string) (
 
 // resolve returns the addresses of a name that may be dialled, at least one.
 func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
-	all, err := g.lookup(ctx, "ip", host)
+	all, err := g.Network.LookupNetIP(ctx, "ip", host)
 	if err != nil {
 		return nil, fmt.Errorf("look up %q: %w", host, err)
 	}

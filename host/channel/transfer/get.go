@@ -42,7 +42,7 @@ func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most 
 	if err != nil {
 		return nil, err
 	}
-	watch := pace.Watch(func() { stop(ErrSlow) })
+	watch := pace.Watch(stop)
 	defer watch.Stop()
 	if res.ContentLength > most {
 		err = ErrTooLarge

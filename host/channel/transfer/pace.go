@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -42,14 +43,14 @@ func (p Pace) Total(size int64) time.Duration {
 }
 
 // Watch watches a transfer from now on. If a window brings fewer bytes than
-// Pace requires, it calls slow once, in a goroutine of its own. slow must end
+// Pace requires, it calls stop once with ErrSlow, in a goroutine of its own. stop must end
 // the transfer, since a Read may be blocked. Stop, or Close of the Body, ends
 // the watch and its goroutine.
-func (p Pace) Watch(slow func()) *Watch {
-	w := &Watch{need: p.PerSecond * int64(p.Window/time.Second), window: p.Window, slow: slow}
+func (p Pace) Watch(stop context.CancelCauseFunc) *Watch {
+	w := &Watch{need: p.PerSecond * int64(p.Window/time.Second), window: p.Window, stop: stop}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(p.Window, w.look)
+	w.timer = time.AfterFunc(p.Window, w.check)
 	return w
 }
 
@@ -57,17 +58,18 @@ func (p Pace) Watch(slow func()) *Watch {
 type Watch struct {
 	need   int64
 	window time.Duration
-	slow   func()
+	stop   context.CancelCauseFunc
 
-	mu    sync.Mutex
-	timer *time.Timer
-	came  int64 // in this window
-	ended bool
+	mu       sync.Mutex
+	timer    *time.Timer
+	received int64 // in this window
+	ended    bool
 }
 
-func (w *Watch) look() {
+// check ends the transfer if the window that has passed brought too few bytes.
+func (w *Watch) check() {
 	if w.tooSlow() {
-		w.slow()
+		w.stop(ErrSlow)
 	}
 }
 
@@ -77,19 +79,19 @@ func (w *Watch) tooSlow() bool {
 	if w.ended {
 		return false
 	}
-	w.ended = w.came < w.need
+	w.ended = w.received < w.need
 	if !w.ended {
-		w.came = 0
+		w.received = 0
 		w.timer.Reset(w.window)
 	}
 	return w.ended
 }
 
-// Came counts received bytes.
-func (w *Watch) Came(n int) {
+// Received counts received bytes.
+func (w *Watch) Received(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.came += int64(n)
+	w.received += int64(n)
 }
 
 // Stop ends the watch. It may be called again.
@@ -111,7 +113,7 @@ type watched struct {
 
 func (b *watched) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.w.Came(n)
+	b.w.Received(n)
 	if err != nil {
 		b.w.Stop()
 	}

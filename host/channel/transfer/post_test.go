@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,7 +39,7 @@ func platform(t *testing.T, h http.HandlerFunc) (c *http.Client, url string) {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	c, err := transfer.New(transfer.Options{Origins: []string{srv.URL}, Proxy: noProxy})
+	c, err := transfer.New(transfer.Options{Origins: []string{srv.URL}, Network: network{dial: (&net.Dialer{}).DialContext, proxy: noProxy}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,20 +73,39 @@ type Options struct {
 	// Date, if not nil, is told the Date of each answer.
 	Date func(time.Time)
 
-	// What follows is nil except in tests, which put a network of their own in
-	// its place. Dial gets checked addresses; DialTLS, too, and returns a
-	// connection on which TLS has been done. Nil is the system's resolver, plain
-	// TCP, TLS by net/http, and the environment's proxy.
-	Lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	DialTLS func(ctx context.Context, network, address string) (net.Conn, error)
-	Proxy   func(*http.Request) (*url.URL, error)
+	// Network is nil except in tests: the system's resolver, plain TCP, and the
+	// environment's proxy.
+	Network Network
 }
+
+// Network resolves names and connects to addresses. Dial methods get checked addresses.
+type Network interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	Proxy(*http.Request) (*url.URL, error)
+}
+
+// TLSNetwork is a Network that does TLS itself, in place of net/http.
+type TLSNetwork interface {
+	Network
+	DialTLSContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// system is this machine's Network.
+type system struct {
+	*net.Resolver
+	*net.Dialer
+}
+
+func (system) Proxy(req *http.Request) (*url.URL, error) { return http.ProxyFromEnvironment(req) }
 
 // New makes the client. One of Origins that is no scheme, host and port is an
 // error. The caller closes idle connections when the client is no longer used.
 func New(o Options) (*http.Client, error) {
-	g := &guard{hosts: o.Hosts, date: o.Date, lookup: o.Lookup, written: map[string]bool{}}
+	if o.Network == nil {
+		o.Network = system{net.DefaultResolver, &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}}
+	}
+	g := &guard{Options: o, written: map[string]bool{}}
 	for _, written := range o.Origins {
 		u, err := origin(written)
 		if err != nil {
@@ -95,18 +114,9 @@ func New(o Options) (*http.Client, error) {
 		g.origins = append(g.origins, u)
 		g.written[authority(u)] = true
 	}
-	if g.lookup == nil {
-		g.lookup = net.DefaultResolver.LookupNetIP
-	}
-	if o.Dial == nil {
-		o.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
-	}
-	if o.Proxy == nil {
-		o.Proxy = http.ProxyFromEnvironment
-	}
 	g.base = &http.Transport{
-		Proxy:                  g.proxies(o.Proxy),
-		DialContext:            g.dialer(o.Dial),
+		Proxy:                  g.proxy,
+		DialContext:            g.dialer(o.Network.DialContext),
 		TLSHandshakeTimeout:    tlsTimeout,
 		ResponseHeaderTimeout:  HeaderTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -115,8 +125,8 @@ func New(o Options) (*http.Client, error) {
 		DisableCompression:     true, // what is counted is what came
 		ForceAttemptHTTP2:      true,
 	}
-	if o.DialTLS != nil {
-		g.base.DialTLSContext = g.dialer(o.DialTLS)
+	if tls, ok := o.Network.(TLSNetwork); ok {
+		g.base.DialTLSContext = g.dialer(tls.DialTLSContext)
 	}
 	return &http.Client{Transport: g, CheckRedirect: checkRedirect}, nil
 }
@@ -140,11 +150,9 @@ func checkRedirect(_ *http.Request, via []*http.Request) error {
 // guard is the transport. Every request passes check, redirects too, and every
 // connection is made by one of its dialers.
 type guard struct {
-	hosts   []string
-	origins []*url.URL
-	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	Options
+	origins []*url.URL // Origins, parsed
 	base    *http.Transport
-	date    func(time.Time)
 
 	mu      sync.Mutex
 	written map[string]bool // host:port that the operator wrote: the origins, and proxies that are in use
@@ -159,9 +167,9 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	res, err := g.base.RoundTrip(req)
-	if err == nil && g.date != nil {
+	if err == nil && g.Date != nil {
 		if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
-			g.date(at)
+			g.Date(at)
 		}
 	}
 	return res, err
@@ -193,7 +201,7 @@ func (g *guard) allows(host string) bool {
 	if !plainName(host) {
 		return false
 	}
-	for _, h := range g.hosts {
+	for _, h := range g.Hosts {
 		if host == h || strings.HasPrefix(h, ".") && strings.HasSuffix(host, h) {
 			return true
 		}

@@ -63,13 +63,39 @@ func (w *world) dial(ctx context.Context, network, address string) (net.Conn, er
 	return d.DialContext(ctx, network, w.srv.Listener.Addr().String())
 }
 
+// network is a Network that consists of functions; the first may be nil.
+type network struct {
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	proxy  func(*http.Request) (*url.URL, error)
+}
+
+func (n network) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if n.lookup == nil {
+		return []netip.Addr{netip.MustParseAddr("157.240.0.1")}, nil
+	}
+	return n.lookup(ctx, network, host)
+}
+
+func (n network) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return n.dial(ctx, network, address)
+}
+
+func (n network) Proxy(req *http.Request) (*url.URL, error) { return n.proxy(req) }
+
+// overTLS is a network whose connections need no TLS of net/http's.
+type overTLS struct{ network }
+
+func (n overTLS) DialTLSContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return n.dial(ctx, network, address)
+}
+
 func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
 
 func (w *world) client(o transfer.Options) *http.Client {
 	w.t.Helper()
-	o.Lookup, o.Dial = w.lookup, w.dial
-	if o.Proxy == nil {
-		o.Proxy, o.DialTLS = noProxy, w.dial
+	if o.Network == nil {
+		o.Network = overTLS{network{w.lookup, w.dial, noProxy}}
 	}
 	c, err := transfer.New(o)
 	if err != nil {
@@ -210,7 +236,8 @@ func TestAProxyOfTheEnvironmentWeakensNothing(t *testing.T) {
 		asked = append(asked, r.Method+" "+r.Host)
 		http.Error(w, "no", http.StatusForbidden)
 	})
-	c := w.client(transfer.Options{Hosts: []string{".whatsapp.net"}, Proxy: func(*http.Request) (*url.URL, error) { return url.Parse("http://10.0.0.5:3128") }})
+	proxy := func(*http.Request) (*url.URL, error) { return url.Parse("http://10.0.0.5:3128") }
+	c := w.client(transfer.Options{Hosts: []string{".whatsapp.net"}, Network: network{w.lookup, w.dial, proxy}})
 	_, _ = get(c, "https://mmg.whatsapp.net/v/x")
 	for _, bad := range []string{"https://10.0.0.5:3128/", "http://10.0.0.5:3128/", "https://127.0.0.1/", "http://mmg.whatsapp.net/", "https://evil.example/"} {
 		if _, err := get(c, bad); !errors.Is(err, transfer.ErrRefused) {
@@ -231,14 +258,10 @@ func TestAHostMustProveItsName(t *testing.T) {
 	srv.StartTLS()
 	defer srv.Close()
 	c, err := transfer.New(transfer.Options{
-		Hosts: []string{"a.example"}, Proxy: noProxy,
-		Lookup: func(context.Context, string, string) ([]netip.Addr, error) {
-			return []netip.Addr{netip.MustParseAddr("157.240.0.1")}, nil
-		},
-		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		Hosts: []string{"a.example"}, Network: network{proxy: noProxy, dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, network, srv.Listener.Addr().String())
-		},
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -258,12 +281,7 @@ func TestAServerThatDoesNotAnswerIsLeft(t *testing.T) {
 			go io.Copy(io.Discard, theirs)
 			return mine, nil
 		}
-		c, err := transfer.New(transfer.Options{
-			Hosts: []string{"a.example"}, Proxy: noProxy, Dial: dial, DialTLS: dial,
-			Lookup: func(context.Context, string, string) ([]netip.Addr, error) {
-				return []netip.Addr{netip.MustParseAddr("157.240.0.1")}, nil
-			},
-		})
+		c, err := transfer.New(transfer.Options{Hosts: []string{"a.example"}, Network: overTLS{network{dial: dial, proxy: noProxy}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,13 +310,11 @@ func FuzzTheGuard(f *testing.F) {
 			return nil, errors.New("no network")
 		}
 		var looked []string
-		c, err := transfer.New(transfer.Options{
-			Hosts: []string{".whatsapp.net"}, Proxy: noProxy, Dial: dial, DialTLS: dial,
-			Lookup: func(_ context.Context, _, host string) ([]netip.Addr, error) {
-				looked = append(looked, host)
-				return []netip.Addr{netip.MustParseAddr("157.240.0.1")}, nil
-			},
-		})
+		lookup := func(_ context.Context, _, host string) ([]netip.Addr, error) {
+			looked = append(looked, host)
+			return []netip.Addr{netip.MustParseAddr("157.240.0.1")}, nil
+		}
+		c, err := transfer.New(transfer.Options{Hosts: []string{".whatsapp.net"}, Network: overTLS{network{lookup, dial, noProxy}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/baileys"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe/probetest"
 )
@@ -32,14 +33,14 @@ const (
 // withBaileys is a world in which Clara, whose client is Baileys, shares two
 // groups with the channel's account: one addresses members by number, the other
 // by hidden id.
-func withBaileys(t *testing.T) (*world, *whatsapptest.Baileys) {
+func withBaileys(t *testing.T) (*world, *baileys.Member) {
 	t.Helper()
 	w := emptyWorld(t)
 	clara := w.srv.AddPhone(claraNumber, "Clara")
 	for jid, lid := range map[groups.JID]bool{byNumber: false, byLID: true} {
 		w.srv.AddGroup(whatsapptest.Group{JID: waJID(jid), Subject: "Harbour", Members: []string{botNumber, claraNumber}, LID: lid})
 	}
-	b := w.srv.NewBaileys(t)
+	b := baileys.New(t, w.srv)
 	if err := b.PairQR(soon(t), clara); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestBaileysReadsEveryKindAndAnswersWithFiles(t *testing.T) {
 	}
 }
 
-func (w *world) baileysReads(clara *whatsapptest.Baileys, chat groups.JID, k baileysKind) {
+func (w *world) baileysReads(clara *baileys.Member, chat groups.JID, k baileysKind) {
 	w.t.Helper()
 	m := file(chat, k.info, k.data)
 	if k.kind == "document" || k.kind == "image" || k.kind == "video" {
@@ -123,7 +124,7 @@ func (w *world) baileysReads(clara *whatsapptest.Baileys, chat groups.JID, k bai
 
 // baileysAnswers sends a document, a picture and a voice note from Baileys, the
 // first as an answer to a text of ours.
-func (w *world) baileysAnswers(clara *whatsapptest.Baileys, chat groups.JID, before *int) {
+func (w *world) baileysAnswers(clara *baileys.Member, chat groups.JID, before *int) {
 	w.t.Helper()
 	question := w.send(text(chat, "what do you have?"))
 	if _, err := clara.Message(soon(w.t), question.ID); err != nil {
@@ -134,13 +135,13 @@ func (w *world) baileysAnswers(clara *whatsapptest.Baileys, chat groups.JID, bef
 		to = w.bot.JID().String()
 	}
 	for i, a := range []struct {
-		send whatsapptest.BaileysFile
+		send baileys.Message
 		data []byte
 		kind media.Kind
 	}{
-		{whatsapptest.BaileysFile{Kind: "document", Name: "Antwort — 答え.pdf", MIME: "application/pdf", Text: "here", Quoted: question.ID}, noise(300_000), media.Document},
-		{whatsapptest.BaileysFile{Kind: "image", MIME: "image/jpeg", Text: "and this"}, jpegOf(w.t, 64, 48), media.Image},
-		{whatsapptest.BaileysFile{Kind: "voice", MIME: "audio/ogg; codecs=opus"}, probetest.Opus(100), media.Voice},
+		{baileys.Message{Kind: "document", Name: "Antwort — 答え.pdf", MIME: "application/pdf", Text: "here", Quoted: question.ID}, noise(300_000), media.Document},
+		{baileys.Message{Kind: "image", MIME: "image/jpeg", Text: "and this"}, jpegOf(w.t, 64, 48), media.Image},
+		{baileys.Message{Kind: "voice", MIME: "audio/ogg; codecs=opus"}, probetest.Opus(100), media.Voice},
 	} {
 		a.send.Chat, a.send.Path = to, filepath.Join(w.t.TempDir(), "answer")
 		if err := os.WriteFile(a.send.Path, a.data, 0o600); err != nil {
@@ -171,7 +172,7 @@ func (w *world) baileysAnswers(clara *whatsapptest.Baileys, chat groups.JID, bef
 func TestWhatBaileysEditsDeletesAndReactsToComesIn(t *testing.T) {
 	w, clara := withBaileys(t)
 	n := 0
-	does := func(chat groups.JID, f whatsapptest.BaileysFile) channel.Inbound {
+	does := func(chat groups.JID, f baileys.Message) channel.Inbound {
 		t.Helper()
 		if f.Chat = string(chat); chat == directly {
 			f.Chat = w.bot.JID().String()
@@ -188,15 +189,15 @@ func TestWhatBaileysEditsDeletesAndReactsToComesIn(t *testing.T) {
 		return in
 	}
 	for _, chat := range []groups.JID{byNumber, byLID, directly} {
-		target := does(chat, whatsapptest.BaileysFile{Kind: "text", Text: "words"}).ID
+		target := does(chat, baileys.Message{Kind: "text", Text: "words"}).ID
 		for _, tt := range []struct {
-			send whatsapptest.BaileysFile
+			send baileys.Message
 			want channel.Inbound
 		}{
-			{whatsapptest.BaileysFile{Kind: "edit", About: target, Text: "better"}, channel.Inbound{Kind: channel.KindEdit, Target: target, Text: "better"}},
-			{whatsapptest.BaileysFile{Kind: "reaction", About: target, Text: "👍🏽"}, channel.Inbound{Kind: channel.KindReaction, Target: target, Emoji: "👍🏽"}},
-			{whatsapptest.BaileysFile{Kind: "deletion", About: target}, channel.Inbound{Kind: channel.KindDeletion, Target: target}},
-			{whatsapptest.BaileysFile{Kind: "location", Name: "pier"}, channel.Inbound{Kind: channel.KindLocation, Text: "Location: 48.137154, 11.576124 pier"}},
+			{baileys.Message{Kind: "edit", About: target, Text: "better"}, channel.Inbound{Kind: channel.KindEdit, Target: target, Text: "better"}},
+			{baileys.Message{Kind: "reaction", About: target, Text: "👍🏽"}, channel.Inbound{Kind: channel.KindReaction, Target: target, Emoji: "👍🏽"}},
+			{baileys.Message{Kind: "deletion", About: target}, channel.Inbound{Kind: channel.KindDeletion, Target: target}},
+			{baileys.Message{Kind: "location", Name: "pier"}, channel.Inbound{Kind: channel.KindLocation, Text: "Location: 48.137154, 11.576124 pier"}},
 		} {
 			got := does(chat, tt.send)
 			if got.Kind != tt.want.Kind || got.Target != tt.want.Target || got.Text != tt.want.Text || got.Emoji != tt.want.Emoji || (got.Location != nil) != (got.Kind == channel.KindLocation) {
@@ -222,7 +223,7 @@ func TestBaileysReadsWhomAQuoteIsFrom(t *testing.T) {
 		case byLID:
 			we, she = w.bot.LID(), clara.Phone.LID()
 		}
-		hers, err := clara.Send(soon(t), whatsapptest.BaileysFile{Kind: "text", Chat: to, Text: "hers"})
+		hers, err := clara.Send(soon(t), baileys.Message{Kind: "text", Chat: to, Text: "hers"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,13 +287,13 @@ func TestBaileysReadsAnAlbum(t *testing.T) {
 		}
 		var ids []string
 		for i, f := range m.Files {
-			e, err := clara.Await(soon(t), func(e whatsapptest.BaileysEvent) bool { return e.Album == r.ID && e.SHA256 == f.SHA256 })
+			e, err := clara.Await(soon(t), func(e baileys.Event) bool { return e.Album == r.ID && e.SHA256 == f.SHA256 })
 			if err != nil || e.Kind != string(f.Kind) || i == 0 && e.Text != m.Text || i > 0 && e.Text != "" {
 				t.Fatalf("in %s Baileys read %+v, %v", chat, e, err)
 			}
 			ids = append(ids, e.ID)
 		}
-		if _, err := clara.Send(soon(t), whatsapptest.BaileysFile{Kind: "text", Chat: to, Text: "Which one?", Quoted: ids[1]}); err != nil {
+		if _, err := clara.Send(soon(t), baileys.Message{Kind: "text", Chat: to, Text: "Which one?", Quoted: ids[1]}); err != nil {
 			t.Fatal(err)
 		}
 		if q := w.received(n + 1)[n].Quote; q == nil || !q.Own || q.ID != r.ID || len(q.Files) != 1 {
@@ -300,7 +301,7 @@ func TestBaileysReadsAnAlbum(t *testing.T) {
 		}
 		made(t, w.ch.Unsend(soon(t), channel.Change{ID: newID(), Chat: chat, Target: r.ID, Files: true}))
 		for _, id := range ids {
-			if _, err := clara.Await(soon(t), func(e whatsapptest.BaileysEvent) bool { return e.Event == "deleted" && e.ID == id }); err != nil {
+			if _, err := clara.Await(soon(t), func(e baileys.Event) bool { return e.Event == "deleted" && e.ID == id }); err != nil {
 				t.Errorf("in %s Baileys still shows %s: %v", chat, id, err)
 			}
 		}
@@ -312,7 +313,7 @@ func TestBaileysSeesWhatIsEditedReactedToAndUnsent(t *testing.T) {
 	type seen struct{ event, id, text string }
 	await := func(want seen) {
 		t.Helper()
-		_, err := clara.Await(soon(t), func(e whatsapptest.BaileysEvent) bool {
+		_, err := clara.Await(soon(t), func(e baileys.Event) bool {
 			return e.Event == want.event && e.ID == want.id && e.Text == want.text
 		})
 		if err != nil {
@@ -325,7 +326,7 @@ func TestBaileysSeesWhatIsEditedReactedToAndUnsent(t *testing.T) {
 		if chat == directly {
 			to = w.bot.JID().String()
 		}
-		said, err := clara.Send(soon(t), whatsapptest.BaileysFile{Chat: to, Kind: "text", Text: "How far are you?"})
+		said, err := clara.Send(soon(t), baileys.Message{Chat: to, Kind: "text", Text: "How far are you?"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,7 +384,7 @@ func TestBaileysReadsAPollAndVotes(t *testing.T) {
 				t.Errorf("in %s Baileys read %+v", chat, e)
 			}
 			for _, v := range votes {
-				if _, err := clara.Send(soon(t), whatsapptest.BaileysFile{Kind: "vote", Chat: to, About: asked.ID, Choices: v}); err != nil {
+				if _, err := clara.Send(soon(t), baileys.Message{Kind: "vote", Chat: to, About: asked.ID, Choices: v}); err != nil {
 					t.Fatal(err)
 				}
 				n++

@@ -10,7 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/baileys"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe/probetest"
 )
@@ -24,7 +24,7 @@ func TestWhatBaileysSendsBesideTextsComesIn(t *testing.T) {
 		if chat == directly {
 			to = w.bot.JID().String()
 		}
-		sends := func(f whatsapptest.BaileysFile, data []byte) string {
+		sends := func(f baileys.Message, data []byte) string {
 			t.Helper()
 			if f.Chat = to; data != nil {
 				f.Path = filepath.Join(t.TempDir(), "file")
@@ -38,8 +38,8 @@ func TestWhatBaileysSendsBesideTextsComesIn(t *testing.T) {
 			}
 			return id
 		}
-		words := sends(whatsapptest.BaileysFile{Kind: "text", Text: "words"}, nil)
-		album := sends(whatsapptest.BaileysFile{Kind: "album"}, nil) // of which nothing comes in
+		words := sends(baileys.Message{Kind: "text", Text: "words"}, nil)
+		album := sends(baileys.Message{Kind: "album"}, nil) // of which nothing comes in
 		n++
 		w.received(n)
 		sticker, err := base64.StdEncoding.DecodeString(tinyWebP)
@@ -47,23 +47,23 @@ func TestWhatBaileysSendsBesideTextsComesIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tt := range []struct {
-			send whatsapptest.BaileysFile
+			send baileys.Message
 			data []byte
 			want channel.Inbound
 			file media.Kind
 		}{
-			{send: whatsapptest.BaileysFile{Kind: "image", MIME: "image/jpeg", Text: "one of an album", About: album}, data: jpegOf(t, 8, 8), want: channel.Inbound{Text: "one of an album"}, file: media.Image},
-			{send: whatsapptest.BaileysFile{Kind: "ptv", MIME: "video/mp4"}, data: probetest.MP4(3, 240, 240), file: media.Video},
-			{send: whatsapptest.BaileysFile{Kind: "sticker", MIME: "image/webp"}, data: sticker, want: channel.Inbound{Kind: channel.KindSticker, Text: "sent a sticker"}, file: media.Sticker},
-			{send: whatsapptest.BaileysFile{Kind: "poll", Text: "When?", Choices: []string{"Mon", "Tue"}}, want: channel.Inbound{Kind: channel.KindPoll, Text: "Poll: When?\n- Mon\n- Tue"}},
-			{send: whatsapptest.BaileysFile{Kind: "live", Text: "on my way"}, want: channel.Inbound{Kind: channel.KindLocation, Text: "Location: 53.500000, 9.900000 (live)\non my way"}},
-			{send: whatsapptest.BaileysFile{Kind: "contact", Name: "Bo", Text: "BEGIN:VCARD\nVERSION:3.0\nFN:Bo\nTEL;type=CELL;waid=49150:+49 150\nEND:VCARD"}, want: channel.Inbound{Kind: channel.KindContact, Text: "Contact: Bo +49 150"}},
-			{send: whatsapptest.BaileysFile{Kind: "event", Name: "Meeting", Text: "at the pier"}, want: channel.Inbound{Kind: channel.KindNote, Text: "made an event: Meeting\nbegins: 2026-12-01T09:00:00Z\nat the pier"}},
-			{send: whatsapptest.BaileysFile{Kind: "buttonReply", Text: "Pier 3"}, want: channel.Inbound{Text: "Pier 3"}},
-			{send: whatsapptest.BaileysFile{Kind: "templateReply", Text: "Pier 3"}, want: channel.Inbound{Text: "Pier 3"}},
-			{send: whatsapptest.BaileysFile{Kind: "listReply", Text: "Pier 3"}, want: channel.Inbound{Text: "Pier 3"}},
-			{send: whatsapptest.BaileysFile{Kind: "pin", About: words}, want: channel.Inbound{Kind: channel.KindNote, Target: words, Text: "pinned a message"}},
-			{send: whatsapptest.BaileysFile{Kind: "forward", About: words}, want: channel.Inbound{Text: "words", Forwarded: true}},
+			{send: baileys.Message{Kind: "image", MIME: "image/jpeg", Text: "one of an album", About: album}, data: jpegOf(t, 8, 8), want: channel.Inbound{Text: "one of an album"}, file: media.Image},
+			{send: baileys.Message{Kind: "ptv", MIME: "video/mp4"}, data: probetest.MP4(3, 240, 240), file: media.Video},
+			{send: baileys.Message{Kind: "sticker", MIME: "image/webp"}, data: sticker, want: channel.Inbound{Kind: channel.KindSticker, Text: "sent a sticker"}, file: media.Sticker},
+			{send: baileys.Message{Kind: "poll", Text: "When?", Choices: []string{"Mon", "Tue"}}, want: channel.Inbound{Kind: channel.KindPoll, Text: "Poll: When?\n- Mon\n- Tue"}},
+			{send: baileys.Message{Kind: "live", Text: "on my way"}, want: channel.Inbound{Kind: channel.KindLocation, Text: "Location: 53.500000, 9.900000 (live)\non my way"}},
+			{send: baileys.Message{Kind: "contact", Name: "Bo", Text: "BEGIN:VCARD\nVERSION:3.0\nFN:Bo\nTEL;type=CELL;waid=49150:+49 150\nEND:VCARD"}, want: channel.Inbound{Kind: channel.KindContact, Text: "Contact: Bo +49 150"}},
+			{send: baileys.Message{Kind: "event", Name: "Meeting", Text: "at the pier"}, want: channel.Inbound{Kind: channel.KindNote, Text: "made an event: Meeting\nbegins: 2026-12-01T09:00:00Z\nat the pier"}},
+			{send: baileys.Message{Kind: "buttonReply", Text: "Pier 3"}, want: channel.Inbound{Text: "Pier 3"}},
+			{send: baileys.Message{Kind: "templateReply", Text: "Pier 3"}, want: channel.Inbound{Text: "Pier 3"}},
+			{send: baileys.Message{Kind: "listReply", Text: "Pier 3"}, want: channel.Inbound{Text: "Pier 3"}},
+			{send: baileys.Message{Kind: "pin", About: words}, want: channel.Inbound{Kind: channel.KindNote, Target: words, Text: "pinned a message"}},
+			{send: baileys.Message{Kind: "forward", About: words}, want: channel.Inbound{Text: "words", Forwarded: true}},
 		} {
 			id := sends(tt.send, tt.data)
 			n++

@@ -31,7 +31,7 @@ func sendOne() int {
 	limits := whatsapp.DefaultLimits()
 	limits.Kinds[media.Document] = media.Limit{Bytes: 2 << 30, Caption: 1024}
 	ch, err := whatsapp.New(whatsapp.Options{
-		Dir: os.Getenv("WHATSAPP_TEST_DIR"), HTTPClient: whatsapptest.ClientFor(os.Getenv("WHATSAPP_TEST_ADDR")), Lookup: whatsapptest.Lookup,
+		Dir: os.Getenv("WHATSAPP_TEST_DIR"), Network: whatsapptest.NewNetwork(os.Getenv("WHATSAPP_TEST_ADDR")),
 		Limits: limits,
 	})
 	if err != nil {

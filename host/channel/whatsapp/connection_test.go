@@ -88,9 +88,8 @@ func TestWhatPassesIsMended(t *testing.T) {
 func TestTheNewestVersionIsLearntFromWhatsApp(t *testing.T) {
 	srv := whatsapptest.New(whatsapptest.Options{RefuseOlder: true})
 	t.Cleanup(srv.Close)
-	w := &world{t: t, srv: srv, bot: srv.AddPhone(botNumber, "Longshore"), client: whatsapptest.ClientFor(srv.Addr())}
-	t.Cleanup(w.client.CloseIdleConnections)
-	w.opts = whatsapp.Options{Dir: t.TempDir(), HTTPClient: w.client}
+	w := &world{t: t, srv: srv, bot: srv.AddPhone(botNumber, "Longshore")}
+	w.opts = whatsapp.Options{Dir: t.TempDir(), Network: whatsapptest.NewNetwork(srv.Addr())}
 	w.open()
 	w.pair()
 	w.run()

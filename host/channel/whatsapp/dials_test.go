@@ -78,7 +78,7 @@ func (w *world) ended() {
 // record has the rest of the process dial into the world's network, too.
 func record(t testing.TB, w *world) {
 	transport, resolver := http.DefaultTransport, net.DefaultResolver
-	http.DefaultTransport = &http.Transport{DialContext: w.net.Dial, DialTLSContext: w.net.Dial}
+	http.DefaultTransport = &http.Transport{DialContext: w.net.DialContext, DialTLSContext: w.net.DialContext}
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(_ context.Context, _, address string) (net.Conn, error) {
 		w.net.Note("name server " + address)
 		return nil, errors.New("no name server in this test")

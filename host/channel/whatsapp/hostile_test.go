@@ -198,13 +198,18 @@ func TestAPhonesAnswerCannotNameAHost(t *testing.T) {
 	w.onlyWhatsApp()
 }
 
+// lyingResolver is a network whose names lead to a private address.
+type lyingResolver struct{ *whatsapptest.Network }
+
+func (lyingResolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+}
+
 // A name below whatsapp.net that leads to the host's own network, because a
 // resolver lies, reaches nothing; and the library does not try it again.
 func TestMediaAreNotFetchedFromAPrivateAddress(t *testing.T) {
 	w := newWorld(t)
-	w.opts.Lookup = func(context.Context, string, string) ([]netip.Addr, error) {
-		return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
-	}
+	w.opts.Network = lyingResolver{w.net}
 	w.open()
 	w.run()
 	read := w.opened()

@@ -3,13 +3,12 @@ package whatsapp
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/netip"
 	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/confine"
@@ -17,10 +16,7 @@ import (
 )
 
 // Net is how WhatsApp is reached, which only tests set.
-type Net struct {
-	Client *http.Client
-	Lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
-}
+type Net struct{ Network transfer.Network }
 
 // Platform is WhatsApp for the host's table.
 func Platform(net Net) channel.Platform {
@@ -115,7 +111,7 @@ func newOf(s channel.Setup, net Net) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
 	w, err := New(Options{
 		Name: s.Name, Dir: s.Dir, Home: s.Home, DeviceName: set.Device, Chats: chatsOf(s), Limits: set.limits(), Log: s.Log,
-		HTTPClient: net.Client, Lookup: net.Lookup, Tools: confine.Mode(s.Tools), Reserve: s.Reserve, Room: s.Room, Knock: s.Knock,
+		Network: net.Network, Tools: confine.Mode(s.Tools), Reserve: s.Reserve, Room: s.Room, Knock: s.Knock,
 		Rates: set.rates(),
 	})
 	if err != nil {

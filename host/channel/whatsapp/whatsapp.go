@@ -39,8 +39,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -95,11 +93,8 @@ type Options struct {
 	// Knock is as in channel.Setup; may be nil.
 	Knock func(channel.Knock)
 
-	// HTTPClient reaches WhatsApp; nil: a new one, with the environment's proxies.
-	// Media go through a client of package transfer instead, which dials as this
-	// one does and resolves names with Lookup; nil: the system's resolver.
-	HTTPClient *http.Client
-	Lookup     func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	// Network is nil except in tests: the system's, with the environment's proxies.
+	Network transfer.Network
 
 	Tools confine.Mode // how ffmpeg, ffprobe, pdfinfo and pdftoppm run, for thumbnails and durations; not at all when empty
 	Log   *slog.Logger // discarded when nil
@@ -156,23 +151,21 @@ func New(opts Options) (*WhatsApp, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	guarded, err := mediaClient(opts)
+	guarded, err := transfer.New(transfer.Options{Hosts: mediaHosts, Network: opts.Network})
 	if err != nil {
 		return nil, err
 	}
-	if opts.HTTPClient == nil {
-		opts.HTTPClient = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
-	}
+	client := socketClient(opts.Network)
 	log := opts.Log.With("channel", opts.Name)
 	librarylog.TakeSignal(log)
 	w := &WhatsApp{
 		opts:     opts,
 		log:      log,
 		link:     link.New(outcome.Platform, log),
-		http:     opts.HTTPClient,
+		http:     client,
 		media:    guarded,
 		pacer:    pace.New(opts.Rates),
-		version:  device.NewVersion(opts.HTTPClient, log),
+		version:  device.NewVersion(client, log),
 		sendSlot: sendSlot{taken: make(chan struct{}, 1), ackWait: defaultAckWait, most: defaultSlot, ackTime: opts.AckTimeout},
 		watch:    watchEvery,
 		probe:    probeEvery,
@@ -188,21 +181,17 @@ func New(opts Options) (*WhatsApp, error) {
 // hosts to use.
 var mediaHosts = []string{".whatsapp.net"}
 
-// mediaClient returns the client for the download and upload of media.
-func mediaClient(opts Options) (*http.Client, error) {
-	t := transfer.Options{Hosts: mediaHosts, Lookup: opts.Lookup}
-	if opts.HTTPClient != nil {
-		if base, ok := opts.HTTPClient.Transport.(*http.Transport); ok {
-			t.Dial, t.DialTLS = base.DialContext, base.DialTLSContext
-			t.Proxy = func(req *http.Request) (*url.URL, error) {
-				if base.Proxy == nil {
-					return nil, nil
-				}
-				return base.Proxy(req)
-			}
-		}
+// socketClient returns the client for the socket and the version, whose addresses the library
+// holds.
+func socketClient(network transfer.Network) *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	if network != nil {
+		t.Proxy, t.DialContext = network.Proxy, network.DialContext
 	}
-	return transfer.New(t)
+	if tls, ok := network.(transfer.TLSNetwork); ok {
+		t.DialTLSContext = tls.DialTLSContext
+	}
+	return &http.Client{Transport: t}
 }
 
 // DefaultLimits are the sizes at which WhatsApp's own apps send a file in its

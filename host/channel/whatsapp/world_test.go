@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"sync"
 	"testing"
@@ -63,19 +62,18 @@ const (
 // world is a WhatsApp with the channel's account, a member who reads, and two
 // groups of the two.
 type world struct {
-	t      testing.TB
-	srv    *whatsapptest.Server
-	bot    *whatsapptest.Phone
-	anna   *whatsapptest.Member
-	net    *whatsapptest.Network
-	client *http.Client
-	opts   whatsapp.Options
-	ch     *whatsapp.WhatsApp
-	in     *inbox
-	stop   func() // ends Run and checks how it ended
-	log    safeBuffer
-	old    map[string]bool // ids that Anna saw in another world; see again
-	chats  int
+	t     testing.TB
+	srv   *whatsapptest.Server
+	bot   *whatsapptest.Phone
+	anna  *whatsapptest.Member
+	net   *whatsapptest.Network
+	opts  whatsapp.Options
+	ch    *whatsapp.WhatsApp
+	in    *inbox
+	stop  func() // ends Run and checks how it ended
+	log   safeBuffer
+	old   map[string]bool // ids that Anna saw in another world; see again
+	chats int
 }
 
 // newWorld pairs the channel but does not run it.
@@ -92,14 +90,12 @@ func emptyWorld(t testing.TB, change ...func(*whatsapp.Options)) *world {
 	srv := whatsapptest.New(whatsapptest.Options{FewKeys: true})
 	t.Cleanup(srv.Close)
 	w := &world{t: t, srv: srv, bot: srv.AddPhone(botNumber, "Longshore"), net: whatsapptest.NewNetwork(srv.Addr())}
-	w.client = w.net.Client()
-	t.Cleanup(w.client.CloseIdleConnections)
 	w.anna = srv.NewMember(t, annaNumber, "Anna")
 	for jid, subject := range map[groups.JID]string{family: "Family", work: "Work"} {
 		srv.AddGroup(whatsapptest.Group{JID: waJID(jid), Subject: subject, Members: []string{botNumber, annaNumber}})
 	}
 	w.opts = whatsapp.Options{
-		Dir: t.TempDir(), HTTPClient: w.client, Lookup: w.net.Lookup,
+		Dir: t.TempDir(), Network: w.net,
 		Rates: pace.Rates{Chat: pace.Rate{PerMinute: -1}},
 	}
 	w.opts.Log = slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -64,7 +64,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // receive enforces the pace from the request on. It stops the library after a
 // refused address, which the library would try five times at each host.
 func (d *download) receive(base http.RoundTripper, req *http.Request) (*http.Response, error) {
-	watch := d.pace.Watch(func() { d.stop(transfer.ErrSlow) })
+	watch := d.pace.Watch(d.stop)
 	res, err := base.RoundTrip(req)
 	if err != nil {
 		watch.Stop()

@@ -2,14 +2,18 @@
 
 package whatsapptest_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/baileys"
+)
 
 func TestBaileysPairsByQRCodeAndByPhoneCode(t *testing.T) {
 	srv := serve(t)
 	a := srv.NewMember(t, anna, "Anna")
 	for name, pair := range map[string]bool{boris: true, clara: false} {
 		p := srv.AddPhone(name, "")
-		b := srv.NewBaileys(t)
+		b := baileys.New(t, srv)
 		how := b.PairCode
 		if pair {
 			how = b.PairQR

@@ -2,6 +2,8 @@ package whatsapptest
 
 import (
 	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // Withhold delivers a message of a group without its content, as WhatsApp does of what a
@@ -11,10 +13,10 @@ func (s *Server) Withhold(group types.JID, from *Phone, to *Phone, id types.Mess
 	defer s.mu.Unlock()
 	g := s.groups[group]
 	for _, d := range to.linked() {
-		d.deliver(parent("message", attrs{
-			"id": id, "type": "text", "t": stamp(), "notify": from.name, "from": group, "participant": from.address(g.LID),
+		d.deliver(wire.Parent("message", wire.Attrs{
+			"id": id, "type": "text", "t": wire.Stamp(), "notify": from.name, "from": group, "participant": from.address(g.LID),
 			"addressing_mode": g.mode(), alternative("participant", g.LID): from.address(!g.LID),
-		}, node{Tag: "unavailable", Attrs: attrs{"type": why}}))
+		}, wire.Node{Tag: "unavailable", Attrs: wire.Attrs{"type": why}}))
 	}
 	s.happened()
 }
@@ -29,18 +31,18 @@ func (s *Server) RingAs(group types.JID, rings, from *Phone, to *Phone, id strin
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	caller := from.JID()
-	call := parent("offer", attrs{"call-id": id, "call-creator": caller, "caller_lid": from.LID()}, node{Tag: "audio"})
+	call := wire.Parent("offer", wire.Attrs{"call-id": id, "call-creator": caller, "caller_lid": from.LID()}, wire.Node{Tag: "audio"})
 	if video {
-		call.Content = append(call.GetChildren(), node{Tag: "video"})
+		call.Content = append(call.GetChildren(), wire.Node{Tag: "video"})
 	}
 	if group.User != "" {
-		call = parent("offer_notice", attrs{"call-id": id, "call-creator": caller, "caller_lid": from.LID(), "group-jid": group, "media": "audio", "type": "group"})
+		call = wire.Parent("offer_notice", wire.Attrs{"call-id": id, "call-creator": caller, "caller_lid": from.LID(), "group-jid": group, "media": "audio", "type": "group"})
 		if video {
 			call.Attrs["media"] = "video"
 		}
 	}
 	for _, d := range to.linked() {
-		d.deliver(parent("call", attrs{"from": rings.JID(), "id": s.nextID(), "t": stamp()}, call))
+		d.deliver(wire.Parent("call", wire.Attrs{"from": rings.JID(), "id": s.nextID(), "t": wire.Stamp()}, call))
 	}
 	s.happened()
 }

@@ -8,9 +8,9 @@
 //
 // The files follow the protocol from the wire upwards:
 //
-//	trust.go      the certificate root, and an HTTP client that dials only here
-//	frames.go     websocket messages into frames of three length bytes + payload
-//	noise.go      the Noise XX handshake that makes the frames secret
+//	trust.go      the certificate root
+//	network.go    networks and HTTP clients that dial only here
+//	wire/         frames on the websocket, the Noise XX handshake that makes them secret, nodes
 //	session.go    one socket: stanzas in and out, in order
 //	phone.go      a person's phone, which pairs new devices
 //	pair.go       pairing: the refs of the QR code, and the signed device identity
@@ -24,7 +24,7 @@
 //	faults.go     what may go wrong, scripted; break.go does it at once
 //	observe.go    what the server saw, and waiting for it
 //	member.go     a ready-made whatsmeow client for the other side of a chat
-//	baileys.go    the same made of Baileys, which npm.go installs
+//	baileys/      the same made of Baileys, which package npmtest installs
 //
 // # The protocol, shortly
 //
@@ -60,8 +60,8 @@
 //	}
 //
 // A program under test in another process does the same with the root and the
-// address it was given, and hands ClientFor(addr) to the three
-// SetXHTTPClient setters of its whatsmeow client.
+// address it was given, and gives ClientFor(addr), or a client that dials in
+// NewNetwork(addr), to the three SetXHTTPClient setters of its whatsmeow client.
 //
 // # What it is not
 //

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // On is where a fault strikes.
@@ -127,19 +129,19 @@ type occasion struct {
 	kind  string
 }
 
-func (sess *session) occasion(n *node) occasion {
-	o := occasion{on: On(n.Tag), kind: text(n, "type"), chat: address(n, "to").ToNonAD()}
+func (sess *session) occasion(n *wire.Node) occasion {
+	o := occasion{on: On(n.Tag), kind: wire.Text(n, "type"), chat: wire.Address(n, "to").ToNonAD()}
 	if sess.device != nil {
 		o.phone = sess.device.owner.number
 	}
 	switch o.on {
 	case OnIQ:
-		o.kind = text(n, "xmlns")
+		o.kind = wire.Text(n, "xmlns")
 		if o.kind == "" {
 			o.on = "" // an answer, not a question
 		}
 	case OnAck:
-		o.kind = text(n, "class")
+		o.kind = wire.Text(n, "class")
 	}
 	return o
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // Group is a group chat.
@@ -63,10 +65,10 @@ func (s *Server) change(group types.JID, number, how string) {
 		g.Members = slices.DeleteFunc(g.Members, func(m string) bool { return m == number })
 		g.Admins = slices.DeleteFunc(g.Admins, func(m string) bool { return m == number })
 	}
-	n := parent("notification", attrs{
-		"from": g.JID, "type": "w:gp2", "id": s.nextID(), "t": stamp(),
+	n := wire.Parent("notification", wire.Attrs{
+		"from": g.JID, "type": "w:gp2", "id": s.nextID(), "t": wire.Stamp(),
 		"participant": s.people[told[0]].address(g.LID), "addressing_mode": g.mode(),
-	}, parent(how, attrs{"v_id": number + how, "prev_v_id": "0"}, g.participant(p)))
+	}, wire.Parent(how, wire.Attrs{"v_id": number + how, "prev_v_id": "0"}, g.participant(p)))
 	for _, member := range told {
 		for _, d := range s.people[member].linked() {
 			d.deliver(n)
@@ -77,19 +79,19 @@ func (s *Server) change(group types.JID, number, how string) {
 
 // groupQuery answers about one group or all of the asker's. The caller holds
 // the lock.
-func (sess *session) groupQuery(n *node) node {
+func (sess *session) groupQuery(n *wire.Node) wire.Node {
 	s, number := sess.srv, sess.device.owner.number
 	switch {
-	case has(n, "participating"):
-		var groups []node
+	case wire.Has(n, "participating"):
+		var groups []wire.Node
 		for _, g := range s.groups {
 			if g.member(number) {
 				groups = append(groups, s.groupNode(g))
 			}
 		}
-		return result(n, parent("groups", nil, groups...))
-	case has(n, "query"):
-		g := s.groups[address(n, "to")]
+		return result(n, wire.Parent("groups", nil, groups...))
+	case wire.Has(n, "query"):
+		g := s.groups[wire.Address(n, "to")]
 		if g == nil {
 			return iqError(n, 404)
 		}
@@ -101,24 +103,24 @@ func (sess *session) groupQuery(n *node) node {
 	return iqError(n, 501)
 }
 
-func (s *Server) groupNode(g *Group) node {
+func (s *Server) groupNode(g *Group) wire.Node {
 	creator := s.people[g.Members[0]].address(g.LID)
-	var parts []node
+	var parts []wire.Node
 	for _, member := range g.Members {
 		parts = append(parts, g.participant(s.people[member]))
 	}
 	if g.Announce {
-		parts = append(parts, parent("announcement", nil))
+		parts = append(parts, wire.Parent("announcement", nil))
 	}
-	return parent("group", attrs{
+	return wire.Parent("group", wire.Attrs{
 		"id": g.JID.User, "subject": g.Subject, "creation": groupCreated, "creator": creator,
-		"s_t": groupCreated, "s_o": creator, "addressing_mode": g.mode(), "size": number(len(g.Members)),
+		"s_t": groupCreated, "s_o": creator, "addressing_mode": g.mode(), "size": wire.Number(len(g.Members)),
 	}, parts...)
 }
 
 // participant names a member by both addresses, the group's own first.
-func (g *Group) participant(p *Phone) node {
-	a := attrs{"jid": p.address(g.LID)}
+func (g *Group) participant(p *Phone) wire.Node {
+	a := wire.Attrs{"jid": p.address(g.LID)}
 	if g.LID {
 		a["phone_number"] = p.JID()
 	} else {
@@ -130,7 +132,7 @@ func (g *Group) participant(p *Phone) node {
 	case slices.Contains(g.Admins, p.number):
 		a["type"] = "admin"
 	}
-	return node{Tag: "participant", Attrs: a}
+	return wire.Node{Tag: "participant", Attrs: a}
 }
 
 func (g *Group) mode() string {

@@ -2,53 +2,55 @@ package whatsapptest
 
 import (
 	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // answerIQ answers a question. What the server does not know has an empty
 // result, as most of WhatsApp's settings have for a young account.
-func (sess *session) answerIQ(n *node) []node {
+func (sess *session) answerIQ(n *wire.Node) []wire.Node {
 	if sess.pairAnswer(n) {
 		return nil
 	}
-	if kind := text(n, "type"); kind != "get" && kind != "set" {
+	if kind := wire.Text(n, "type"); kind != "get" && kind != "set" {
 		return nil // the answer to one of ours
 	}
 	if reg, ok := n.GetOptionalChildByTag("link_code_companion_reg"); ok {
 		return sess.linkCode(n, &reg)
 	}
 	if sess.device == nil {
-		return []node{result(n)}
+		return []wire.Node{result(n)}
 	}
 	s := sess.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch text(n, "xmlns") {
+	switch wire.Text(n, "xmlns") {
 	case "encrypt":
-		return []node{sess.prekeys(n)}
+		return []wire.Node{sess.prekeys(n)}
 	case "usync":
-		return []node{s.usync(n)}
+		return []wire.Node{s.usync(n)}
 	case "w:g2":
-		return []node{sess.groupQuery(n)}
+		return []wire.Node{sess.groupQuery(n)}
 	case "w:m":
-		return []node{result(n, s.mediaConn())}
+		return []wire.Node{result(n, s.mediaConn())}
 	case "privacy":
-		return []node{result(n, parent("privacy", nil))}
+		return []wire.Node{result(n, wire.Parent("privacy", nil))}
 	case "md":
-		if has(n, "remove-companion-device") {
+		if wire.Has(n, "remove-companion-device") {
 			s.unlink(sess.device)
 		}
 	}
-	return []node{result(n)}
+	return []wire.Node{result(n)}
 }
 
 // pairAnswer hands the device's answer to its pairing to the phone.
-func (sess *session) pairAnswer(n *node) bool {
+func (sess *session) pairAnswer(n *wire.Node) bool {
 	if sess.reg == nil {
 		return false
 	}
 	sess.srv.mu.Lock()
 	defer sess.srv.mu.Unlock()
-	if text(n, "id") != sess.reg.pairID {
+	if wire.Text(n, "id") != sess.reg.pairID {
 		return false
 	}
 	select {
@@ -64,16 +66,16 @@ func (s *Server) unlink(d *Device) {
 	s.happened()
 }
 
-func result(n *node, children ...node) node {
-	from := address(n, "to")
+func result(n *wire.Node, children ...wire.Node) wire.Node {
+	from := wire.Address(n, "to")
 	if from.IsEmpty() {
 		from = types.ServerJID
 	}
-	return parent("iq", attrs{"from": from, "id": text(n, "id"), "type": "result"}, children...)
+	return wire.Parent("iq", wire.Attrs{"from": from, "id": wire.Text(n, "id"), "type": "result"}, children...)
 }
 
-func iqError(n *node, code int) node {
-	answer := result(n, parent("error", attrs{"code": number(code), "text": iqWords[code]}))
+func iqError(n *wire.Node, code int) wire.Node {
+	answer := result(n, wire.Parent("error", wire.Attrs{"code": wire.Number(code), "text": iqWords[code]}))
 	answer.Attrs["type"] = "error"
 	return answer
 }
@@ -86,20 +88,20 @@ var iqWords = map[int]string{
 }
 
 // refusal is the answer with an error code that a stanza of that tag can have.
-func refusal(n *node, code int) node {
+func refusal(n *wire.Node, code int) wire.Node {
 	if n.Tag == "iq" {
 		return iqError(n, code)
 	}
 	answer := ack(n)
-	answer.Attrs["error"] = number(code)
+	answer.Attrs["error"] = wire.Number(code)
 	return answer
 }
 
 // ack confirms a stanza of a client. The sender of a message waits for it.
-func ack(n *node) node {
-	a := attrs{"class": n.Tag, "id": text(n, "id"), "from": address(n, "to"), "t": stamp()}
-	if n.Tag == "receipt" && text(n, "type") != "" {
-		a["type"] = text(n, "type")
+func ack(n *wire.Node) wire.Node {
+	a := wire.Attrs{"class": n.Tag, "id": wire.Text(n, "id"), "from": wire.Address(n, "to"), "t": wire.Stamp()}
+	if n.Tag == "receipt" && wire.Text(n, "type") != "" {
+		a["type"] = wire.Text(n, "type")
 	}
-	return node{Tag: "ack", Attrs: a}
+	return wire.Node{Tag: "ack", Attrs: a}
 }

@@ -17,6 +17,8 @@ import (
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/util/gcmutil"
 	"go.mau.fi/whatsmeow/util/keys"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // linkAttempt is a pairing by code that waits for the phone. The device shows
@@ -38,38 +40,38 @@ const (
 var displayName = regexp.MustCompile(`^(Chrome|Edge|Firefox|IE|Opera|Safari|Electron|UWP) \([^()]+\)$`)
 
 // linkCode answers the two questions of a pairing by code.
-func (sess *session) linkCode(n, reg *node) []node {
+func (sess *session) linkCode(n, reg *wire.Node) []wire.Node {
 	s := sess.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.person(address(reg, "jid"))
+	p := s.person(wire.Address(reg, "jid"))
 	switch {
 	case p == nil:
-		return []node{iqError(n, 404)}
+		return []wire.Node{iqError(n, 404)}
 	case sess.reg == nil:
-		return []node{iqError(n, 403)}
+		return []wire.Node{iqError(n, 403)}
 	}
-	switch text(reg, "stage") {
+	switch wire.Text(reg, "stage") {
 	case "companion_hello":
-		wrapped := content(reg, "link_code_pairing_wrapped_companion_ephemeral_pub")
-		if len(wrapped) != wrappedSize || !displayName.Match(content(reg, "companion_platform_display")) {
-			return []node{iqError(n, 400)}
+		wrapped := wire.Content(reg, "link_code_pairing_wrapped_companion_ephemeral_pub")
+		if len(wrapped) != wrappedSize || !displayName.Match(wire.Content(reg, "companion_platform_display")) {
+			return []wire.Node{iqError(n, 400)}
 		}
 		p.link = &linkAttempt{session: sess, ref: rand.Text(), wrapped: wrapped}
 		p.linkDone = make(chan []byte, 1)
 		s.happened()
-		return []node{result(n, parent("link_code_companion_reg", nil, leaf("link_code_pairing_ref", []byte(p.link.ref))))}
+		return []wire.Node{result(n, wire.Parent("link_code_companion_reg", nil, wire.Leaf("link_code_pairing_ref", []byte(p.link.ref))))}
 	case "companion_finish":
-		if p.link == nil || string(content(reg, "link_code_pairing_ref")) != p.link.ref {
-			return []node{iqError(n, 404)}
+		if p.link == nil || string(wire.Content(reg, "link_code_pairing_ref")) != p.link.ref {
+			return []wire.Node{iqError(n, 404)}
 		}
 		select {
-		case p.linkDone <- content(reg, "link_code_pairing_wrapped_key_bundle"):
+		case p.linkDone <- wire.Content(reg, "link_code_pairing_wrapped_key_bundle"):
 		default:
 		}
-		return []node{result(n)}
+		return []wire.Node{result(n)}
 	}
-	return []node{iqError(n, 400)}
+	return []wire.Node{iqError(n, 400)}
 }
 
 // Asked tells whether a device waits for a code to be entered on this phone.
@@ -119,13 +121,13 @@ func (p *Phone) unlink(link *linkAttempt) {
 }
 
 // primaryHello unwraps the device's key with the code and wraps the phone's.
-func (p *Phone) primaryHello(code string, link *linkAttempt) (shared []byte, hello node, err error) {
+func (p *Phone) primaryHello(code string, link *linkAttempt) (shared []byte, hello wire.Node, err error) {
 	theirs, err := underCode(code, link.wrapped[:48], link.wrapped[48:])
 	if err != nil {
 		return nil, hello, err
 	}
 	ephemeral := keys.NewKeyPair()
-	if shared, err = agree(ephemeral, theirs); err != nil {
+	if shared, err = wire.Agree(ephemeral, theirs); err != nil {
 		return nil, hello, err
 	}
 	prefix := random(48)
@@ -136,12 +138,12 @@ func (p *Phone) primaryHello(code string, link *linkAttempt) (shared []byte, hel
 	p.srv.mu.Lock()
 	id := p.srv.nextID()
 	p.srv.mu.Unlock()
-	return shared, parent("notification", attrs{
-		"from": types.ServerJID, "type": "link_code_companion_reg", "id": id, "t": stamp(),
-	}, parent("link_code_companion_reg", attrs{"stage": "primary_hello"},
-		leaf("link_code_pairing_wrapped_primary_ephemeral_pub", slices.Concat(prefix, wrapped)),
-		leaf("primary_identity_pub", p.identity.Pub[:]),
-		leaf("link_code_pairing_ref", []byte(link.ref)))), nil
+	return shared, wire.Parent("notification", wire.Attrs{
+		"from": types.ServerJID, "type": "link_code_companion_reg", "id": id, "t": wire.Stamp(),
+	}, wire.Parent("link_code_companion_reg", wire.Attrs{"stage": "primary_hello"},
+		wire.Leaf("link_code_pairing_wrapped_primary_ephemeral_pub", slices.Concat(prefix, wrapped)),
+		wire.Leaf("primary_identity_pub", p.identity.Pub[:]),
+		wire.Leaf("link_code_pairing_ref", []byte(link.ref)))), nil
 }
 
 // openBundle reads what the device sealed under the agreed secret: its
@@ -161,7 +163,7 @@ func (p *Phone) openBundle(shared, bundle, identity []byte) ([]byte, error) {
 	if !slices.Equal(plain[:32], identity) || !slices.Equal(plain[32:64], p.identity.Pub[:]) {
 		return nil, errors.New("key bundle is another device's")
 	}
-	agreed, err := agree(p.identity, identity)
+	agreed, err := wire.Agree(p.identity, identity)
 	if err != nil {
 		return nil, fmt.Errorf("agree on the identities: %w", err)
 	}

@@ -1,6 +1,7 @@
 package whatsapptest
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -10,7 +11,7 @@ import (
 	"net/http"
 	"strings"
 
-	"crypto/rand"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // Files travel over HTTP, encrypted by the sender. A client first asks for a
@@ -30,12 +31,12 @@ type file struct {
 }
 
 // mediaConn makes a new token. The caller holds the lock.
-func (s *Server) mediaConn() node {
+func (s *Server) mediaConn() wire.Node {
 	auth := rand.Text()
 	s.auths[auth] = true
-	return parent("media_conn", attrs{
+	return wire.Parent("media_conn", wire.Attrs{
 		"auth": auth, "ttl": "21600", "auth_ttl": "21600", "max_buckets": "12",
-	}, parent("host", attrs{"hostname": mediaHost}), parent("host", attrs{"hostname": "fallback." + mediaHost}))
+	}, wire.Parent("host", wire.Attrs{"hostname": mediaHost}), wire.Parent("host", wire.Attrs{"hostname": "fallback." + mediaHost}))
 }
 
 func (s *Server) serveUpload(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +56,7 @@ func (s *Server) serveUpload(w http.ResponseWriter, r *http.Request) {
 	} else if act != nil && act.fault.Do == Refuse {
 		up.Status = act.fault.Code
 		if act.fault.RetryAfter > 0 {
-			w.Header().Set("Retry-After", number(int(act.fault.RetryAfter.Seconds())))
+			w.Header().Set("Retry-After", wire.Number(int(act.fault.RetryAfter.Seconds())))
 		}
 	}
 	name := hex.EncodeToString(want)

@@ -16,7 +16,6 @@ import (
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 	"google.golang.org/protobuf/proto"
-
 	_ "modernc.org/sqlite" // the driver of a member's store
 )
 

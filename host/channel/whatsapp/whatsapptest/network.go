@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"sync"
 )
@@ -25,9 +26,9 @@ func NewNetwork(addr string) *Network {
 	return &Network{to: addr, names: map[netip.Addr]string{}}
 }
 
-// Lookup gives each name a public address of its own, 157.240.0.1 and so on.
+// LookupNetIP gives each name a public address of its own, 157.240.0.1 and so on.
 // None is ever dialled.
-func (n *Network) Lookup(_ context.Context, _, host string) ([]netip.Addr, error) {
+func (n *Network) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for addr, name := range n.names {
@@ -41,21 +42,25 @@ func (n *Network) Lookup(_ context.Context, _, host string) ([]netip.Addr, error
 	return []netip.Addr{addr}, nil
 }
 
-// Client dials into this network. TLS is left out.
-func (n *Network) Client() *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: n.Dial, DialTLSContext: n.Dial}}
-}
-
-// Dial notes the address, and connects to the server. What is on loopback is
+// DialContext notes the address, and connects to the server. What is on loopback is
 // reached as it is: a host that may go there must be seen to arrive.
-func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (n *Network) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	n.Note(address)
 	var d net.Dialer
-	if to, err := netip.ParseAddrPort(address); err == nil && to.Addr().IsLoopback() {
+	host, _, _ := net.SplitHostPort(address)
+	if to, err := netip.ParseAddr(host); err == nil && to.IsLoopback() {
 		return d.DialContext(ctx, network, address)
 	}
 	return d.DialContext(ctx, network, n.to)
 }
+
+// DialTLSContext is DialContext: TLS is left out.
+func (n *Network) DialTLSContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return n.DialContext(ctx, network, address)
+}
+
+// Proxy names none.
+func (n *Network) Proxy(*http.Request) (*url.URL, error) { return nil, nil }
 
 // Note adds an address to those that were dialled.
 func (n *Network) Note(address string) {
@@ -78,8 +83,14 @@ func (n *Network) Dialled() []string {
 	return slices.Clone(n.dials)
 }
 
-// Lookup gives every name one public address, for a client of [ClientFor],
-// which dials the server whatever the address.
-func Lookup(context.Context, string, string) ([]netip.Addr, error) {
-	return []netip.Addr{netip.AddrFrom4([4]byte{157, 240, 0, 1})}, nil
+// ClientFor returns an HTTP client that reaches the server at addr
+// (host:port), whatever host and scheme a request names, without TLS. Given to
+// a whatsmeow client's setters for websocket, pre-login and media, it keeps
+// all of its traffic there. The caller closes its idle connections.
+func ClientFor(addr string) *http.Client {
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, network, addr)
+	}
+	return &http.Client{Transport: &http.Transport{DialContext: dial, DialTLSContext: dial}}
 }

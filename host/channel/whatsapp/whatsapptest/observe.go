@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // Relayed is one message that the server passed on. What a member of the chat
@@ -30,9 +32,9 @@ type Upload struct {
 }
 
 // record notes a message. The caller holds the lock.
-func (s *Server) record(sender *Device, n *node, retry bool) {
-	chat := address(n, "to")
-	if r := address(n, "recipient"); retry && !r.IsEmpty() {
+func (s *Server) record(sender *Device, n *wire.Node, retry bool) {
+	chat := wire.Address(n, "to")
+	if r := wire.Address(n, "recipient"); retry && !r.IsEmpty() {
 		chat = r
 	}
 	if chat.Server != types.GroupServer {
@@ -40,10 +42,10 @@ func (s *Server) record(sender *Device, n *node, retry bool) {
 			chat = p.JID() // one chat, whichever address was used
 		}
 	}
-	id := text(n, "id")
+	id := wire.Text(n, "id")
 	i := slices.IndexFunc(s.relayed, func(r *Relayed) bool { return r.ID == id && (r.Chat == chat || retry) })
 	if i < 0 {
-		r := &Relayed{Chat: chat, ID: id, Sender: sender.jid(false), Type: text(n, "type"), At: time.Now()}
+		r := &Relayed{Chat: chat, ID: id, Sender: sender.jid(false), Type: wire.Text(n, "type"), At: time.Now()}
 		s.relayed = append(s.relayed, r)
 		i = len(s.relayed) - 1
 	}
@@ -58,14 +60,14 @@ func (s *Server) record(sender *Device, n *node, retry bool) {
 }
 
 // mediaType stands at the enc of a group, or at those of single devices.
-func mediaType(n *node) string {
+func mediaType(n *wire.Node) string {
 	participants := n.GetChildByTag("participants")
 	encs := n.GetChildrenByTag("enc")
 	for _, to := range participants.GetChildrenByTag("to") {
 		encs = append(encs, to.GetChildrenByTag("enc")...)
 	}
 	for _, enc := range encs {
-		if kind := text(&enc, "mediatype"); kind != "" {
+		if kind := wire.Text(&enc, "mediatype"); kind != "" {
 			return kind
 		}
 	}

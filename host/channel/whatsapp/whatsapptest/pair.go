@@ -19,6 +19,8 @@ import (
 	"go.mau.fi/whatsmeow/proto/waWa6"
 	"go.mau.fi/whatsmeow/types"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // registration is what a device that wants to be paired brought along.
@@ -27,8 +29,8 @@ type registration struct {
 	identity [32]byte
 	name     string
 	bundle   keyBundle
-	pairID   string     // of the pair-success that waits for its answer
-	answered chan *node // that answer
+	pairID   string          // of the pair-success that waits for its answer
+	answered chan *wire.Node // that answer
 }
 
 // refCount is how many QR codes a client may show, one after the other,
@@ -37,9 +39,9 @@ const refCount = 6
 
 // register greets a device without an account: it gets refs, and makes QR
 // codes of them.
-func (sess *session) register(g greeting) {
-	data := g.payload.GetDevicePairingData()
-	reg, err := parseRegistration(g.static, data)
+func (sess *session) register(g wire.Greeting) {
+	data := g.Payload.GetDevicePairingData()
+	reg, err := parseRegistration(g.Static, data)
 	if err != nil {
 		sess.end(failure(400))
 		return
@@ -48,14 +50,14 @@ func (sess *session) register(g greeting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sess.reg = reg
-	var refs []node
+	var refs []wire.Node
 	for range refCount {
 		ref := "2@" + rand.Text()
 		s.refs[ref] = sess
-		refs = append(refs, leaf("ref", []byte(ref)))
+		refs = append(refs, wire.Leaf("ref", []byte(ref)))
 	}
-	sess.send(parent("iq", attrs{"from": types.ServerJID, "type": "set", "xmlns": "md", "id": s.nextID()},
-		parent("pair-device", nil, refs...)))
+	sess.send(wire.Parent("iq", wire.Attrs{"from": types.ServerJID, "type": "set", "xmlns": "md", "id": s.nextID()},
+		wire.Parent("pair-device", nil, refs...)))
 }
 
 func parseRegistration(static [32]byte, d *waWa6.ClientPayload_DevicePairingRegistrationData) (*registration, error) {
@@ -67,10 +69,10 @@ func parseRegistration(static [32]byte, d *waWa6.ClientPayload_DevicePairingRegi
 		return nil, err
 	}
 	return &registration{
-		static: static, identity: [32]byte(d.GetEIdent()), name: props.GetOs(), answered: make(chan *node, 1),
+		static: static, identity: [32]byte(d.GetEIdent()), name: props.GetOs(), answered: make(chan *wire.Node, 1),
 		bundle: keyBundle{
 			registration: d.GetERegid(), identity: d.GetEIdent(),
-			signed: parent("skey", nil, leaf("id", d.GetESkeyID()), leaf("value", d.GetESkeyVal()), leaf("signature", d.GetESkeySig())),
+			signed: wire.Parent("skey", nil, wire.Leaf("id", d.GetESkeyID()), wire.Leaf("value", d.GetESkeyVal()), wire.Leaf("signature", d.GetESkeySig())),
 		},
 	}, nil
 }
@@ -124,11 +126,11 @@ func (p *Phone) pair(ctx context.Context, sess *session, secret []byte) (types.J
 	if err != nil {
 		return types.EmptyJID, err
 	}
-	sess.send(parent("iq", attrs{"from": types.ServerJID, "type": "set", "xmlns": "md", "id": sess.reg.pairID},
-		parent("pair-success", nil,
-			leaf("device-identity", signed),
-			parent("device", attrs{"jid": d.jid(false), "lid": d.jid(true)}),
-			parent("platform", attrs{"name": "android"}))))
+	sess.send(wire.Parent("iq", wire.Attrs{"from": types.ServerJID, "type": "set", "xmlns": "md", "id": sess.reg.pairID},
+		wire.Parent("pair-success", nil,
+			wire.Leaf("device-identity", signed),
+			wire.Parent("device", wire.Attrs{"jid": d.jid(false), "lid": d.jid(true)}),
+			wire.Parent("platform", wire.Attrs{"name": "android"}))))
 	select {
 	case answer := <-sess.reg.answered:
 		if err := p.checkSigned(sess.reg, answer); err != nil {
@@ -174,14 +176,14 @@ func (p *Phone) vouch(reg *registration, d *Device, secret []byte) ([]byte, erro
 }
 
 // checkSigned reads the device's own signature, the last step of pairing.
-func (p *Phone) checkSigned(reg *registration, answer *node) error {
-	if text(answer, "type") != "result" {
+func (p *Phone) checkSigned(reg *registration, answer *wire.Node) error {
+	if wire.Text(answer, "type") != "result" {
 		failed := answer.GetChildByTag("error")
-		return fmt.Errorf("device refused the pairing: %s %s", text(&failed, "code"), text(&failed, "text"))
+		return fmt.Errorf("device refused the pairing: %s %s", wire.Text(&failed, "code"), wire.Text(&failed, "text"))
 	}
 	element := answer.GetChildByTag("pair-device-sign", "device-identity")
 	var identity waAdv.ADVSignedDeviceIdentity
-	if err := proto.Unmarshal(raw(&element), &identity); err != nil {
+	if err := proto.Unmarshal(wire.Raw(&element), &identity); err != nil {
 		return fmt.Errorf("read device identity: %w", err)
 	}
 	message := slices.Concat(whatsmeow.AdvDeviceSignaturePrefix, identity.GetDetails(), reg.identity[:], p.identity.Pub[:])
@@ -199,10 +201,10 @@ func (s *Server) announce(d *Device) {
 	for _, each := range d.owner.linked() {
 		pn, lid = append(pn, each.jid(false)), append(lid, each.jid(true))
 	}
-	n := parent("notification", attrs{
-		"from": d.owner.JID(), "lid": d.owner.LID(), "type": "devices", "id": s.nextID(), "t": stamp(),
-	}, parent("add", attrs{"device_hash": listHash(pn), "device_lid_hash": listHash(lid)},
-		parent("device", attrs{"jid": d.jid(false), "lid": d.jid(true), "key-index": number(int(d.keyIndex))})))
+	n := wire.Parent("notification", wire.Attrs{
+		"from": d.owner.JID(), "lid": d.owner.LID(), "type": "devices", "id": s.nextID(), "t": wire.Stamp(),
+	}, wire.Parent("add", wire.Attrs{"device_hash": listHash(pn), "device_lid_hash": listHash(lid)},
+		wire.Parent("device", wire.Attrs{"jid": d.jid(false), "lid": d.jid(true), "key-index": wire.Number(int(d.keyIndex))})))
 	for _, p := range s.people {
 		for _, other := range p.devices {
 			if other != d {

@@ -6,6 +6,8 @@ import (
 
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/util/keys"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // Phone is an account and the phone that owns it. The phone's key signs the
@@ -34,7 +36,7 @@ type Device struct {
 
 	bundle  keyBundle
 	session *session
-	pending []node // sent, or to be sent, and not acked
+	pending []wire.Node // sent, or to be sent, and not acked
 }
 
 // DeviceInfo is one line of the phone's list of linked devices.
@@ -154,7 +156,7 @@ func (s *Server) find(jid types.JID) *Device {
 
 // deliver sends a stanza and keeps it until the device has acked it, over
 // logins. The caller holds the lock.
-func (d *Device) deliver(n node) {
+func (d *Device) deliver(n wire.Node) {
 	d.pending = append(d.pending, n)
 	if d.session != nil {
 		d.session.send(n)

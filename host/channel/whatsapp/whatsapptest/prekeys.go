@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"go.mau.fi/libsignal/ecc"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // keyBundle is what others need to begin a Signal session with a device that
@@ -13,36 +15,36 @@ import (
 type keyBundle struct {
 	registration []byte
 	identity     []byte
-	signed       node   // skey
-	oneTime      []node // key
+	signed       wire.Node   // skey
+	oneTime      []wire.Node // key
 }
 
 // prekeys counts, stores and hands out keys. The caller holds the lock.
-func (sess *session) prekeys(n *node) node {
+func (sess *session) prekeys(n *wire.Node) wire.Node {
 	own := &sess.device.bundle
 	switch {
-	case has(n, "count"):
+	case wire.Has(n, "count"):
 		count := len(own.oneTime)
 		if sess.srv.opts.FewKeys {
 			count = max(count, 1)
 		}
-		return result(n, parent("count", attrs{"value": number(count)}))
-	case has(n, "digest"):
+		return result(n, wire.Parent("count", wire.Attrs{"value": wire.Number(count)}))
+	case wire.Has(n, "digest"):
 		if own.identity == nil {
 			return iqError(n, 404)
 		}
 		return result(n, own.digest())
-	case has(n, "key"):
+	case wire.Has(n, "key"):
 		asked := n.GetChildByTag("key")
-		var users []node
+		var users []wire.Node
 		for _, user := range asked.GetChildrenByTag("user") {
 			users = append(users, sess.srv.handOut(&user))
 		}
-		return result(n, parent("list", nil, users...))
-	case text(n, "type") == "set" && has(n, "list"):
+		return result(n, wire.Parent("list", nil, users...))
+	case wire.Text(n, "type") == "set" && wire.Has(n, "list"):
 		list := n.GetChildByTag("list")
-		own.registration = content(n, "registration")
-		own.identity = content(n, "identity")
+		own.registration = wire.Content(n, "registration")
+		own.identity = wire.Content(n, "identity")
 		own.signed = n.GetChildByTag("skey")
 		own.oneTime = append(own.oneTime, list.GetChildrenByTag("key")...)
 		sess.srv.happened()
@@ -52,36 +54,36 @@ func (sess *session) prekeys(n *node) node {
 
 // handOut gives one device's bundle, its next one-time key in it. The address
 // is echoed: clients look their question up by it.
-func (s *Server) handOut(user *node) node {
-	jid := address(user, "jid")
+func (s *Server) handOut(user *wire.Node) wire.Node {
+	jid := wire.Address(user, "jid")
 	d := s.find(jid)
 	if d == nil {
-		return parent("user", attrs{"jid": jid}, parent("error", attrs{"code": "404", "text": "item-not-found"}))
+		return wire.Parent("user", wire.Attrs{"jid": jid}, wire.Parent("error", wire.Attrs{"code": "404", "text": "item-not-found"}))
 	}
 	b := &d.bundle
-	parts := []node{
-		leaf("registration", b.registration), leaf("type", []byte{ecc.DjbType}), leaf("identity", b.identity), b.signed,
+	parts := []wire.Node{
+		wire.Leaf("registration", b.registration), wire.Leaf("type", []byte{ecc.DjbType}), wire.Leaf("identity", b.identity), b.signed,
 	}
 	if len(b.oneTime) > 0 {
 		parts = append(parts, b.oneTime[0])
 		b.oneTime = b.oneTime[1:]
 	}
-	return parent("user", attrs{"jid": jid, "t": stamp()}, parts...)
+	return wire.Parent("user", wire.Attrs{"jid": jid, "t": wire.Stamp()}, parts...)
 }
 
 // digest is what the server has of a bundle, so that its device can compare:
 // the public parts, the ids of the one-time keys that are left, and a SHA-1 over
 // identity, signed key, its signature and the one-time keys. Clients upload
 // their keys anew if there is no digest.
-func (b *keyBundle) digest() node {
-	sum := slices.Concat(b.identity, content(&b.signed, "value"), content(&b.signed, "signature"))
-	var ids []node
+func (b *keyBundle) digest() wire.Node {
+	sum := slices.Concat(b.identity, wire.Content(&b.signed, "value"), wire.Content(&b.signed, "signature"))
+	var ids []wire.Node
 	for _, key := range b.oneTime {
-		ids = append(ids, leaf("id", content(&key, "id")))
-		sum = append(sum, content(&key, "value")...)
+		ids = append(ids, wire.Leaf("id", wire.Content(&key, "id")))
+		sum = append(sum, wire.Content(&key, "value")...)
 	}
 	hash := sha1.Sum(sum)
-	return parent("digest", nil,
-		leaf("registration", b.registration), leaf("type", []byte{ecc.DjbType}), leaf("identity", b.identity), b.signed,
-		parent("list", nil, ids...), leaf("hash", hash[:]))
+	return wire.Parent("digest", nil,
+		wire.Leaf("registration", b.registration), wire.Leaf("type", []byte{ecc.DjbType}), wire.Leaf("identity", b.identity), b.signed,
+		wire.Parent("list", nil, ids...), wire.Leaf("hash", hash[:]))
 }

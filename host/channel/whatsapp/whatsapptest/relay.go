@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // relay passes a message on and returns the ack. In comes
@@ -16,13 +18,13 @@ import (
 //
 // and out goes, to each device, the part that is encrypted for it. A group
 // message has no participants if every device has the sender key already.
-func (sess *session) relay(n *node, copies int) node {
+func (sess *session) relay(n *wire.Node, copies int) wire.Node {
 	s := sess.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	to := address(n, "to")
+	to := wire.Address(n, "to")
 	answer := ack(n)
-	if text(n, "category") == "peer" {
+	if wire.Text(n, "category") == "peer" {
 		return answer // for the sender's own phone, which has no use for it here
 	}
 	retry := isRetry(n, to)
@@ -68,8 +70,8 @@ func refuseGroup(g *Group, sender *Phone) int {
 }
 
 // checkHash tells a sender whose list of devices differs from the server's.
-func checkHash(n, answer *node, targets []*Device, lid bool) {
-	theirs := text(n, "phash")
+func checkHash(n, answer *wire.Node, targets []*Device, lid bool) {
+	theirs := wire.Text(n, "phash")
 	if theirs == "" {
 		return
 	}
@@ -85,18 +87,18 @@ func checkHash(n, answer *node, targets []*Device, lid bool) {
 // isRetry tells whether a message is encrypted for one device alone, which asked
 // for it again: in a group the message names that device as its participant, in
 // a direct chat it is not split among devices.
-func isRetry(n *node, to types.JID) bool {
+func isRetry(n *wire.Node, to types.JID) bool {
 	if to.Server == types.GroupServer {
-		return !address(n, "participant").IsEmpty()
+		return !wire.Address(n, "participant").IsEmpty()
 	}
-	return !has(n, "participants")
+	return !wire.Has(n, "participants")
 }
 
 // retryTarget is the one device that asked for a message again.
-func (s *Server) retryTarget(n *node) []*Device {
-	jid := address(n, "participant")
+func (s *Server) retryTarget(n *wire.Node) []*Device {
+	jid := wire.Address(n, "participant")
 	if jid.IsEmpty() {
-		jid = address(n, "to")
+		jid = wire.Address(n, "to")
 	}
 	if d := s.find(jid); d != nil {
 		return []*Device{d}
@@ -105,11 +107,11 @@ func (s *Server) retryTarget(n *node) []*Device {
 }
 
 // fanOut delivers the message to each target but the sender.
-func (sess *session) fanOut(n *node, targets []*Device, copies int) {
-	own := map[*Device]node{}
+func (sess *session) fanOut(n *wire.Node, targets []*Device, copies int) {
+	own := map[*Device]wire.Node{}
 	participants := n.GetChildByTag("participants")
 	for _, to := range participants.GetChildrenByTag("to") {
-		if d := sess.srv.find(address(&to, "jid")); d != nil {
+		if d := sess.srv.find(wire.Address(&to, "jid")); d != nil {
 			own[d] = to.GetChildByTag("enc")
 		}
 	}
@@ -119,7 +121,7 @@ func (sess *session) fanOut(n *node, targets []*Device, copies int) {
 		if d == sess.device {
 			continue
 		}
-		var parts []node
+		var parts []wire.Node
 		if enc, ok := own[d]; ok && enc.Tag == "enc" {
 			parts = append(parts, enc)
 		}
@@ -127,11 +129,11 @@ func (sess *session) fanOut(n *node, targets []*Device, copies int) {
 		if len(parts) == 0 {
 			continue // the sender knew nothing of this device
 		}
-		if hasIdentity && slices.ContainsFunc(parts, func(e node) bool { return text(&e, "type") == "pkmsg" }) {
+		if hasIdentity && slices.ContainsFunc(parts, func(e wire.Node) bool { return wire.Text(&e, "type") == "pkmsg" }) {
 			parts = append(parts, identity)
 		}
 		for range copies {
-			d.deliver(parent("message", sess.envelope(n, d), parts...))
+			d.deliver(wire.Parent("message", sess.envelope(n, d), parts...))
 		}
 	}
 	sess.srv.happened()
@@ -139,10 +141,10 @@ func (sess *session) fanOut(n *node, targets []*Device, copies int) {
 
 // envelope says to a receiver whom a message is from, by both of the sender's
 // addresses.
-func (sess *session) envelope(n *node, receiver *Device) attrs {
-	to, sender := address(n, "to"), sess.device
-	a := attrs{"id": text(n, "id"), "type": text(n, "type"), "t": stamp(), "notify": sender.owner.name}
-	if edit := text(n, "edit"); edit != "" {
+func (sess *session) envelope(n *wire.Node, receiver *Device) wire.Attrs {
+	to, sender := wire.Address(n, "to"), sess.device
+	a := wire.Attrs{"id": wire.Text(n, "id"), "type": wire.Text(n, "type"), "t": wire.Stamp(), "notify": sender.owner.name}
+	if edit := wire.Text(n, "edit"); edit != "" {
 		a["edit"] = edit
 	}
 	if g := sess.srv.groups[to]; g != nil {
@@ -161,7 +163,7 @@ func (sess *session) envelope(n *node, receiver *Device) attrs {
 		return a
 	}
 	chat := to // an echo of what another device of the account wrote
-	if r := address(n, "recipient"); !r.IsEmpty() {
+	if r := wire.Address(n, "recipient"); !r.IsEmpty() {
 		chat = r
 	}
 	a["recipient"] = chat.ToNonAD()
@@ -180,22 +182,22 @@ func alternative(who string, lid bool) string {
 }
 
 // typing passes "is writing" on to whoever is online; it is not kept.
-func (sess *session) typing(n *node) {
+func (sess *session) typing(n *wire.Node) {
 	s := sess.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	to := address(n, "to")
-	people, a := []string{}, attrs{"from": sess.device.jid(to.Server == types.HiddenUserServer)}
+	to := wire.Address(n, "to")
+	people, a := []string{}, wire.Attrs{"from": sess.device.jid(to.Server == types.HiddenUserServer)}
 	if g := s.groups[to]; g != nil {
 		people = g.Members
-		a = attrs{"from": to, "participant": sess.device.jid(g.LID), "addressing_mode": g.mode()}
+		a = wire.Attrs{"from": to, "participant": sess.device.jid(g.LID), "addressing_mode": g.mode()}
 	} else if p := s.person(to); p != nil {
 		people = append(people, p.number)
 	}
 	for _, member := range people {
 		for _, d := range s.people[member].linked() {
 			if d != sess.device && d.session != nil {
-				d.session.send(node{Tag: "chatstate", Attrs: a, Content: n.GetChildren()})
+				d.session.send(wire.Node{Tag: "chatstate", Attrs: a, Content: n.GetChildren()})
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/coder/websocket"
 	waBinary "go.mau.fi/whatsmeow/binary"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // lastWords is how long a socket stays open after its last stanza: a client
@@ -18,8 +20,8 @@ const lastWords = time.Second
 // order in which it was queued; one goroutine reads, one writes.
 type session struct {
 	srv    *Server
-	frames *frames
-	in     counted
+	frames *wire.Frames
+	in     wire.Cipher
 	ctx    context.Context
 	cancel context.CancelFunc // cuts the socket
 
@@ -27,7 +29,7 @@ type session struct {
 	device *Device       // once it has logged in
 
 	mu     sync.Mutex
-	queue  []node
+	queue  []wire.Node
 	ending bool          // nothing is queued any more
 	wake   chan struct{} // the queue has grown
 }
@@ -48,8 +50,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	defer ws.CloseNow()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	f := newFrames(ws)
-	hello, in, out, err := respond(ctx, f, s.static, s.chain)
+	f := wire.NewFrames(ws)
+	hello, in, out, err := wire.Respond(ctx, f, s.static, s.chain)
 	if err != nil {
 		s.log.Info("handshake ended", "error", err)
 		return
@@ -90,11 +92,11 @@ func (s *Server) forget(sess *session) {
 
 func (sess *session) read() {
 	for {
-		sealed, err := sess.frames.read(sess.ctx)
+		sealed, err := sess.frames.Read(sess.ctx)
 		if err != nil {
 			return
 		}
-		plain, err := sess.in.open(sealed, nil)
+		plain, err := sess.in.Open(sealed, nil)
 		if err != nil || len(plain) == 0 {
 			sess.srv.log.Warn("frame does not decrypt", "error", err)
 			return
@@ -109,14 +111,14 @@ func (sess *session) read() {
 			sess.srv.log.Warn("frame holds no stanza", "error", err)
 			return
 		}
-		sess.srv.log.Debug("stanza", "tag", n.Tag, "id", text(n, "id"), "to", text(n, "to"))
+		sess.srv.log.Debug("stanza", "tag", n.Tag, "id", wire.Text(n, "id"), "to", wire.Text(n, "to"))
 		sess.handle(n)
 	}
 }
 
 // write sends what is queued until the socket ends, and after a last stanza
 // leaves the client its time to handle it.
-func (sess *session) write(out counted) {
+func (sess *session) write(out wire.Cipher) {
 	defer sess.cancel()
 	for {
 		sess.mu.Lock()
@@ -129,7 +131,7 @@ func (sess *session) write(out counted) {
 				sess.srv.log.Error("stanza does not encode", "tag", n.Tag, "error", err)
 				return
 			}
-			if sess.frames.write(sess.ctx, out.seal(plain, nil)) != nil {
+			if sess.frames.Write(sess.ctx, out.Seal(plain, nil)) != nil {
 				return
 			}
 		}
@@ -149,7 +151,7 @@ func (sess *session) write(out counted) {
 }
 
 // send queues stanzas; it never blocks, so it may be called under the server's lock.
-func (sess *session) send(stanzas ...node) {
+func (sess *session) send(stanzas ...wire.Node) {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
 	if sess.ending || len(stanzas) == 0 {
@@ -160,7 +162,7 @@ func (sess *session) send(stanzas ...node) {
 }
 
 // end queues a last stanza, after which the socket closes.
-func (sess *session) end(last node) {
+func (sess *session) end(last wire.Node) {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
 	if sess.ending {
@@ -179,7 +181,7 @@ func (sess *session) nudge() {
 }
 
 // handle serves one stanza, unless a fault says otherwise.
-func (sess *session) handle(n *node) {
+func (sess *session) handle(n *wire.Node) {
 	copies := 1
 	act := sess.srv.take(sess.occasion(n))
 	if act != nil {
@@ -215,7 +217,7 @@ func (sess *session) handle(n *node) {
 }
 
 // answer does what a stanza asks and returns what its sender hears.
-func (sess *session) answer(n *node, copies int) []node {
+func (sess *session) answer(n *wire.Node, copies int) []wire.Node {
 	if n.Tag == "iq" {
 		return sess.answerIQ(n)
 	}
@@ -224,13 +226,13 @@ func (sess *session) answer(n *node, copies int) []node {
 	}
 	switch n.Tag {
 	case "message":
-		return []node{sess.relay(n, copies)}
+		return []wire.Node{sess.relay(n, copies)}
 	case "receipt":
-		return []node{sess.receipt(n, copies)}
+		return []wire.Node{sess.receipt(n, copies)}
 	case "ack":
 		sess.srv.mu.Lock()
 		defer sess.srv.mu.Unlock()
-		sess.device.received(text(n, "class"), n)
+		sess.device.received(wire.Text(n, "class"), n)
 	case "chatstate":
 		sess.typing(n)
 	}

@@ -1,11 +1,8 @@
 package whatsapptest
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
-	"net"
-	"net/http"
 	"time"
 
 	"go.mau.fi/libsignal/ecc"
@@ -39,18 +36,6 @@ func TrustRoot(root []byte) error {
 	// nobody else does.
 	sign(rootKey(), nil)
 	return nil
-}
-
-// ClientFor returns an HTTP client that reaches the server at addr
-// (host:port), whatever host and scheme a request names, without TLS. Given to
-// a whatsmeow client's setters for websocket, pre-login and media, it keeps
-// all of its traffic there. The caller closes its idle connections.
-func ClientFor(addr string) *http.Client {
-	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, network, addr)
-	}
-	return &http.Client{Transport: &http.Transport{DialContext: dial, DialTLSContext: dial}}
 }
 
 // certChain signs the server's static key the way clients check it: the root

@@ -7,18 +7,20 @@ import (
 	"strings"
 
 	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/wire"
 )
 
 // usync answers what is known of a list of accounts: their devices, their
 // other name, whether a phone number has an account at all. Each answer
 // stands under the address that was asked for. The caller holds the lock.
-func (s *Server) usync(n *node) node {
+func (s *Server) usync(n *wire.Node) wire.Node {
 	question := n.GetChildByTag("usync")
 	query, list := question.GetChildByTag("query"), question.GetChildByTag("list")
-	var users []node
+	var users []wire.Node
 	for _, user := range list.GetChildrenByTag("user") {
-		jid := address(&user, "jid")
-		contact := content(&user, "contact")
+		jid := wire.Address(&user, "jid")
+		contact := wire.Content(&user, "contact")
 		if contact != nil {
 			jid = types.NewJID(strings.TrimLeft(strings.Split(string(contact), "@")[0], "+"), types.DefaultUserServer)
 		}
@@ -26,28 +28,28 @@ func (s *Server) usync(n *node) node {
 			users = append(users, answer)
 		}
 	}
-	return result(n, parent("usync", attrs{"sid": text(&question, "sid"), "mode": text(&question, "mode")},
-		parent("list", nil, users...)))
+	return result(n, wire.Parent("usync", wire.Attrs{"sid": wire.Text(&question, "sid"), "mode": wire.Text(&question, "mode")},
+		wire.Parent("list", nil, users...)))
 }
 
-func (s *Server) describe(jid types.JID, contact []byte, query *node) (node, bool) {
+func (s *Server) describe(jid types.JID, contact []byte, query *wire.Node) (wire.Node, bool) {
 	p := s.person(jid)
 	if p == nil {
 		if contact == nil {
-			return node{}, false
+			return wire.Node{}, false
 		}
-		return parent("user", attrs{"jid": jid}, node{Tag: "contact", Attrs: attrs{"type": "out"}, Content: contact}), true
+		return wire.Parent("user", wire.Attrs{"jid": jid}, wire.Node{Tag: "contact", Attrs: wire.Attrs{"type": "out"}, Content: contact}), true
 	}
-	user := parent("user", attrs{"jid": jid})
-	var parts []node
+	user := wire.Parent("user", wire.Attrs{"jid": jid})
+	var parts []wire.Node
 	for _, part := range query.GetChildren() {
 		switch part.Tag {
 		case "devices":
 			parts = append(parts, deviceList(p))
 		case "lid":
-			parts = append(parts, parent("lid", attrs{"val": p.LID()}))
+			parts = append(parts, wire.Parent("lid", wire.Attrs{"val": p.LID()}))
 		case "contact":
-			parts = append(parts, node{Tag: "contact", Attrs: attrs{"type": "in"}, Content: contact})
+			parts = append(parts, wire.Node{Tag: "contact", Attrs: wire.Attrs{"type": "in"}, Content: contact})
 		}
 	}
 	if len(parts) > 0 {
@@ -56,12 +58,12 @@ func (s *Server) describe(jid types.JID, contact []byte, query *node) (node, boo
 	return user, true
 }
 
-func deviceList(p *Phone) node {
-	var devices []node
+func deviceList(p *Phone) wire.Node {
+	var devices []wire.Node
 	for _, d := range p.linked() {
-		devices = append(devices, parent("device", attrs{"id": number(int(d.id)), "key-index": number(int(d.keyIndex))}))
+		devices = append(devices, wire.Parent("device", wire.Attrs{"id": wire.Number(int(d.id)), "key-index": wire.Number(int(d.keyIndex))}))
 	}
-	return parent("devices", nil, parent("device-list", nil, devices...))
+	return wire.Parent("devices", nil, wire.Parent("device-list", nil, devices...))
 }
 
 // listHash is the hash ("phash") by which a server tells a sender that the

@@ -1,4 +1,4 @@
-package whatsapptest
+package wire
 
 import (
 	"context"
@@ -21,27 +21,27 @@ import (
 // the current cipher with its counter.
 type handshake struct {
 	hash, chain []byte
-	cipher      counted
+	cipher      Cipher
 }
 
-// counted is AES-GCM whose nonce is eight zero bytes and a counter.
-type counted struct {
+// Cipher is AES-GCM whose nonce is eight zero bytes and a counter.
+type Cipher struct {
 	aead    cipher.AEAD
 	counter uint32
 }
 
-func (c *counted) nonce() []byte {
+func (c *Cipher) nonce() []byte {
 	nonce := make([]byte, 12)
 	binary.BigEndian.PutUint32(nonce[8:], c.counter)
 	c.counter++
 	return nonce
 }
 
-func (c *counted) seal(plain, additional []byte) []byte {
+func (c *Cipher) Seal(plain, additional []byte) []byte {
 	return c.aead.Seal(nil, c.nonce(), plain, additional)
 }
 
-func (c *counted) open(sealed, additional []byte) ([]byte, error) {
+func (c *Cipher) Open(sealed, additional []byte) ([]byte, error) {
 	return c.aead.Open(nil, c.nonce(), sealed, additional)
 }
 
@@ -57,7 +57,7 @@ func newHandshake() (*handshake, error) {
 
 func (h *handshake) rekey(key []byte) error {
 	aead, err := gcmutil.Prepare(key)
-	h.cipher = counted{aead: aead}
+	h.cipher = Cipher{aead: aead}
 	return err
 }
 
@@ -67,13 +67,13 @@ func (h *handshake) authenticate(data []byte) {
 }
 
 func (h *handshake) encrypt(plain []byte) []byte {
-	sealed := h.cipher.seal(plain, h.hash)
+	sealed := h.cipher.Seal(plain, h.hash)
 	h.authenticate(sealed)
 	return sealed
 }
 
 func (h *handshake) decrypt(sealed []byte) ([]byte, error) {
-	plain, err := h.cipher.open(sealed, h.hash)
+	plain, err := h.cipher.Open(sealed, h.hash)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (h *handshake) decrypt(sealed []byte) ([]byte, error) {
 
 // mix brings a shared secret into the chaining key and starts a new cipher.
 func (h *handshake) mix(own *keys.KeyPair, theirs []byte) error {
-	secret, err := agree(own, theirs)
+	secret, err := Agree(own, theirs)
 	if err != nil {
 		return err
 	}
@@ -103,8 +103,8 @@ func (h *handshake) expand(secret []byte) (first, second []byte, err error) {
 	return both[:32], both[32:], nil
 }
 
-// agree is X25519.
-func agree(own *keys.KeyPair, theirs []byte) ([]byte, error) {
+// Agree returns the secret that X25519 makes of two keys.
+func Agree(own *keys.KeyPair, theirs []byte) ([]byte, error) {
 	private, err := ecdh.X25519().NewPrivateKey(own.Priv[:])
 	if err != nil {
 		return nil, err
@@ -116,20 +116,20 @@ func agree(own *keys.KeyPair, theirs []byte) ([]byte, error) {
 	return private.ECDH(public)
 }
 
-// greeting is what the client said by the end of the handshake.
-type greeting struct {
-	static  [32]byte // the key that a paired device is known by
-	payload *waWa6.ClientPayload
+// Greeting is what the client has sent by the end of the handshake.
+type Greeting struct {
+	Static  [32]byte // the key that a paired device is known by
+	Payload *waWa6.ClientPayload
 }
 
-// respond plays the server's part of the handshake:
+// Respond plays the server's part of the handshake:
 //
 //	-> client's ephemeral key
 //	<- server's ephemeral key, its static key and its certificates
 //	-> client's static key, and who it is
 //
 // The two keys that come out of it are one for each direction.
-func respond(ctx context.Context, f *frames, static *keys.KeyPair, chain []byte) (g greeting, in, out counted, err error) {
+func Respond(ctx context.Context, f *Frames, static *keys.KeyPair, chain []byte) (g Greeting, in, out Cipher, err error) {
 	h, err := newHandshake()
 	if err != nil {
 		return g, in, out, err
@@ -156,7 +156,7 @@ func respond(ctx context.Context, f *frames, static *keys.KeyPair, chain []byte)
 	if err != nil {
 		return g, in, out, err
 	}
-	if err = f.write(ctx, raw); err != nil {
+	if err = f.Write(ctx, raw); err != nil {
 		return g, in, out, err
 	}
 	finish, err := readHandshake(ctx, f)
@@ -166,7 +166,7 @@ func respond(ctx context.Context, f *frames, static *keys.KeyPair, chain []byte)
 	return h.finish(finish.GetClientFinish(), ephemeral)
 }
 
-func (h *handshake) finish(m *waWa6.HandshakeMessage_ClientFinish, ephemeral *keys.KeyPair) (g greeting, in, out counted, err error) {
+func (h *handshake) finish(m *waWa6.HandshakeMessage_ClientFinish, ephemeral *keys.KeyPair) (g Greeting, in, out Cipher, err error) {
 	static, err := h.decrypt(m.GetStatic())
 	if err != nil {
 		return g, in, out, fmt.Errorf("decrypt client key: %w", err)
@@ -174,7 +174,7 @@ func (h *handshake) finish(m *waWa6.HandshakeMessage_ClientFinish, ephemeral *ke
 	if len(static) != 32 {
 		return g, in, out, fmt.Errorf("client key has %d bytes", len(static))
 	}
-	g.static = [32]byte(static)
+	g.Static = [32]byte(static)
 	if err = h.mix(ephemeral, static); err != nil {
 		return g, in, out, err
 	}
@@ -182,8 +182,8 @@ func (h *handshake) finish(m *waWa6.HandshakeMessage_ClientFinish, ephemeral *ke
 	if err != nil {
 		return g, in, out, fmt.Errorf("decrypt client payload: %w", err)
 	}
-	g.payload = new(waWa6.ClientPayload)
-	if err = proto.Unmarshal(raw, g.payload); err != nil {
+	g.Payload = new(waWa6.ClientPayload)
+	if err = proto.Unmarshal(raw, g.Payload); err != nil {
 		return g, in, out, fmt.Errorf("parse client payload: %w", err)
 	}
 	// The client writes with the first half, so the server reads with it.
@@ -198,8 +198,8 @@ func (h *handshake) finish(m *waWa6.HandshakeMessage_ClientFinish, ephemeral *ke
 	return g, in, out, err
 }
 
-func readHandshake(ctx context.Context, f *frames) (*waWa6.HandshakeMessage, error) {
-	raw, err := f.read(ctx)
+func readHandshake(ctx context.Context, f *Frames) (*waWa6.HandshakeMessage, error) {
+	raw, err := f.Read(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package whatsapptest
+package wire
 
 import (
 	"bytes"
@@ -10,23 +10,23 @@ import (
 	"go.mau.fi/whatsmeow/socket"
 )
 
-// frames cuts the byte stream of a websocket into frames. The client begins
+// Frames cuts the byte stream of a websocket into frames. The client begins
 // with four bytes, 'W' 'A' and two versions; each frame then is a length of
 // three bytes, big endian, and the payload. The edges of websocket messages
 // mean nothing, but each frame is written whole into one message.
-type frames struct {
+type Frames struct {
 	ws     *websocket.Conn
 	buf    []byte
 	opened bool
 }
 
-func newFrames(ws *websocket.Conn) *frames {
+func NewFrames(ws *websocket.Conn) *Frames {
 	ws.SetReadLimit(socket.FrameMaxSize + 16)
-	return &frames{ws: ws}
+	return &Frames{ws: ws}
 }
 
-// read returns the next payload, a slice of its own.
-func (f *frames) read(ctx context.Context) ([]byte, error) {
+// Read returns the next payload, a slice of its own.
+func (f *Frames) Read(ctx context.Context) ([]byte, error) {
 	if !f.opened {
 		header := socket.WAConnHeader
 		if err := f.fill(ctx, len(header)); err != nil {
@@ -50,7 +50,7 @@ func (f *frames) read(ctx context.Context) ([]byte, error) {
 	return payload, nil
 }
 
-func (f *frames) fill(ctx context.Context, size int) error {
+func (f *Frames) fill(ctx context.Context, size int) error {
 	for len(f.buf) < size {
 		kind, data, err := f.ws.Read(ctx)
 		if err != nil {
@@ -64,7 +64,7 @@ func (f *frames) fill(ctx context.Context, size int) error {
 	return nil
 }
 
-func (f *frames) write(ctx context.Context, payload []byte) error {
+func (f *Frames) Write(ctx context.Context, payload []byte) error {
 	if len(payload) >= socket.FrameMaxSize {
 		return fmt.Errorf("frame of %d bytes is too large", len(payload))
 	}

@@ -1,4 +1,5 @@
-package whatsapptest
+// Package baileys is the other side of a chat as Baileys plays it, in a Node process of its own.
+package baileys
 
 import (
 	"bufio"
@@ -13,41 +14,43 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"go.mau.fi/whatsmeow/types"
 
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"github.com/longshore-bridge/longshore/internal/npmtest"
 )
 
 // The member program, and the exact versions of all that it is made of (30 MB).
 //
 //go:embed testdata/baileys
-var baileys embed.FS
+var files embed.FS
 
-// Baileys is a member whose client is Baileys, in a Node process of its own. It
+// Member is a member whose client is Baileys, in a Node process of its own. It
 // shares no code with whatsmeow, so what it reads is written as WhatsApp's own
 // clients read it, and not only as whatsmeow does.
-type Baileys struct {
-	Phone *Phone // set once paired
+type Member struct {
+	Phone *whatsapptest.Phone // set once paired
 
-	srv    *Server
+	srv    *whatsapptest.Server
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	errors tail
 	ended  chan struct{} // closed when the output ends
 
 	mu      sync.Mutex
-	events  []BaileysEvent
+	events  []Event
 	changed chan struct{}
 	tags    int
 }
 
-// BaileysEvent is what the member reports: its Event is qr, code, open, close,
+// Event is what the member reports: its Event is qr, code, open, close,
 // message, edited, deleted, reacted, sent, failed or forgot. testdata/baileys/member.mjs describes them.
-type BaileysEvent struct {
+type Event struct {
 	Event, Code, Error, Tag string
 	Status                  int
 
@@ -66,8 +69,8 @@ type BaileysEvent struct {
 	QuotedSecret           int      // bytes of the secret inside the quote
 }
 
-// BaileysFile is what a Baileys member sends.
-type BaileysFile struct {
+// Message is what a member sends, or does.
+type Message struct {
 	Do      string   `json:"do"` // set by Send
 	Tag     string   `json:"tag"`
 	Chat    string   `json:"chat"`
@@ -81,12 +84,12 @@ type BaileysFile struct {
 	Choices []string `json:"choices,omitempty"` // of a poll or a vote
 }
 
-// NewBaileys starts a Baileys client that is not paired. Its process ends with
+// New starts a Baileys client that is not paired. Its process ends with
 // the test.
-func (s *Server) NewBaileys(t testing.TB) *Baileys {
+func New(t testing.TB, s *whatsapptest.Server) *Member {
 	t.Helper()
-	modules := npmtest.Modules(t, baileys, "testdata/baileys")
-	b := &Baileys{srv: s, ended: make(chan struct{}), changed: make(chan struct{})}
+	modules := npmtest.Modules(t, files, "testdata/baileys")
+	b := &Member{srv: s, ended: make(chan struct{}), changed: make(chan struct{})}
 	stdout, err := b.start(filepath.Join(modules, "baileys"), t.TempDir())
 	if err != nil {
 		t.Fatalf("start the Baileys member: %v", err)
@@ -97,8 +100,8 @@ func (s *Server) NewBaileys(t testing.TB) *Baileys {
 }
 
 // start runs the member program from dir, which is its temporary directory too.
-func (b *Baileys) start(library, dir string) (stdout io.Reader, err error) {
-	program, err := baileys.ReadFile("testdata/baileys/member.mjs")
+func (b *Member) start(library, dir string) (stdout io.Reader, err error) {
+	program, err := files.ReadFile("testdata/baileys/member.mjs")
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +113,7 @@ func (b *Baileys) start(library, dir string) (stdout io.Reader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.cmd = exec.Command("node", script, library, port, hex.EncodeToString(Root()))
+	b.cmd = exec.Command("node", script, library, port, hex.EncodeToString(whatsapptest.Root()))
 	b.cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	b.cmd.Stderr = &b.errors
 	if stdout, err = b.cmd.StdoutPipe(); err != nil {
@@ -123,7 +126,7 @@ func (b *Baileys) start(library, dir string) (stdout io.Reader, err error) {
 }
 
 // stop lets the process end by itself, and kills it if it does not.
-func (b *Baileys) stop(t testing.TB) {
+func (b *Member) stop(t testing.TB) {
 	_ = b.stdin.Close()
 	select {
 	case <-b.ended:
@@ -138,14 +141,14 @@ func (b *Baileys) stop(t testing.TB) {
 	}
 }
 
-func (b *Baileys) read(stdout io.Reader) {
+func (b *Member) read(stdout io.Reader) {
 	defer close(b.ended)
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var e BaileysEvent
+		var e Event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			e = BaileysEvent{Event: "failed", Error: fmt.Sprintf("%v: %s", err, lines.Bytes())}
+			e = Event{Event: "failed", Error: fmt.Sprintf("%v: %s", err, lines.Bytes())}
 		}
 		b.mu.Lock()
 		b.events = append(b.events, e)
@@ -156,7 +159,7 @@ func (b *Baileys) read(stdout io.Reader) {
 }
 
 // Await returns the first event, from the beginning, that matches.
-func (b *Baileys) Await(ctx context.Context, match func(BaileysEvent) bool) (BaileysEvent, error) {
+func (b *Member) Await(ctx context.Context, match func(Event) bool) (Event, error) {
 	for next := 0; ; {
 		b.mu.Lock()
 		fresh, changed := b.events[next:], b.changed
@@ -170,23 +173,23 @@ func (b *Baileys) Await(ctx context.Context, match func(BaileysEvent) bool) (Bai
 		select {
 		case <-changed:
 		case <-b.ended:
-			return BaileysEvent{}, errors.New("the Baileys member has ended: " + b.errors.String())
+			return Event{}, errors.New("the Baileys member has ended: " + b.errors.String())
 		case <-ctx.Done():
-			return BaileysEvent{}, fmt.Errorf("wait for the Baileys member: %w", ctx.Err())
+			return Event{}, fmt.Errorf("wait for the Baileys member: %w", ctx.Err())
 		}
 	}
 }
 
-func (b *Baileys) await(ctx context.Context, event string) (BaileysEvent, error) {
-	return b.Await(ctx, func(e BaileysEvent) bool { return e.Event == event })
+func (b *Member) await(ctx context.Context, event string) (Event, error) {
+	return b.Await(ctx, func(e Event) bool { return e.Event == event })
 }
 
 // Message waits for the message of that id.
-func (b *Baileys) Message(ctx context.Context, id string) (BaileysEvent, error) {
-	return b.Await(ctx, func(e BaileysEvent) bool { return e.Event == "message" && e.ID == id })
+func (b *Member) Message(ctx context.Context, id string) (Event, error) {
+	return b.Await(ctx, func(e Event) bool { return e.Event == "message" && e.ID == id })
 }
 
-func (b *Baileys) do(command any) error {
+func (b *Member) do(command any) error {
 	line, err := json.Marshal(command)
 	if err != nil {
 		return err
@@ -196,7 +199,7 @@ func (b *Baileys) do(command any) error {
 }
 
 // PairQR pairs with the phone by the QR code that Baileys shows, and logs in.
-func (b *Baileys) PairQR(ctx context.Context, p *Phone) error {
+func (b *Member) PairQR(ctx context.Context, p *whatsapptest.Phone) error {
 	if err := b.do(map[string]string{"do": "connect"}); err != nil {
 		return err
 	}
@@ -211,7 +214,7 @@ func (b *Baileys) PairQR(ctx context.Context, p *Phone) error {
 }
 
 // PairCode pairs with the phone by a code of eight characters, and logs in.
-func (b *Baileys) PairCode(ctx context.Context, p *Phone) error {
+func (b *Member) PairCode(ctx context.Context, p *whatsapptest.Phone) error {
 	if err := b.do(map[string]string{"do": "connect"}); err != nil {
 		return err
 	}
@@ -234,7 +237,7 @@ func (b *Baileys) PairCode(ctx context.Context, p *Phone) error {
 	return b.loggedIn(ctx, p)
 }
 
-func (b *Baileys) loggedIn(ctx context.Context, p *Phone) error {
+func (b *Member) loggedIn(ctx context.Context, p *whatsapptest.Phone) error {
 	if _, err := b.await(ctx, "open"); err != nil {
 		return err
 	}
@@ -244,7 +247,7 @@ func (b *Baileys) loggedIn(ctx context.Context, p *Phone) error {
 
 // Forget loses all Signal sessions and sender keys, as a device whose store was
 // damaged. What arrives next does not decrypt, and Baileys asks for it again.
-func (b *Baileys) Forget(ctx context.Context) error {
+func (b *Member) Forget(ctx context.Context) error {
 	if err := b.do(map[string]string{"do": "forget"}); err != nil {
 		return err
 	}
@@ -253,15 +256,15 @@ func (b *Baileys) Forget(ctx context.Context) error {
 }
 
 // Send sends a text, a file or what else a member does, and returns its id.
-func (b *Baileys) Send(ctx context.Context, f BaileysFile) (types.MessageID, error) {
+func (b *Member) Send(ctx context.Context, f Message) (types.MessageID, error) {
 	b.mu.Lock()
 	b.tags++
-	f.Do, f.Tag = "send", number(b.tags)
+	f.Do, f.Tag = "send", strconv.Itoa(b.tags)
 	b.mu.Unlock()
 	if err := b.do(f); err != nil {
 		return "", err
 	}
-	e, err := b.Await(ctx, func(e BaileysEvent) bool { return e.Tag == f.Tag })
+	e, err := b.Await(ctx, func(e Event) bool { return e.Tag == f.Tag })
 	if err == nil && e.Event == "failed" {
 		err = errors.New(e.Error)
 	}
