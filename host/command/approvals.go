@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -16,7 +17,7 @@ func newApprovals(e *env) *cobra.Command {
 	decide := func(yes bool) func(operator.Control, context.Context, string) error {
 		return func(c operator.Control, ctx context.Context, id string) error { return c.Decide(ctx, id, yes) }
 	}
-	return family("approvals", "look at what waits for a yes before it is sent, and answer",
+	return terminal.Family("approvals", "look at what waits for a yes before it is sent, and answer",
 		newList(e, "list what waits for an approval", &operator.Filter{Waiting: true}, e.listApprovals),
 		newShow(e, "one of them with its files"),
 		newAct(e, "yes", "send it, behind what waits for its chat", "approved", decide(true)),
@@ -25,19 +26,19 @@ func newApprovals(e *env) *cobra.Command {
 
 func (e *env) listApprovals(items []operator.Item) error {
 	if len(items) == 0 {
-		e.say("nothing waits for an approval")
+		e.Say("nothing waits for an approval")
 		return nil
 	}
-	t := e.table("ID", "GROUP", "CHAT", "SIZE", "SINCE", "WHAT")
+	t := e.Table("ID", "GROUP", "CHAT", "SIZE", "SINCE", "WHAT")
 	for _, i := range items {
-		t.row(shortID(i), i.Group, i.Chat, media.Size(i.Bytes), ago(i.Created), contents(i))
+		t.Row(shortID(i), i.Group, i.Chat, media.Size(i.Bytes), terminal.Ago(i.Created), contents(i))
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
-	e.say("")
+	e.Say("")
 	for _, i := range items {
-		e.say("%s: %s", shortID(i), i.Message)
+		e.Say("%s: %s", shortID(i), i.Message)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/member"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -18,7 +20,7 @@ import (
 func TestAnOperatorSaysYesOrNo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
 	cfg := stage.ConfigIn(t, file, strings.Replace(stage.StoresConfig, "assistant: sample,", "assistant: sample, approve: {above: 3},", 1))
-	e := &env{config: file, getenv: os.Getenv, platforms: stage.AllPlatforms()}
+	e := &env{Terminal: terminal.Terminal{Config: file}, getenv: os.Getenv, platforms: stage.AllPlatforms()}
 	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), File: configFile{e}})
 	if err != nil {
 		t.Fatal(err)
@@ -28,14 +30,14 @@ func TestAnOperatorSaysYesOrNo(t *testing.T) {
 	asked := func(args ...string) string {
 		t.Helper()
 		out, code := stage.Command(t, append([]string{"-c", file}, args...)...)
-		if code != exitOK {
+		if code != terminal.ExitOK {
 			t.Fatalf("%v: exit code %d: %s", args, code, out)
 		}
 		return out
 	}
 	stage.Eventually(t, "the host answers", func() bool {
 		_, code := stage.Command(t, "-c", file, "reload")
-		return code == exitOK
+		return code == terminal.ExitOK
 	})
 	send := func(name, content string) (id string) {
 		t.Helper()
@@ -84,12 +86,12 @@ func TestAnOperatorSaysYesOrNo(t *testing.T) {
 	}
 	stage.Write(t, filepath.Join(cfg.Layout().Workspace("family"), "wanted.txt"), "something else by now")
 	asked("approvals", "yes", yes)
-	want, _ := sumOf(strings.NewReader("take this"))
+	want, _ := member.Sum(strings.NewReader("take this"))
 	r := s.Result("family", wanted)
 	if r.Status != ipc.Sent || r.Parts[0].SHA256 != want {
 		t.Errorf("after a yes: %+v", r)
 	}
-	if out, code := stage.Command(t, "-c", file, "approvals", "no", yes); code == exitOK || !strings.Contains(out, "waits for no answer") {
+	if out, code := stage.Command(t, "-c", file, "approvals", "no", yes); code == terminal.ExitOK || !strings.Contains(out, "waits for no answer") {
 		t.Errorf("a no after the yes: exit code %d: %s", code, out)
 	}
 	asked("approvals", "no", no)
@@ -101,7 +103,7 @@ func TestAnOperatorSaysYesOrNo(t *testing.T) {
 	}
 	stage.Eventually(t, "the audit has both answers", func() bool {
 		trail, code := stage.Command(t, "-c", file, "audit", "search", "--json")
-		return code == exitOK && strings.Contains(trail, `"approved"`) && strings.Contains(trail, `"not_approved"`)
+		return code == terminal.ExitOK && strings.Contains(trail, `"approved"`) && strings.Contains(trail, `"not_approved"`)
 	})
 	late := send("late.txt", "while no host runs")
 	id := awaits(late)

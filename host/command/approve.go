@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
@@ -21,24 +22,24 @@ func newRequests(e *env) *cobra.Command {
 		Long: `requests lists the pairing codes that count. With direct: pairing in longshore.yaml,
 a person who writes to the account in a direct chat that no group has gets one.
 Ask the person for the code before you approve it: names are their own.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			codes, err := e.codes(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if e.json {
-				return e.printJSON(codes)
+			if e.Json {
+				return e.PrintJSON(codes)
 			}
 			if len(codes) == 0 {
-				e.say("nobody waits; with direct: pairing in longshore.yaml, people who write in a direct chat get a code")
+				e.Say("nobody waits; with direct: pairing in longshore.yaml, people who write in a direct chat get a code")
 				return nil
 			}
-			t := e.table("code", "channel", "chat", "name", "for another")
+			t := e.Table("code", "channel", "chat", "name", "for another")
 			for _, p := range codes {
-				t.row(p.Code, p.Channel, p.Chat, p.From, time.Until(p.Until).Round(time.Minute).String())
+				t.Row(p.Code, p.Channel, p.Chat, p.From, time.Until(p.Until).Round(time.Minute).String())
 			}
-			return t.flush()
+			return t.Flush()
 		},
 	}
 }
@@ -51,7 +52,7 @@ func newApprove(e *env) *cobra.Command {
 		Long: `approve adds a group for the chat, as "longshore groups add" does. If a group has the
 chat already, approve only tells the chat. Only an operator can approve: the code
 does nothing in a chat.`,
-		Args: exactly("code"),
+		Args: terminal.Exactly("code"),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.approve(cmd.Context(), args[0], g) },
 	}
 	groupFlags(cmd, &g)
@@ -66,10 +67,10 @@ func (e *env) codes(ctx context.Context) ([]operator.PairingCode, error) {
 	}
 	codes, err := operator.NewClient(operator.ControlDir(cfg.Layout())).Requests(ctx)
 	if errors.Is(err, operator.ErrNoHost) {
-		return nil, hinted(err, "longshore serve starts one; only a running host gives codes")
+		return nil, terminal.Hinted(err, "longshore serve starts one; only a running host gives codes")
 	}
 	if errors.Is(err, operator.ErrDenied) {
-		return nil, hinted(err, asOwner)
+		return nil, terminal.Hinted(err, terminal.AsOwner)
 	}
 	if codes == nil {
 		codes = []operator.PairingCode{} // a list for programs, too
@@ -89,7 +90,7 @@ func (e *env) approve(ctx context.Context, code string, g groups.Group) error {
 		return strings.EqualFold(plain.Replace(p.Code), plain.Replace(code))
 	})
 	if i < 0 {
-		return hinted(errors.New("no pairing code like that counts"), "codes count for an hour; see: longshore groups requests")
+		return terminal.Hinted(errors.New("no pairing code like that counts"), "codes count for an hour; see: longshore groups requests")
 	}
 	cfg, err := e.load()
 	if err != nil {
@@ -107,7 +108,7 @@ func (e *env) approve(ctx context.Context, code string, g groups.Group) error {
 	if err := operator.NewClient(operator.ControlDir(cfg.Layout())).Approve(ctx, codes[i].Code); err != nil {
 		return ofControl(err)
 	}
-	e.say("approved %s; the chat was told", string(g.Chat))
+	e.Say("approved %s; the chat was told", string(g.Chat))
 	return nil
 }
 
@@ -119,7 +120,7 @@ func (e *env) addApproved(cfg *config.Config, g groups.Group) error {
 		}
 	}
 	if g.Assistant == "" {
-		return usage("no assistant given", "give --assistant, the name of an entry under assistants:")
+		return terminal.Usage("no assistant given", "give --assistant, the name of an entry under assistants:")
 	}
 	return e.addGroup(g)
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 func newAudit(e *env) *cobra.Command {
-	return family("audit", "read the trail of what left the host and what was refused", newAuditVerify(e), newAuditSearch(e))
+	return terminal.Family("audit", "read the trail of what left the host and what was refused", newAuditVerify(e), newAuditSearch(e))
 }
 
 func newAuditVerify(e *env) *cobra.Command {
@@ -26,7 +27,7 @@ func newAuditVerify(e *env) *cobra.Command {
 ends with the hash of the last line. Keep that hash where nobody on this machine can
 change it: verify --has HASH then says whether the trail still holds it, that is,
 whether all before it is as it was.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			c, err := e.load()
 			if err != nil {
@@ -36,15 +37,15 @@ whether all before it is as it was.`,
 			var broken *audit.Broken
 			switch {
 			case errors.As(err, &broken):
-				return &exitError{code: exitFault, err: fmt.Errorf("the audit trail is not as it was written: %w", broken),
-					hint: fmt.Sprintf("look at that line in %s, and at who could write there; %d entries before it are whole", c.Layout().Audit(), s.Entries)}
+				return &terminal.Error{Code: terminal.ExitFault, Err: fmt.Errorf("the audit trail is not as it was written: %w", broken),
+					Hint: fmt.Sprintf("look at that line in %s, and at who could write there; %d entries before it are whole", c.Layout().Audit(), s.Entries)}
 			case err != nil:
 				return err
 			case anchor != "" && !s.Found:
-				return &exitError{code: exitFault, err: fmt.Errorf("the trail is whole, but no line of it has the hash %q", anchor),
-					hint: "either it is another trail than the one that you noted, or the line has become older than audit.keep"}
+				return &terminal.Error{Code: terminal.ExitFault, Err: fmt.Errorf("the trail is whole, but no line of it has the hash %q", anchor),
+					Hint: "either it is another trail than the one that you noted, or the line has become older than audit.keep"}
 			}
-			return e.answer(s, func() error { return e.printTrail(s) })
+			return e.Answer(s, func() error { return e.printTrail(s) })
 		},
 	}
 	cmd.Flags().StringVar(&anchor, "has", "", "a `hash` that an earlier verify printed, or its first digits")
@@ -53,14 +54,14 @@ whether all before it is as it was.`,
 
 func (e *env) printTrail(s audit.Summary) error {
 	if s.Entries == 0 {
-		e.say("the trail has no entry yet")
+		e.Say("the trail has no entry yet")
 		return nil
 	}
-	e.say("entries %d to %d in %d files are as they were written", s.First, s.Last, s.Files)
+	e.Say("entries %d to %d in %d files are as they were written", s.First, s.Last, s.Files)
 	if s.First > 1 {
-		e.say("older ones were removed (audit.keep)")
+		e.Say("older ones were removed (audit.keep)")
 	}
-	e.say("the last hash is %s", s.Hash)
+	e.Say("the last hash is %s", s.Hash)
 	return nil
 }
 
@@ -76,11 +77,11 @@ func newAuditSearch(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "list what left, and what was refused",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := q // --watch comes again
 			if q.most < 0 {
-				return usage("there is no negative number of entries", "0 lists all that there are")
+				return terminal.Usage("there is no negative number of entries", "0 lists all that there are")
 			}
 			c, err := e.load()
 			if err != nil {
@@ -128,14 +129,14 @@ func timeOf(s string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usage(fmt.Sprintf("%q is no time", s), "write 2026-01-31, 2026-01-31T12:00, or 24h for a day ago")
+	return time.Time{}, terminal.Usage(fmt.Sprintf("%q is no time", s), "write 2026-01-31, 2026-01-31T12:00, or 24h for a day ago")
 }
 
 // searchTrail prints the entries that fit, the oldest first. With a bound, it holds so many
 // in memory; without one it prints each as soon as it is read.
 func (e *env) searchTrail(ctx context.Context, dir string, q *auditQuery) error {
-	if q.most == 0 && e.watched != nil {
-		return usage("--watch shows so many entries at most", "say how many, as --most 1000")
+	if q.most == 0 && e.Watched != nil {
+		return terminal.Usage("--watch shows so many entries at most", "say how many, as --most 1000")
 	}
 	if q.most == 0 {
 		return e.streamTrail(dir, q)
@@ -144,7 +145,7 @@ func (e *env) searchTrail(ctx context.Context, dir string, q *auditQuery) error 
 	if err != nil {
 		return err
 	}
-	return e.answer(all, func() error { return e.listTrail(all) })
+	return e.Answer(all, func() error { return e.listTrail(all) })
 }
 
 // each gives the entries that fit.
@@ -161,10 +162,10 @@ func (q *auditQuery) each(dir string, see func(audit.Entry) error) error {
 const trailPage = 1000
 
 func (e *env) streamTrail(dir string, q *auditQuery) error {
-	if e.json {
-		list := e.newJSONList()
-		err := q.each(dir, func(entry audit.Entry) error { return list.add(entry) })
-		return errors.Join(err, list.end())
+	if e.Json {
+		list := e.JSONList()
+		err := q.each(dir, func(entry audit.Entry) error { return list.Add(entry) })
+		return errors.Join(err, list.End())
 	}
 	page, found := make([]audit.Entry, 0, trailPage), false
 	err := q.each(dir, func(entry audit.Entry) error {
@@ -184,14 +185,14 @@ func (e *env) streamTrail(dir string, q *auditQuery) error {
 
 func (e *env) listTrail(all []audit.Entry) error {
 	if len(all) == 0 {
-		e.say("nothing in the trail fits")
+		e.Say("nothing in the trail fits")
 		return nil
 	}
-	t := e.table("TIME", "GROUP", "EVENT", "WHAT")
+	t := e.Table("TIME", "GROUP", "EVENT", "WHAT")
 	for _, entry := range all {
-		t.row(clockText(entry.Time), entry.Group, entry.Event, inTrail(entry))
+		t.Row(terminal.ClockText(entry.Time), entry.Group, entry.Event, inTrail(entry))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // inTrail is an entry in a line.

@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/fstest"
@@ -37,7 +38,7 @@ func TestASearchOfTheTrailForVeryManyEntriesEnds(t *testing.T) {
 	if all, err := audit.Newest(t.Context(), o.Dir, audit.Query{Event: "none"}, 100); err != nil || all == nil {
 		t.Errorf("nothing fits: %#v, %v", all, err)
 	}
-	if _, errs, code := stage.RunLine(t, "longshore.yaml", "audit", "search", "-n", "-1"); code != exitUsage {
+	if _, errs, code := stage.RunLine(t, "longshore.yaml", "audit", "search", "-n", "-1"); code != terminal.ExitUsage {
 		t.Errorf("-n -1: %q, %d", errs, code)
 	}
 }
@@ -47,7 +48,7 @@ func TestLogsPrintWhatTheAssistantWritesWhileTheHostIsAway(t *testing.T) {
 	dir := t.TempDir()
 	var said strings.Builder
 	v := &logView{
-		e: &env{stdout: &said, stderr: &said}, host: operator.NewClient(dir), // nobody listens there
+		e: &env{Terminal: terminal.Terminal{Stdout: &said, Stderr: &said}}, host: operator.NewClient(dir), // nobody listens there
 		query: operator.LogQuery{Group: "g0"}, file: filepath.Join(dir, "assistant.log"),
 	}
 	if err := os.WriteFile(v.file, []byte("the only line\n"), 0o600); err != nil {
@@ -66,7 +67,7 @@ func TestLogsPrintWhatTheAssistantWritesWhileTheHostIsAway(t *testing.T) {
 // Without a host, -n bounded every later look too.
 func TestLogsFollowAllLinesAfterTheFirstLook(t *testing.T) {
 	var said strings.Builder
-	v := &logView{e: &env{stdout: &said, stderr: &said}, query: operator.LogQuery{Group: "g0", Limit: 1}, file: filepath.Join(t.TempDir(), "assistant.log")}
+	v := &logView{e: &env{Terminal: terminal.Terminal{Stdout: &said, Stderr: &said}}, query: operator.LogQuery{Group: "g0", Limit: 1}, file: filepath.Join(t.TempDir(), "assistant.log")}
 	for _, text := range []string{"1\n2\n", "1\n2\n3\n4\n5\n"} {
 		if err := os.WriteFile(v.file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -102,8 +103,8 @@ func TestAConfigurationThatMayNotBeReadIsNotPassedOver(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	e := &env{getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
-	if e.find(false); e.config != path {
-		t.Errorf("%s, not %s", e.config, path)
+	if e.find(false); e.Config != path {
+		t.Errorf("%s, not %s", e.Config, path)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/backup"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -34,10 +35,10 @@ user, or root.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("no directory given", "usage: "+cmd.UseLine())
+				return terminal.Usage("no directory given", "usage: "+cmd.UseLine())
 			}
 			if len(args) > 1 {
-				return noCommand(cmd, args[0])
+				return terminal.NoCommand(cmd, args[0])
 			}
 			return e.backup(cmd.Context(), args[0], secrets, keep)
 		},
@@ -47,7 +48,7 @@ user, or root.`,
 	cmd.AddCommand(&cobra.Command{
 		Use:   "verify BACKUP",
 		Short: "read a whole backup and compare it with its manifest",
-		Args:  exactly("backup"),
+		Args:  terminal.Exactly("backup"),
 		RunE:  func(cmd *cobra.Command, args []string) error { return e.verifyBackup(cmd.Context(), args[0]) },
 	})
 	return cmd
@@ -68,26 +69,26 @@ func (e *env) backup(ctx context.Context, dir string, secrets bool, keep int) er
 	r, err := backup.Take(ctx, o)
 	switch {
 	case errors.Is(err, store.ErrFull):
-		return hinted(err, "make room, or name a directory on another disk")
+		return terminal.Hinted(err, "make room, or name a directory on another disk")
 	case errors.Is(err, store.ErrLocked), errors.Is(err, backup.ErrBusy):
-		return hinted(err, "try again in a minute")
+		return terminal.Hinted(err, "try again in a minute")
 	case err != nil:
 		return err
-	case e.json:
-		return e.printJSON(r)
+	case e.Json:
+		return e.PrintJSON(r)
 	}
-	e.say("%s: %s in %s; the host waited %s", r.Dir, media.Size(r.Bytes), media.Count(r.Files, "file"), r.Frozen.Round(time.Millisecond).String())
+	e.Say("%s: %s in %s; the host waited %s", r.Dir, media.Size(r.Bytes), media.Count(r.Files, "file"), r.Frozen.Round(time.Millisecond).String())
 	for _, path := range r.Unread {
-		fmt.Fprintf(e.stderr, "warning: not in the backup, since it cannot be read: %s\n", media.Printable(path))
+		fmt.Fprintf(e.Stderr, "warning: not in the backup, since it cannot be read: %s\n", media.Printable(path))
 	}
 	for _, path := range r.Sparse {
-		fmt.Fprintf(e.stderr, "warning: not in the backup, since its holes and those of its group's files before it are more than 64 GiB: %s\n", media.Printable(path))
+		fmt.Fprintf(e.Stderr, "warning: not in the backup, since its holes and those of its group's files before it are more than 64 GiB: %s\n", media.Printable(path))
 	}
 	for _, path := range r.Gone {
-		e.say("deleted %s", path)
+		e.Say("deleted %s", path)
 	}
 	if n := len(cfg.SecretFiles); n > 0 && !secrets {
-		e.say("%s that longshore.yaml names with secrets: not in the backup (--secrets)", media.Count(n, "file"))
+		e.Say("%s that longshore.yaml names with secrets: not in the backup (--secrets)", media.Count(n, "file"))
 	}
 	return nil
 }
@@ -97,21 +98,21 @@ func (e *env) verifyBackup(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if e.json {
-		if err := e.printJSON(c); err != nil {
+	if e.Json {
+		if err := e.PrintJSON(c); err != nil {
 			return err
 		}
 	} else {
-		e.say("backup of %s by longshore %s: %s in %s", c.Taken.Local().Format(time.DateTime), c.Program, media.Size(c.Bytes), media.Count(c.Files, "file"))
+		e.Say("backup of %s by longshore %s: %s in %s", c.Taken.Local().Format(time.DateTime), c.Program, media.Size(c.Bytes), media.Count(c.Files, "file"))
 		for _, line := range c.Wrong {
-			e.say("wrong: %s", line)
+			e.Say("wrong: %s", line)
 		}
 		for _, path := range c.Strange {
-			e.say("not in the manifest: %s", path)
+			e.Say("not in the manifest: %s", path)
 		}
 	}
 	if len(c.Wrong)+len(c.Strange) > 0 {
-		return &exitError{code: exitFailed, err: errors.New("the backup is damaged"), hint: "use another backup"}
+		return &terminal.Error{Code: terminal.ExitFailed, Err: errors.New("the backup is damaged"), Hint: "use another backup"}
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ of the backup are sent again under the same ids: a platform that knows its ids,
 or can be asked, shows them once; on others they end as uncertain, and
 "longshore queue retry" sends them. Requests that nobody had taken wait in
 "longshore errors list".`,
-		Args: exactly("backup"),
+		Args: terminal.Exactly("backup"),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.restore(cmd.Context(), args[0], unused) },
 	}
 	cmd.Flags().BoolVar(&unused, "nothing-sent", false, "no host has run since the backup: send what was unsent, and take the requests")
@@ -138,14 +139,14 @@ or can be asked, shows them once; on others they end as uncertain, and
 }
 
 func (e *env) restore(ctx context.Context, dir string, nothingSent bool) error {
-	if l, found := config.LayoutOf(e.config, e.platforms); found {
+	if l, found := config.LayoutOf(e.Config, e.platforms); found {
 		if host, err := hostOf(ctx, l); err != nil {
 			return err
 		} else if host != nil {
-			return hinted(operator.ErrRunning, "stop the host first")
+			return terminal.Hinted(operator.ErrRunning, "stop the host first")
 		}
 	}
-	path, err := filepath.Abs(e.config)
+	path, err := filepath.Abs(e.Config)
 	if err != nil {
 		return err
 	}
@@ -171,8 +172,8 @@ func (e *env) restore(ctx context.Context, dir string, nothingSent bool) error {
 	if err != nil {
 		return err
 	}
-	if e.json {
-		return e.printJSON(map[string]any{"restored": done, "doubtful_messages": parts, "held_requests": requests})
+	if e.Json {
+		return e.PrintJSON(map[string]any{"restored": done, "doubtful_messages": parts, "held_requests": requests})
 	}
 	e.printRestored(dir, done, parts, requests)
 	return nil
@@ -196,18 +197,18 @@ func doubt(ctx context.Context, l groups.Layout, taken time.Time) (parts int64, 
 }
 
 func (e *env) printRestored(dir string, done backup.Restored, parts int64, requests int) {
-	e.say("restored %s as of %s", done.State, done.Taken.Local().Format(time.DateTime))
+	e.Say("restored %s as of %s", done.State, done.Taken.Local().Format(time.DateTime))
 	if done.Config != "" {
-		e.say("wrote %s", done.Config)
+		e.Say("wrote %s", done.Config)
 	}
 	for i, path := range done.Secrets {
-		e.say("a secret for you to put back: cp %s %s", filepath.Join(dir, "secrets", fmt.Sprint(i)), path)
+		e.Say("a secret for you to put back: cp %s %s", filepath.Join(dir, "secrets", fmt.Sprint(i)), path)
 	}
 	if parts > 0 {
-		e.say("%s may have been sent after the backup; see: %s", media.Count(int(parts), "unsent message"), e.command("queue", "list"))
+		e.Say("%s may have been sent after the backup; see: %s", media.Count(int(parts), "unsent message"), e.Command("queue", "list"))
 	}
 	if requests > 0 {
-		e.say("%s may have been carried after the backup; see: %s", media.Count(requests, "request"), e.command("errors", "list"))
+		e.Say("%s may have been carried after the backup; see: %s", media.Count(requests, "request"), e.Command("errors", "list"))
 	}
-	e.say("next: %s, then %s", e.command("doctor"), e.command("serve"))
+	e.Say("next: %s, then %s", e.Command("doctor"), e.Command("serve"))
 }

@@ -3,14 +3,15 @@ package command
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
 func newChannels(e *env) *cobra.Command {
-	return family("channels", "look at the host's channels", &cobra.Command{
+	return terminal.Family("channels", "look at the host's channels", &cobra.Command{
 		Use:   "list",
 		Short: "list the channels of the running host, and what each waits for",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				s, err := c.Status(cmd.Context())
@@ -18,9 +19,9 @@ func newChannels(e *env) *cobra.Command {
 					return ofControl(err)
 				}
 				if !s.Running { // a list without channels would be read as a host without any
-					return hinted(operator.ErrNoHost, "start it: longshore serve")
+					return terminal.Hinted(operator.ErrNoHost, "start it: longshore serve")
 				}
-				return e.answer(s.Channels, func() error { return e.listChannels(s.Channels) })
+				return e.Answer(s.Channels, func() error { return e.listChannels(s.Channels) })
 			})
 		},
 	})
@@ -28,17 +29,17 @@ func newChannels(e *env) *cobra.Command {
 
 func (e *env) listChannels(all []operator.Channel) error {
 	if len(all) == 0 {
-		e.say("no channel is configured")
+		e.Say("no channel is configured")
 		return nil
 	}
-	t := e.table("CHANNEL", "CONNECTED", "DETAIL")
-	t.columns = 0 // the detail ends with what to do
+	t := e.Table("CHANNEL", "CONNECTED", "DETAIL")
+	t.Columns = 0 // the detail ends with what to do
 	for _, c := range all {
 		connected := "no"
 		if c.Connected {
 			connected = "yes"
 		}
-		t.row(c.Name, connected, e.remedy(c.Detail))
+		t.Row(c.Name, connected, e.Remedy(c.Detail))
 	}
-	return t.flush()
+	return t.Flush()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/cli"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/internal/near"
 	"github.com/longshore-bridge/longshore/media"
@@ -35,16 +36,10 @@ func Main(version string, platforms []channel.Platform, args []string) int {
 
 // env is what a command may touch of the world outside its arguments.
 type env struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) string
-	version        string             // of the program; empty: built without one
-	config         string             // path of longshore.yaml: see find.go
-	named          bool               // by -c
-	verbs          []string           // the names of the commands
-	json           bool               // print for programs
-	watched        io.Writer          // stdout while --watch prints into memory; else nil
-	platforms      []channel.Platform // that the configuration may name
+	terminal.Terminal
+	getenv    func(string) string
+	version   string             // of the program; empty: built without one
+	platforms []channel.Platform // that the configuration may name
 }
 
 // Run executes one command line and returns the process's exit code.
@@ -54,7 +49,7 @@ func Run(ctx context.Context, version string, platforms []channel.Platform, args
 	if len(args) > 0 && args[0] == "agentrunner" {
 		return cli.Main(cli.Version(version), args[1:], stdin, stdout, stderr)
 	}
-	return (&env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv, version: version, platforms: platforms}).run(ctx, args)
+	return (&env{Terminal: terminal.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr}, getenv: os.Getenv, version: version, platforms: platforms}).run(ctx, args)
 }
 
 func (e *env) run(ctx context.Context, args []string) int {
@@ -63,7 +58,7 @@ func (e *env) run(ctx context.Context, args []string) int {
 	if err := root.ExecuteContext(ctx); err != nil {
 		return e.fail(interrupted(ctx, err))
 	}
-	return exitOK
+	return terminal.ExitOK
 }
 
 // interrupted returns what a command ends with whose context a signal ended. Other errors
@@ -72,7 +67,7 @@ func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
+	return &terminal.Error{Code: terminal.ExitInterrupted, Err: errors.New("interrupted")}
 }
 
 // newAgentrunner only shows up in the help: Run handles "agentrunner" before cobra does.
@@ -83,85 +78,63 @@ func newAgentrunner() *cobra.Command {
 		Long:               "Acts as the program in an assistant's container: longshore agentrunner help\nlists its commands.",
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage("agentrunner comes first", "usage: longshore agentrunner …")
+			return terminal.Usage("agentrunner comes first", "usage: longshore agentrunner …")
 		},
 	}
 }
 
 // newRoot builds the tree of commands.
 func newRoot(e *env) *cobra.Command {
-	root := family("longshore", "carry the files of assistants in containers to their groups' chats",
+	root := terminal.Family("longshore", "carry the files of assistants in containers to their groups' chats",
 		newDemo(e), newSetup(e), newInit(e), newImport(e), newServe(e), newReload(e), newSend(e),
 		newQueue(e), newErrors(e), newApprovals(e), newTasks(e), newLinks(e), newChannels(e), newTokens(e), newWorkspace(e), newScreen(e), newAudit(e), newStatus(e), newTop(e), newLogs(e), newPage(e), newWhy(e), newDoctor(e), newNotify(e), newStore(e),
 		newPair(e), newUnpair(e), newGroups(e), newService(e),
 		newBackup(e), newRestore(e), newUpgrade(e),
 		newConfig(e), newMCPConfig(e), newImage(e), newAgentrunner(), newMan(), newVersion(e), newExitCodes(),
 	)
-	e.verbs = nil
+	e.Verbs = nil
 	for _, cmd := range root.Commands() {
-		e.verbs = append(e.verbs, cmd.Name())
+		e.Verbs = append(e.Verbs, cmd.Name())
 	}
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.SetIn(e.stdin)
-	root.SetOut(e.stdout)
-	root.SetErr(e.stderr)
-	root.PersistentFlags().StringVarP(&e.config, "config", "c", "", "configuration `file`; without it, the one that there is: see longshore help version")
+	root.SetIn(e.Stdin)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
+	root.PersistentFlags().StringVarP(&e.Config, "config", "c", "", "configuration `file`; without it, the one that there is: see longshore help version")
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { e.find(cmd.Flags().Changed("config")) }
-	root.PersistentFlags().BoolVar(&e.json, "json", false, "print JSON for programs")
+	root.PersistentFlags().BoolVar(&e.Json, "json", false, "print JSON for programs")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var flags []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
 		_, wrong, _ := strings.Cut(err.Error(), "unknown flag: ")
-		return usage(err.Error(), near.Hint(wrong, flags, "see: "+cmd.CommandPath()+" --help"))
+		return terminal.Usage(err.Error(), near.Hint(wrong, flags, "see: "+cmd.CommandPath()+" --help"))
 	})
 	e.versionFlag(root)
-	tameCobra(root)
+	terminal.TameCobra(root)
 	e.complete(root)
 	e.watchable(root)
 	return root
 }
 
-// Exit codes, the same for every command.
-const (
-	exitOK      = 0
-	exitFault   = 1 // something went wrong; the text says what
-	exitUsage   = 2 // the command line is wrong
-	exitRefused = 3 // a request, a file or the command itself was refused
-	exitFailed  = 4 // a delivery failed, or what the command checked is not well
-	exitPending = 5 // kept, not yet sent
-
-	exitInterrupted = 130 // a signal ended the command before it was done, as in a shell
-)
-
-// exitError carries an exit code and a hint up to main.
-type exitError struct {
-	code int
-	err  error
-	hint string
-}
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
 // fail prints err with its hint and returns the exit code.
 func (e *env) fail(err error) int {
 	code, hint := exitOf(err)
-	fmt.Fprintf(e.stderr, "longshore: %s\n", media.Printable(err.Error()))
+	fmt.Fprintf(e.Stderr, "longshore: %s\n", media.Printable(err.Error()))
 	if hint != "" {
-		fmt.Fprintf(e.stderr, "hint: %s\n", media.Printable(e.remedy(hint)))
+		fmt.Fprintf(e.Stderr, "hint: %s\n", media.Printable(e.Remedy(hint)))
 	}
 	return code
 }
 
 func exitOf(err error) (code int, hint string) {
-	if ee, ok := errors.AsType[*exitError](err); ok {
-		return ee.code, ee.hint
+	if ee, ok := errors.AsType[*terminal.Error](err); ok {
+		return ee.Code, ee.Hint
 	}
 	if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
-		return exitFault, none.Hint()
+		return terminal.ExitFault, none.Hint()
 	}
 	if r := bridge.AsRefusal(err); r != nil {
-		return exitRefused, r.Hint
+		return terminal.ExitRefused, r.Hint
 	}
-	return exitFault, ""
+	return terminal.ExitFault, ""
 }

@@ -59,7 +59,7 @@ func pathIn(args map[string]suggest, path string) string {
 func (e *env) suggestions(by suggest) func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		e.find(cmd.Flags().Changed("config"))
-		c, err := config.Load(e.config, e.platforms)
+		c, err := config.Load(e.Config, e.platforms)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

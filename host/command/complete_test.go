@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // A shell offered files where a group, a token, a store or a person's code was wanted.
@@ -27,7 +28,7 @@ func TestAShellOfferedFilesForGroupsAndIDs(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&env{platforms: stage.AllPlatforms(), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}))
+	walk(newRoot(&env{Terminal: terminal.Terminal{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}, platforms: stage.AllPlatforms()}))
 	if seen < 15 {
 		t.Errorf("only %d commands found: this test no longer sees them", seen)
 	}
@@ -45,7 +46,7 @@ groups: [{name: Family, folder: family, chat: "web:family", assistant: helper}]
 		"store set-aside": "outbox web", "send --as": "original document", "groups add web:crew --assistant": "helper other", "queue list --group": "family",
 	} {
 		out, code := stage.Command(t, append([]string{"-c", file, "__complete"}, append(strings.Fields(line), "")...)...)
-		if code != exitOK || !strings.Contains(out, ":4\n") {
+		if code != terminal.ExitOK || !strings.Contains(out, ":4\n") {
 			t.Errorf("%s: exit code %d: %s", line, code, out)
 		}
 		for _, word := range strings.Fields(want) {

@@ -13,31 +13,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 func newConfig(e *env) *cobra.Command {
-	return family("config", "check, show and describe longshore.yaml",
+	return terminal.Family("config", "check, show and describe longshore.yaml",
 		&cobra.Command{
 			Use:   "validate",
 			Short: "check longshore.yaml as serve would, without starting anything",
-			Args:  exactly(),
+			Args:  terminal.Exactly(),
 			RunE:  func(*cobra.Command, []string) error { return e.validateConfig() },
 		},
 		&cobra.Command{
 			Use:   "show",
 			Short: "print the configuration with every default filled in; secrets are not shown",
-			Args:  exactly(),
+			Args:  terminal.Exactly(),
 			RunE:  func(*cobra.Command, []string) error { return e.showConfig() },
 		},
 		&cobra.Command{
 			Use:   "schema",
 			Short: "print the JSON Schema of longshore.yaml, for editors",
-			Args:  exactly(),
+			Args:  terminal.Exactly(),
 			RunE: func(*cobra.Command, []string) error {
-				_, err := e.stdout.Write(config.Schema(e.platforms))
+				_, err := e.Stdout.Write(config.Schema(e.platforms))
 				return err
 			},
 		},
@@ -49,8 +50,8 @@ func (e *env) validateConfig() error {
 	if err != nil {
 		return err
 	}
-	if e.json {
-		if err := e.printJSON(map[string]any{"valid": len(problems) == 0, "problems": problems, "warnings": warningsOf(c)}); err != nil {
+	if e.Json {
+		if err := e.PrintJSON(map[string]any{"valid": len(problems) == 0, "problems": problems, "warnings": warningsOf(c)}); err != nil {
 			return err
 		}
 	} else {
@@ -58,10 +59,10 @@ func (e *env) validateConfig() error {
 		e.printProblems("warning: ", warningsOf(c))
 	}
 	if len(problems) > 0 {
-		return tooManyProblems(e.config, len(problems))
+		return tooManyProblems(e.Config, len(problems))
 	}
-	if !e.json {
-		e.say("%s is valid: %s, state in %s", e.config, media.Count(len(c.Groups), "group"), c.State)
+	if !e.Json {
+		e.Say("%s is valid: %s, state in %s", e.Config, media.Count(len(c.Groups), "group"), c.State)
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func (e *env) validateConfig() error {
 // servable reads the configuration and returns every problem that would stop
 // serve from starting with it. The error means that the file could not be read.
 func (e *env) servable() (*config.Config, []*config.Problem, error) {
-	c, err := config.Load(e.config, e.platforms)
+	c, err := config.Load(e.Config, e.platforms)
 	problems := wrongWith(c, err)
 	if err != nil && len(problems) == 0 {
 		return nil, nil, noConfig(err)
@@ -106,13 +107,13 @@ func (e *env) showConfig() error {
 	if err != nil {
 		return fmt.Errorf("encode configuration: %w", err)
 	}
-	if e.json {
+	if e.Json {
 		if text, err = yaml.YAMLToJSON(text); err != nil {
 			return fmt.Errorf("encode configuration: %w", err)
 		}
 	}
 	for line := range strings.Lines(string(text)) {
-		e.say("%s", strings.TrimRight(line, "\r\n"))
+		e.Say("%s", strings.TrimRight(line, "\r\n"))
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func (e *env) showConfig() error {
 // load reads the configuration. It prints each problem with its line on stderr;
 // the error then holds only their number.
 func (e *env) load() (*config.Config, error) {
-	c, err := config.Load(e.config, e.platforms)
+	c, err := config.Load(e.Config, e.platforms)
 	if err == nil {
 		return c, nil
 	}
@@ -129,7 +130,7 @@ func (e *env) load() (*config.Config, error) {
 		return nil, noConfig(err)
 	}
 	e.printProblems("", problems)
-	return nil, tooManyProblems(e.config, len(problems))
+	return nil, tooManyProblems(e.Config, len(problems))
 }
 
 // warningsOf returns the warnings of c; none if c could not be read.
@@ -145,14 +146,14 @@ func (e *env) printProblems(what string, problems []*config.Problem) {
 	for _, p := range problems {
 		for line := range strings.Lines(what + p.Error()) {
 			if strings.HasPrefix(line, "  hint: ") {
-				line = e.remedy(line)
+				line = e.Remedy(line)
 			}
-			fmt.Fprintln(e.stderr, media.Printable(strings.TrimRight(line, "\n")))
+			fmt.Fprintln(e.Stderr, media.Printable(strings.TrimRight(line, "\n")))
 		}
 	}
 }
 
-func noConfig(err error) error { return hinted(err, noConfigHint(err)) }
+func noConfig(err error) error { return terminal.Hinted(err, noConfigHint(err)) }
 
 func noConfigHint(err error) string {
 	switch {
@@ -178,7 +179,7 @@ func asHostUser(err error) string {
 			continue
 		}
 		if owner, err := ownerOf(info); err == nil && owner.Uid != strconv.Itoa(os.Geteuid()) {
-			return hint + ": sudo -u " + shellWord(owner.Username) + " longshore -c " + shellWord(failed.Path) + " …"
+			return hint + ": sudo -u " + terminal.ShellWord(owner.Username) + " longshore -c " + terminal.ShellWord(failed.Path) + " …"
 		}
 		break
 	}
@@ -186,7 +187,7 @@ func asHostUser(err error) string {
 }
 
 func tooManyProblems(name string, n int) error {
-	return hinted(fmt.Errorf("%s has %s", name, media.Count(n, "problem")), "longshore config schema, and docs/configuration.md, say what may stand there")
+	return terminal.Hinted(fmt.Errorf("%s has %s", name, media.Count(n, "problem")), "longshore config schema, and docs/configuration.md, say what may stand there")
 }
 
 // problemsOf returns the problems that err joins.

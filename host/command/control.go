@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -24,7 +25,7 @@ func hostOf(ctx context.Context, l groups.Layout) (*operator.Client, error) {
 	health := client.Health(ctx)
 	switch {
 	case errors.Is(health, operator.ErrDenied):
-		return nil, hinted(health, asOwner)
+		return nil, terminal.Hinted(health, terminal.AsOwner)
 	case errors.Is(health, operator.ErrNoHost):
 		return nil, nil
 	}
@@ -65,7 +66,7 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 // file has become invalid since the host read it. If no host runs, it returns
 // invalid, the error of the file.
 func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.Control) error) error {
-	layout, found := config.LayoutOf(e.config, e.platforms)
+	layout, found := config.LayoutOf(e.Config, e.platforms)
 	if !found {
 		return invalid
 	}
@@ -73,7 +74,7 @@ func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.
 	if err != nil || client == nil {
 		return invalid
 	}
-	fmt.Fprintf(e.stderr, "warning: the host that runs keeps the configuration that it applied last; mend the file, then: %s\n", e.command("reload"))
+	fmt.Fprintf(e.Stderr, "warning: the host that runs keeps the configuration that it applied last; mend the file, then: %s\n", e.Command("reload"))
 	return do(client)
 }
 
@@ -138,16 +139,16 @@ func (i installation) StoredTasks(ctx context.Context, group string) ([]tasks.Ta
 }
 
 func outboxInUse() error {
-	return hinted(errors.New("the outbox is in use, and whoever uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
+	return terminal.Hinted(errors.New("the outbox is in use, and whoever uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
 }
 
 // ofControl adds to an error of the host its exit code and its hint.
 func ofControl(err error) error {
 	if r := refusal.Of(err); r != nil {
-		return hinted(r, r.Hint)
+		return terminal.Hinted(r, r.Hint)
 	}
 	if errors.Is(err, operator.ErrNoHost) {
-		return hinted(err, "longshore serve starts one")
+		return terminal.Hinted(err, "longshore serve starts one")
 	}
 	return err
 }

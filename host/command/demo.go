@@ -15,6 +15,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
@@ -45,7 +46,7 @@ special: the assistant's files take the same way as anybody's.
 With --once it plays a member without a browser: it asks for the report, waits
 for the files, compares what arrived with what the assistant wrote, and prints
 each step with its time.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVar(&d.state, "state", "", "keep the state in this `directory` (default: a temporary one, removed at the end)")
@@ -63,7 +64,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, cleanup()) }()
 	log := io.Discard
 	if d.log {
-		log = d.stderr
+		log = d.Stderr
 	}
 	steps := newSteps()
 	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(d.version).Version, Log: newLog(log, config.Log{Level: slog.LevelInfo.String()}), Trace: steps.note})
@@ -75,18 +76,18 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return d.playOnce(ctx, h, steps)
 	}
 	d.invite(h)
-	fmt.Fprintf(d.stdout, "manage %s (the operator's page; works once, within ten minutes)\n", h.SignIn())
+	fmt.Fprintf(d.Stdout, "manage %s (the operator's page; works once, within ten minutes)\n", h.SignIn())
 	return h.Run(ctx)
 }
 
 // invite prints the page's address and what to try there.
 func (d *demo) invite(h *serve.Host) {
 	page := webOf(h)
-	fmt.Fprintf(d.stdout, "open   %s\n", page.URL())
-	fmt.Fprintf(d.stdout, "try    pick a chat and click a suggestion, or write \"send me the report\"\n")
-	fmt.Fprintf(d.stdout, "more   write \"plan my week\" or \"show a voice note\", drop a file into the chat, or ask for help\n")
-	fmt.Fprintf(d.stdout, "state  %s\n", h.Config().State)
-	fmt.Fprintf(d.stdout, "stop   ctrl-c\n")
+	fmt.Fprintf(d.Stdout, "open   %s\n", page.URL())
+	fmt.Fprintf(d.Stdout, "try    pick a chat and click a suggestion, or write \"send me the report\"\n")
+	fmt.Fprintf(d.Stdout, "more   write \"plan my week\" or \"show a voice note\", drop a file into the chat, or ask for help\n")
+	fmt.Fprintf(d.Stdout, "state  %s\n", h.Config().State)
+	fmt.Fprintf(d.Stdout, "stop   ctrl-c\n")
 }
 
 // webOf is the demo's one channel.

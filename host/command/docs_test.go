@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // TestEveryCommandIsDescribed wants each command in docs/cli.md, and each of its
@@ -41,7 +42,7 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&env{platforms: stage.AllPlatforms(), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}))
+	walk(newRoot(&env{Terminal: terminal.Terminal{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}, platforms: stage.AllPlatforms()}))
 }
 
 // TestEveryMetricIsDescribed wants each of our metrics in docs/operations.md.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/media"
@@ -29,7 +30,7 @@ asks the service of each assistant's model whether it takes the key and has the 
 that costs nothing.
 
 Ends with exit code 4 if it finds a fault.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var findings []doctor.Finding
 			if fix {
@@ -39,15 +40,15 @@ Ends with exit code 4 if it finds a fault.`,
 			if probe {
 				findings = append(findings, e.probe(cmd.Context())...)
 			}
-			if e.json {
-				if err := e.printJSON(findings); err != nil {
+			if e.Json {
+				if err := e.PrintJSON(findings); err != nil {
 					return err
 				}
 			} else if err := e.printFindings(findings); err != nil {
 				return err
 			}
 			if n := faults(findings); n > 0 {
-				return &exitError{code: exitFailed, err: fmt.Errorf("%s found", media.Count(n, "fault"))}
+				return &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("%s found", media.Count(n, "fault"))}
 			}
 			return nil
 		},
@@ -63,12 +64,12 @@ func (e *env) fix() (findings []doctor.Finding) {
 	if err != nil || len(problems) > 0 {
 		return nil
 	}
-	done, err := doctor.Fix(c, e.config)
+	done, err := doctor.Fix(c, e.Config)
 	for _, said := range done {
 		findings = append(findings, doctor.Finding{Check: "fixed", Severity: doctor.Fine, Message: said})
 	}
 	if err != nil {
-		findings = append(findings, doctor.Finding{Check: "fixed", Severity: doctor.Fault, Message: err.Error(), Remedy: asOwner})
+		findings = append(findings, doctor.Finding{Check: "fixed", Severity: doctor.Fault, Message: err.Error(), Remedy: terminal.AsOwner})
 	}
 	return findings
 }
@@ -95,20 +96,20 @@ func (e *env) examine(ctx context.Context) []doctor.Finding {
 		return []doctor.Finding{{Check: "config", Severity: doctor.Fault, Message: err.Error(), Remedy: noConfigHint(err)}}
 	}
 	if len(problems) == 0 {
-		return doctor.Examine(ctx, c, e.config, serve.StoresOf(c, true), serve.Checks(c), e.getenv)
+		return doctor.Examine(ctx, c, e.Config, serve.StoresOf(c, true), serve.Checks(c), e.getenv)
 	}
 	return doctor.FindingsOf(doctor.Fault, problems)
 }
 
 func (e *env) printFindings(findings []doctor.Finding) error {
-	t := e.table()
+	t := e.Table()
 	for _, f := range findings {
-		t.row(string(f.Severity), f.Check, e.remedy(f.Message))
+		t.Row(string(f.Severity), f.Check, e.Remedy(f.Message))
 		if f.Remedy != "" {
-			t.row(" ", " ", "to do: "+e.remedy(f.Remedy))
+			t.Row(" ", " ", "to do: "+e.Remedy(f.Remedy))
 		}
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 func faults(findings []doctor.Finding) int {

@@ -19,8 +19,8 @@ import (
 // copied, recorded or sent; a running host is only asked for its state.
 func (e *env) explain(ctx context.Context, c *config.Config, g groups.Group, call operator.Send) error {
 	steps, err := e.decide(ctx, c, g, call)
-	if e.json {
-		if err := e.printJSON(map[string]any{"accepted": err == nil, "steps": steps}); err != nil {
+	if e.Json {
+		if err := e.PrintJSON(map[string]any{"accepted": err == nil, "steps": steps}); err != nil {
 			return err
 		}
 	} else if err := e.printSteps(steps); err != nil {
@@ -29,22 +29,22 @@ func (e *env) explain(ctx context.Context, c *config.Config, g groups.Group, cal
 	if err != nil {
 		return refusedSend(err)
 	}
-	if !e.json {
-		e.say("would be accepted")
+	if !e.Json {
+		e.Say("would be accepted")
 	}
 	return nil
 }
 
 func (e *env) printSteps(steps []mounts.Step) error {
-	t := e.table()
+	t := e.Table()
 	for _, s := range steps {
 		mark := "ok"
 		if !s.OK {
 			mark = "no"
 		}
-		t.row(mark, s.Name, s.Words)
+		t.Row(mark, s.Name, s.Words)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // decisions collects steps until one goes wrong.

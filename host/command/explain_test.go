@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // TestADryRunRefusesAsARealRunDoes asks both about each file. What is true of
@@ -82,7 +83,7 @@ groups: [{name: Family, folder: family, chat: "web:family", limits: {document: 2
 			if diff := cmp.Diff(real, said); diff != "" {
 				t.Errorf("the dry run ends otherwise (-real +said):\n%s", diff)
 			}
-			if real.Exit != exitRefused || !strings.Contains(real.Words, "("+c.code+")") {
+			if real.Exit != terminal.ExitRefused || !strings.Contains(real.Words, "("+c.code+")") {
 				t.Errorf("the real run ends with %d, %s", real.Exit, real.Words)
 			}
 			lines := strings.Split(strings.TrimSpace(steps), "\n")

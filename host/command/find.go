@@ -35,22 +35,22 @@ func (e *env) searched() []string {
 
 // find decides which configuration the command reads.
 func (e *env) find(named bool) {
-	e.named = named
+	e.Named = named
 	if named {
 		return
 	}
-	if e.config = e.getenv(configEnv); e.config != "" {
+	if e.Config = e.getenv(configEnv); e.Config != "" {
 		return
 	}
-	e.config = defaultConfig
+	e.Config = defaultConfig
 	for _, path := range e.searched() {
 		_, err := os.Stat(path)
 		if err == nil {
-			e.config = path
+			e.Config = path
 			return
 		}
 		if errors.Is(err, fs.ErrPermission) { // if no other place has one, the load says that this may not be read
-			e.config = path
+			e.Config = path
 		}
 	}
 }
@@ -58,8 +58,8 @@ func (e *env) find(named bool) {
 // made is where a new configuration goes: where the operator says, or into the working
 // directory, even if there is one elsewhere.
 func (e *env) made() string {
-	if e.named || e.getenv(configEnv) != "" {
-		return e.config
+	if e.Named || e.getenv(configEnv) != "" {
+		return e.Config
 	}
 	return defaultConfig
 }

@@ -23,8 +23,8 @@ func TestADirectoryThatMayNotBeSearchedHidTheConfiguration(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(here, 0o700) })
 	e := &env{getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
-	if e.find(false); e.config != "longshore.yaml" {
-		t.Errorf("without another: %s", e.config)
+	if e.find(false); e.Config != "longshore.yaml" {
+		t.Errorf("without another: %s", e.Config)
 	}
 	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestADirectoryThatMayNotBeSearchedHidTheConfiguration(t *testing.T) {
 	if err := os.WriteFile(own, []byte("groups: []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if e.find(false); e.config != own {
-		t.Errorf("it found %s", e.config)
+	if e.find(false); e.Config != own {
+		t.Errorf("it found %s", e.Config)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/internal/need"
 )
 
@@ -29,16 +30,16 @@ func TestTheConfigurationIsFound(t *testing.T) {
 	}
 	vars := map[string]string{"HOME": home}
 	made := func(out *strings.Builder) *env {
-		return &env{stdin: strings.NewReader(""), stdout: out, stderr: out, getenv: func(name string) string { return vars[name] }, platforms: stage.AllPlatforms()}
+		return &env{Terminal: terminal.Terminal{Stdin: strings.NewReader(""), Stdout: out, Stderr: out}, getenv: func(name string) string { return vars[name] }, platforms: stage.AllPlatforms()}
 	}
 	found := func(args ...string) (config, remedy string) {
 		t.Helper()
 		var out strings.Builder
 		one := made(&out)
-		if code := one.run(t.Context(), append(args, "version")); code != exitOK {
+		if code := one.run(t.Context(), append(args, "version")); code != terminal.ExitOK {
 			t.Fatalf("%v: %d", args, code)
 		}
-		return one.config, one.command("serve")
+		return one.Config, one.Command("serve")
 	}
 	for _, tt := range []struct {
 		name         string
@@ -63,7 +64,7 @@ func TestTheConfigurationIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if code := made(&out).run(t.Context(), []string{"init"}); code != exitOK || !strings.Contains(out.String(), "wrote longshore.yaml") {
+	if code := made(&out).run(t.Context(), []string{"init"}); code != terminal.ExitOK || !strings.Contains(out.String(), "wrote longshore.yaml") {
 		t.Errorf("%d, %s", code, out.String())
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -25,7 +26,7 @@ func newGroups(e *env) *cobra.Command {
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "list the configured groups, or the chats that a channel's account is in",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := e.load()
 			if err != nil {
@@ -52,7 +53,7 @@ func newGroups(e *env) *cobra.Command {
 		Long: `add writes one more entry below groups:, and leaves the rest of the file as it
 is. CHAT is a chat as "longshore groups list --channel NAME" prints it.
 A running host takes it up at once, see: longshore reload --help`,
-		Args: exactly("chat"),
+		Args: terminal.Exactly("chat"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g.Chat = groups.JID(args[0])
 			// A chat that is taken is refused below: it may be free in one of several accounts.
@@ -61,7 +62,7 @@ A running host takes it up at once, see: longshore reload --help`,
 			}
 			err := e.reload(cmd.Context(), false)
 			if errors.Is(err, operator.ErrNoHost) {
-				e.say("no host is running; the next start takes it up")
+				e.Say("no host is running; the next start takes it up")
 				return nil
 			}
 			return err
@@ -70,7 +71,7 @@ A running host takes it up at once, see: longshore reload --help`,
 	add.Flags().StringVar(&g.Channel, "channel", "", "the `channel` that carries it, if several could")
 	add.Flags().BoolVar(&g.Main, "main", false, "let it send to every chat")
 	groupFlags(add, &g)
-	return family("groups", "look at groups and chats, and add one", list, add, newRequests(e), newApprove(e))
+	return terminal.Family("groups", "look at groups and chats, and add one", list, add, newRequests(e), newApprove(e))
 }
 
 // groupFlags are what a new group is to be.
@@ -102,29 +103,29 @@ func groupsForPrograms(all []groups.Group) []listedGroup {
 }
 
 func (e *env) listGroups(cfg *config.Config) error {
-	if e.json {
-		return e.printJSON(groupsForPrograms(cfg.Groups))
+	if e.Json {
+		return e.PrintJSON(groupsForPrograms(cfg.Groups))
 	}
-	t := e.table("folder", "name", "chat", "channel", "assistant")
+	t := e.Table("folder", "name", "chat", "channel", "assistant")
 	for _, g := range cfg.Groups {
-		t.row(g.Folder, g.Name, string(g.Chat), g.Channel, g.Assistant)
+		t.Row(g.Folder, g.Name, string(g.Chat), g.Channel, g.Assistant)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 func (e *env) listChats(cfg *config.Config, channelName string, chats []channel.Chat) error {
-	if e.json {
-		return e.printJSON(chats)
+	if e.Json {
+		return e.PrintJSON(chats)
 	}
 	taken := map[groups.Address]string{}
 	for _, g := range cfg.Groups {
 		taken[g.Address()] = "group " + g.Folder
 	}
-	t := e.table("chat", "name", "members", "note")
+	t := e.Table("chat", "name", "members", "note")
 	for _, c := range chats {
-		t.row(string(c.JID), c.Name, strconv.Itoa(c.Members), cmp.Or(taken[groups.Address{Channel: channelName, JID: c.JID}], c.Note))
+		t.Row(string(c.JID), c.Name, strconv.Itoa(c.Members), cmp.Or(taken[groups.Address{Channel: channelName, JID: c.JID}], c.Note))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // addGroup writes a group into the configuration file if serve could start with
@@ -135,7 +136,7 @@ func (e *env) addGroup(g groups.Group) error {
 		g.Folder = groups.FolderOf(g.Name)
 	}
 	if g.Folder == "" {
-		return usage("no folder given", "give --folder, or a --name to make it of")
+		return terminal.Usage("no folder given", "give --folder, or a --name to make it of")
 	}
 	if cfg, err := e.load(); err == nil { // else the file is refused with all its problems
 		if err := mayAdd(cfg.Layout(), cfg.Groups, groups.Group{Folder: g.Folder}, named); err != nil {
@@ -148,10 +149,10 @@ func (e *env) addGroup(g groups.Group) error {
 	}
 	if len(problems) > 0 {
 		e.printProblems("", problems)
-		return hinted(fmt.Errorf("%s would have %s with that group; it is as it was", e.config, media.Count(len(problems), "problem")),
+		return terminal.Hinted(fmt.Errorf("%s would have %s with that group; it is as it was", e.Config, media.Count(len(problems), "problem")),
 			"mend what is shown above; docs/configuration.md has every key")
 	}
-	e.say("added group %s for %s to %s", g.Folder, string(g.Chat), e.config)
+	e.Say("added group %s for %s to %s", g.Folder, string(g.Chat), e.Config)
 	return e.warnOfLast()
 }
 
@@ -165,7 +166,7 @@ func mayAdd(l groups.Layout, all []groups.Group, g groups.Group, named bool) err
 	if l.MayAdd(all, g, true) == nil {
 		hint = "choose another name; or take the files over: longshore groups add CHAT --folder " + g.Folder
 	}
-	return hinted(errors.New(r.Message), hint)
+	return terminal.Hinted(errors.New(r.Message), hint)
 }
 
 // warnOfLast prints the warnings about the group that was added, which is the file's last.
@@ -185,17 +186,17 @@ func (e *env) warnOfLast() error {
 // with the file then. undo writes the file as it was. Neither writes over what somebody
 // else has written meanwhile.
 func (e *env) writeGroup(g groups.Group) (undo func() error, problems []*config.Problem, err error) {
-	before, err := config.Read(e.config)
+	before, err := config.Read(e.Config)
 	if err != nil {
 		return nil, nil, noConfig(err)
 	}
 	text, err := config.AddGroup(before, g)
 	if err != nil {
-		return nil, nil, hinted(err, "edit "+e.config+" by hand, or mend it first: longshore config validate")
+		return nil, nil, terminal.Hinted(err, "edit "+e.Config+" by hand, or mend it first: longshore config validate")
 	}
-	path, err := filepath.Abs(e.config)
+	path, err := filepath.Abs(e.Config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("resolve %s: %w", e.config, err)
+		return nil, nil, fmt.Errorf("resolve %s: %w", e.Config, err)
 	}
 	cfg, err := config.Parse(path, text, e.getenv, e.platforms)
 	if problems = wrongWith(cfg, err); len(problems) > 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestAGroupIsAddedToTheRunningHostOrNotAtAll(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
 	cfg := stage.ConfigIn(t, file, stage.StoresConfig)
-	e := &env{config: file, getenv: os.Getenv, platforms: stage.AllPlatforms()}
+	e := &env{Terminal: terminal.Terminal{Config: file}, getenv: os.Getenv, platforms: stage.AllPlatforms()}
 	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), File: configFile{e}})
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +25,7 @@ func TestAGroupIsAddedToTheRunningHostOrNotAtAll(t *testing.T) {
 	(&stage.Site{TB: t, Cfg: cfg}).RunHost(h)
 	stage.Eventually(t, "the host answers", func() bool {
 		_, code := stage.Command(t, "-c", file, "reload")
-		return code == exitOK
+		return code == terminal.ExitOK
 	})
 	for name, args := range map[string][]string{
 		"a chat that has a group":    {"web:family", "--folder", "second"},
@@ -40,12 +41,12 @@ func TestAGroupIsAddedToTheRunningHostOrNotAtAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, code := stage.Command(t, append([]string{"-c", file, "groups", "add"}, args...)...)
-		if after, err := os.ReadFile(file); err != nil || code == exitOK || string(after) != string(before) {
+		if after, err := os.ReadFile(file); err != nil || code == terminal.ExitOK || string(after) != string(before) {
 			t.Errorf("%s: exit code %d, file changed: %v: %s", name, code, string(after) != string(before), out)
 		}
 	}
 	out, code := stage.Command(t, "-c", file, "groups", "add", "web:crew", "--name", "The Crew", "--assistant", "sample")
-	if code != exitOK || !strings.Contains(out, "added group") {
+	if code != terminal.ExitOK || !strings.Contains(out, "added group") {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	if _, in := h.Registry().ByFolder("the-crew"); !in {

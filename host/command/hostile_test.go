@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // hostile is what an assistant could hope that a terminal obeys: a colour, a
@@ -28,7 +29,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 		"groups:\n  - { name: Family, folder: family, chat: \"web:family\" }\n")
 	file := filepath.Join(dir, strings.ReplaceAll(hostile, "/", "_")+".txt")
 	stage.Write(t, file, "bytes")
-	if out, code := stage.Command(t, "send", file, "--group", "family", "--caption", hostile); code != exitOK {
+	if out, code := stage.Command(t, "send", file, "--group", "family", "--caption", hostile); code != terminal.ExitOK {
 		t.Fatalf("send ended with %d: %s", code, out)
 	}
 	plant(t, filepath.Join(dir, "state", "ipc"))
@@ -93,10 +94,10 @@ func dangerous(r rune) bool {
 // cannot forge a row.
 func TestEveryTextOfATableIsOneCell(t *testing.T) {
 	var b bytes.Buffer
-	e := &env{stdout: &b}
-	table := e.table("A", "B")
-	table.row("one\ttwo\nthree", "")
-	if err := table.flush(); err != nil {
+	e := &env{Terminal: terminal.Terminal{Stdout: &b}}
+	table := e.Table("A", "B")
+	table.Row("one\ttwo\nthree", "")
+	if err := table.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 2 || len(strings.Fields(lines[1])) > 2 {
@@ -106,9 +107,9 @@ func TestEveryTextOfATableIsOneCell(t *testing.T) {
 
 func TestJSONKeepsWhatItEscapes(t *testing.T) {
 	var b bytes.Buffer
-	e := &env{stdout: &b}
+	e := &env{Terminal: terminal.Terminal{Stdout: &b}}
 	text := "\x1b\u202e\u2066\U000e0041 <é> 漢"
-	if err := e.printJSON(text); err != nil {
+	if err := e.PrintJSON(text); err != nil {
 		t.Fatal(err)
 	}
 	var back string

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime"
@@ -13,7 +14,7 @@ import (
 )
 
 func newImage(e *env) *cobra.Command {
-	return family("image", "the image that assistants' containers are made of", newImageBuild(e))
+	return terminal.Family("image", "the image that assistants' containers are made of", newImageBuild(e))
 }
 
 func newImageBuild(e *env) *cobra.Command {
@@ -24,7 +25,7 @@ func newImageBuild(e *env) *cobra.Command {
 		Short: "build the assistants' image",
 		Long: `Builds the image in the container engine, out of Dockerfile.agent and a static
 agentrunner, which is looked for beside longshore. Nothing secret goes in.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := findRunner(&o.Runner); err != nil {
 				return err
@@ -59,7 +60,7 @@ func findRunner(path *string) error {
 	}
 	var err error
 	if *path, err = runtime.Beside(); err != nil {
-		return hinted(err, "build it with: CGO_ENABLED=0 go build -o agentrunner ./agentrunner, and name it with --agentrunner")
+		return terminal.Hinted(err, "build it with: CGO_ENABLED=0 go build -o agentrunner ./agentrunner, and name it with --agentrunner")
 	}
 	return nil
 }
@@ -67,7 +68,7 @@ func findRunner(path *string) error {
 // buildEngine is the engine that the configuration names; without a configuration, this
 // machine's.
 func (e *env) buildEngine(ctx context.Context) (*docker.Engine, error) {
-	cfg, err := config.Load(e.config, e.platforms)
+	cfg, err := config.Load(e.Config, e.platforms)
 	if err != nil { // images are built before there is one
 		return docker.Connect(ctx, e.getenv)
 	}
@@ -80,16 +81,16 @@ func (e *env) buildImage(cmd *cobra.Command, o docker.BuildOptions) error {
 		return err
 	}
 	defer engine.Close()
-	if !e.json {
-		o.Progress = func(line string) { e.say("%s", media.Printable(line)) }
+	if !e.Json {
+		o.Progress = func(line string) { e.Say("%s", media.Printable(line)) }
 	}
 	id, err := engine.Build(cmd.Context(), o)
 	if err != nil {
 		return err
 	}
-	if e.json {
-		return e.printJSON(map[string]string{"image": o.Tag, "id": id, "engine": engine.Facts().Host})
+	if e.Json {
+		return e.PrintJSON(map[string]string{"image": o.Tag, "id": id, "engine": engine.Facts().Host})
 	}
-	e.say("built %s", o.Tag)
+	e.Say("built %s", o.Tag)
 	return nil
 }

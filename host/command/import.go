@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/nanoclaw"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
@@ -27,14 +28,14 @@ func newImport(e *env) *cobra.Command {
 its mount allowlist and its .env, and shows the longshore.yaml that serves them
 where they are. It changes nothing in DIR; --apply writes the one file that
 --to names.`,
-		Args: exactly("DIR"),
+		Args: terminal.Exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.importNanoClaw(cmd, args[0], f) },
 	}
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "write the configuration")
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the file if it is there")
 	cmd.Flags().StringVar(&f.to, "to", "longshore.yaml", "the configuration `file` to write")
 	cmd.Flags().StringVar(&f.allowlist, "allowlist", "", "the mount allowlist `file` (default ~/.config/nanoclaw/mount-allowlist.json)")
-	return family("import", "take over the groups of another bridge", cmd)
+	return terminal.Family("import", "take over the groups of another bridge", cmd)
 }
 
 // imported is what --json prints.
@@ -47,7 +48,7 @@ type imported struct {
 func (e *env) importNanoClaw(cmd *cobra.Command, dir string, f importFlags) error {
 	found, err := nanoclaw.Read(cmd.Context(), dir, nanoclaw.Options{Allowlist: f.allowlist, Getenv: e.getenv, Platforms: e.platforms})
 	if errors.Is(err, nanoclaw.ErrNoGroups) {
-		return hinted(err, "name the directory from which NanoClaw v1 is started; v2 keeps its groups elsewhere and cannot be imported")
+		return terminal.Hinted(err, "name the directory from which NanoClaw v1 is started; v2 keeps its groups elsewhere and cannot be imported")
 	}
 	if err != nil {
 		return err
@@ -64,8 +65,8 @@ func (e *env) importNanoClaw(cmd *cobra.Command, dir string, f importFlags) erro
 			return err
 		}
 	}
-	if e.json {
-		return e.printJSON(imported{Plan: plan, To: f.to, Written: f.apply})
+	if e.Json {
+		return e.PrintJSON(imported{Plan: plan, To: f.to, Written: f.apply})
 	}
 	return e.sayImport(plan, f)
 }
@@ -83,18 +84,18 @@ func outside(dir, file string) error {
 	if _, inside := safefs.Below(dir, parent); !inside {
 		return nil
 	}
-	return usage(fmt.Sprintf("%s lies in the directory that is imported", file), "run the command elsewhere, or name a file outside with --to")
+	return terminal.Usage(fmt.Sprintf("%s lies in the directory that is imported", file), "run the command elsewhere, or name a file outside with --to")
 }
 
 func (e *env) sayImport(plan *nanoclaw.Plan, f importFlags) error {
-	e.say("from  %s", filepath.Join(plan.Dir, plan.Source))
+	e.Say("from  %s", filepath.Join(plan.Dir, plan.Source))
 	if f.apply {
-		e.say("to    %s (written)", f.to)
+		e.Say("to    %s (written)", f.to)
 	} else {
-		e.say("to    %s (not written; --apply writes it)", f.to)
+		e.Say("to    %s (not written; --apply writes it)", f.to)
 	}
-	e.say("")
-	t := e.table("FOLDER", "CHAT", "NAME", "TRIGGER", "MAIN", "MOUNTS")
+	e.Say("")
+	t := e.Table("FOLDER", "CHAT", "NAME", "TRIGGER", "MAIN", "MOUNTS")
 	for _, g := range plan.Groups {
 		main := ""
 		if g.Main {
@@ -104,31 +105,31 @@ func (e *env) sayImport(plan *nanoclaw.Plan, f importFlags) error {
 		for _, m := range g.Mounts {
 			mounts = append(mounts, m.Name)
 		}
-		t.row(g.Folder, g.Chat, g.Name, g.Trigger, main, strings.Join(mounts, " "))
+		t.Row(g.Folder, g.Chat, g.Name, g.Trigger, main, strings.Join(mounts, " "))
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	if len(plan.LeftOut) > 0 {
-		e.say("\nleft out")
+		e.Say("\nleft out")
 	}
 	for _, l := range plan.LeftOut {
-		e.say("  %s: %s", l.What, l.Why)
+		e.Say("  %s: %s", l.What, l.Why)
 	}
-	e.say("\nwhat changes")
+	e.Say("\nwhat changes")
 	for _, note := range plan.Notes {
-		e.say("  %s", note)
+		e.Say("  %s", note)
 	}
 	if f.apply {
-		e.say("\nnext:")
-		e.say("  1. stop NanoClaw v1")
-		e.say("  2. longshore --config %s doctor", f.to)
-		e.say("  3. longshore --config %s serve", f.to)
+		e.Say("\nnext:")
+		e.Say("  1. stop NanoClaw v1")
+		e.Say("  2. longshore --config %s doctor", f.to)
+		e.Say("  3. longshore --config %s serve", f.to)
 		return nil
 	}
-	e.say("\n--- %s", f.to)
+	e.Say("\n--- %s", f.to)
 	for line := range strings.Lines(plan.Text) {
-		e.say("%s", strings.TrimRight(line, "\n"))
+		e.Say("%s", strings.TrimRight(line, "\n"))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
@@ -17,26 +18,26 @@ func newInit(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "write a commented longshore.yaml to start from",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			if err := writeConfig(e.made(), config.Example(), force); err != nil {
 				return err
 			}
-			if e.json {
-				return e.printJSON(map[string]string{"wrote": e.made()})
+			if e.Json {
+				return e.PrintJSON(map[string]string{"wrote": e.made()})
 			}
 			with := "" // the file, where the commands would not find it by themselves
-			if e.named {
-				with = " -c " + e.config
+			if e.Named {
+				with = " -c " + e.Config
 			}
-			e.say("wrote %s", e.made())
-			e.say("")
-			e.say("next:")
-			e.say("  1. edit it: one entry under groups: for each chat")
-			e.say("  2. longshore%s config validate", with)
-			e.say("  3. longshore%s doctor", with)
-			e.say("  4. longshore%s serve", with)
-			e.say("  5. longshore%s page, which prints an address of the operator's page", with)
+			e.Say("wrote %s", e.made())
+			e.Say("")
+			e.Say("next:")
+			e.Say("  1. edit it: one entry under groups: for each chat")
+			e.Say("  2. longshore%s config validate", with)
+			e.Say("  3. longshore%s doctor", with)
+			e.Say("  4. longshore%s serve", with)
+			e.Say("  5. longshore%s page, which prints an address of the operator's page", with)
 			return nil
 		},
 	}
@@ -48,7 +49,7 @@ func newInit(e *env) *cobra.Command {
 // in it.
 func writeConfig(path string, text []byte, force bool) error {
 	if _, err := os.Lstat(path); err == nil && !force {
-		return hinted(fmt.Errorf("%s is there already", path), "give --force to overwrite it, or --config for another file")
+		return terminal.Hinted(fmt.Errorf("%s is there already", path), "give --force to overwrite it, or --config for another file")
 	}
 	old, err := os.ReadFile(path)
 	if err == nil {
@@ -57,7 +58,7 @@ func writeConfig(path string, text []byte, force bool) error {
 		err = safefs.WriteFile(path, text, 0o600)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return hinted(fmt.Errorf("write configuration: %w", err), "make the directory first")
+		return terminal.Hinted(fmt.Errorf("write configuration: %w", err), "make the directory first")
 	}
 	if err != nil {
 		return fmt.Errorf("write configuration: %w", err)

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -12,7 +13,7 @@ func newLinks(e *env) *cobra.Command {
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "list the links that members can follow",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if group != "" {
 				c, err := e.load()
@@ -30,7 +31,7 @@ func newLinks(e *env) *cobra.Command {
 				if err != nil {
 					return ofControl(err)
 				}
-				return e.answer(all, func() error { return e.listLinks(all) })
+				return e.Answer(all, func() error { return e.listLinks(all) })
 			})
 		},
 	}
@@ -38,27 +39,27 @@ func newLinks(e *env) *cobra.Command {
 	revoke := &cobra.Command{
 		Use:   "revoke ID",
 		Short: "end a link and delete its file",
-		Args:  exactly("id"),
+		Args:  terminal.Exactly("id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				if err := c.RevokeLink(cmd.Context(), args[0]); err != nil {
 					return ofControl(err)
 				}
-				return e.answer(struct{}{}, func() error { e.say("revoked; its file is deleted"); return nil })
+				return e.Answer(struct{}{}, func() error { e.Say("revoked; its file is deleted"); return nil })
 			})
 		},
 	}
-	return family("links", "look at files that went as links, and end links", list, revoke)
+	return terminal.Family("links", "look at files that went as links, and end links", list, revoke)
 }
 
 func (e *env) listLinks(all []operator.Link) error {
 	if len(all) == 0 {
-		e.say("there are no links")
+		e.Say("there are no links")
 		return nil
 	}
-	t := e.table("ID", "GROUP", "FILE", "SIZE", "UNTIL")
+	t := e.Table("ID", "GROUP", "FILE", "SIZE", "UNTIL")
 	for _, l := range all {
-		t.row(l.ID, l.Group, l.Name, media.Size(l.Bytes), l.Expires.Format("2006-01-02 15:04Z"))
+		t.Row(l.ID, l.Group, l.Name, media.Size(l.Bytes), l.Expires.Format("2006-01-02 15:04Z"))
 	}
-	return t.flush()
+	return t.Flush()
 }

@@ -3,11 +3,10 @@ package command
 import (
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/lmittmann/tint"
-	"golang.org/x/term"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -19,12 +18,12 @@ func newLog(w io.Writer, o config.Log) *slog.Logger {
 	if err := level.UnmarshalText([]byte(o.Level)); err != nil {
 		level = slog.LevelInfo
 	}
-	text := o.Format == "text" || (o.Format != "json" && isTerminal(w))
+	text := o.Format == "text" || (o.Format != "json" && terminal.IsTerminal(w))
 	if !text {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: printableAttr}))
 	}
 	return slog.New(tint.NewTextHandler(w, &tint.Options{
-		Level: level, TimeFormat: "15:04:05.000", NoColor: !isTerminal(w), ReplaceAttr: printableAttr,
+		Level: level, TimeFormat: "15:04:05.000", NoColor: !terminal.IsTerminal(w), ReplaceAttr: printableAttr,
 	}))
 }
 
@@ -38,9 +37,4 @@ func printableAttr(_ []string, a slog.Attr) slog.Attr {
 		a.Value = slog.StringValue(media.Printable(v.Error()))
 	}
 	return a
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -35,7 +36,7 @@ journalctl -u longshore.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lines < 0 {
-				return usage("there is no negative number of lines", "0 prints all that there are")
+				return terminal.Usage("there is no negative number of lines", "0 prints all that there are")
 			}
 			v, err := e.viewLogs(cmd.Context(), args, lines)
 			if err != nil {
@@ -79,7 +80,7 @@ func (e *env) viewLogs(ctx context.Context, args []string, lines int) (*logView,
 		v.file = filepath.Join(c.Layout().Logs(), g.Folder, "assistant.log")
 	}
 	if v.host == nil && v.file == "" {
-		return nil, hinted(errors.New("no host is running, and only a running host remembers its log"), "see where it was written, such as: journalctl -u longshore; or start it: "+e.command("serve"))
+		return nil, terminal.Hinted(errors.New("no host is running, and only a running host remembers its log"), "see where it was written, such as: journalctl -u longshore; or start it: "+e.Command("serve"))
 	}
 	return v, nil
 }
@@ -123,25 +124,25 @@ func (v *logView) print(ctx context.Context) error {
 }
 
 func (e *env) printLogLine(l logLine) error {
-	if e.json { // a value a line, which can be followed
+	if e.Json { // a value a line, which can be followed
 		b, err := json.Marshal(l)
 		if err == nil {
-			_, err = fmt.Fprintf(e.stdout, "%s\n", b)
+			_, err = fmt.Fprintf(e.Stdout, "%s\n", b)
 		}
 		return err
 	}
 	if l.Assistant {
-		e.say("%s | %s", l.Group, l.Message)
+		e.Say("%s | %s", l.Group, l.Message)
 		return nil
 	}
-	words := []string{clockText(l.Time), fmt.Sprintf("%-5s", l.Level), l.Message}
+	words := []string{terminal.ClockText(l.Time), fmt.Sprintf("%-5s", l.Level), l.Message}
 	if l.Group != "" {
 		words = append(words, "group="+l.Group)
 	}
 	if l.Fields != "" {
 		words = append(words, l.Fields)
 	}
-	e.say("%s", strings.Join(words, " "))
+	e.Say("%s", strings.Join(words, " "))
 	return nil
 }
 
@@ -205,7 +206,7 @@ func (v *logView) follow(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && !gone:
-			fmt.Fprintln(v.e.stderr, "longshore: the host does not answer; its next lines follow")
+			fmt.Fprintln(v.e.Stderr, "longshore: the host does not answer; its next lines follow")
 		}
 		gone = err != nil
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
@@ -17,7 +18,7 @@ import (
 func TestSendPromisedWhatItDidNotKeep(t *testing.T) {
 	for _, code := range []string{"disk_full", "over_quota"} {
 		err := refusedSend(&outbox.FullError{Code: code, Message: "full", Hint: "it is taken by itself"})
-		if got := err.(*exitError); got.code != exitRefused || !strings.HasPrefix(got.hint, "nothing was kept") {
+		if got := err.(*terminal.Error); got.Code != terminal.ExitRefused || !strings.HasPrefix(got.Hint, "nothing was kept") {
 			t.Errorf("%s: %+v", code, got)
 		}
 	}
@@ -41,7 +42,7 @@ func TestWhyDidNotKnowAGroupThatTheFileHasLost(t *testing.T) {
 	if err := os.WriteFile(file, []byte("channels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := &env{config: file, platforms: stage.AllPlatforms(), getenv: func(string) string { return "" }}
+	e := &env{Terminal: terminal.Terminal{Config: file}, platforms: stage.AllPlatforms(), getenv: func(string) string { return "" }}
 	c, err := e.load()
 	if err != nil {
 		t.Fatal(err)
@@ -65,11 +66,11 @@ func TestWhyDidNotKnowAGroupThatTheFileHasLost(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if code := Run(ctx, "", stage.AllPlatforms(), []string{"-c", file, "send", file, "--group", "family"}, nil, &out, &out); code != exitOK {
+	if code := Run(ctx, "", stage.AllPlatforms(), []string{"-c", file, "send", file, "--group", "family"}, nil, &out, &out); code != terminal.ExitOK {
 		t.Errorf("send: %d, it says:\n%s", code, out.String())
 	}
 	code := Run(ctx, "", stage.AllPlatforms(), []string{"-c", file, "why", "family"}, nil, &out, &out)
-	if code != exitFailed || !strings.Contains(out.String(), "still serves group family") || strings.Contains(out.String(), "name one of \n") {
+	if code != terminal.ExitFailed || !strings.Contains(out.String(), "still serves group family") || strings.Contains(out.String(), "name one of \n") {
 		t.Errorf("%d, it says:\n%s", code, out.String())
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/agentrunner/cli"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 func newMan() *cobra.Command {
@@ -20,13 +21,13 @@ func newMan() *cobra.Command {
 		Short: "write the man pages, one a command",
 		Long: `man writes the man pages of longshore and of agentrunner into an existing directory.
 Their date is SOURCE_DATE_EPOCH, in seconds, or today.`,
-		Args: exactly("DIRECTORY"),
+		Args: terminal.Exactly("DIRECTORY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			date := time.Now()
 			if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 				seconds, err := strconv.ParseInt(epoch, 10, 64)
 				if err != nil {
-					return usage("SOURCE_DATE_EPOCH is no number of seconds: "+epoch, "set it to a number, or unset it")
+					return terminal.Usage("SOURCE_DATE_EPOCH is no number of seconds: "+epoch, "set it to a number, or unset it")
 				}
 				date = time.Unix(seconds, 0)
 			}

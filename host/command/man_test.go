@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // TestAManPageSaysWhatTheHelpSays, for a date that the environment gives, and for both programs.
@@ -14,8 +15,8 @@ func TestAManPageSaysWhatTheHelpSays(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	dir := t.TempDir()
 	var out bytes.Buffer
-	e := &env{platforms: stage.AllPlatforms(), stdout: &out, stderr: &out, getenv: func(string) string { return "" }}
-	if code := e.run(t.Context(), []string{"man", dir}); code != exitOK {
+	e := &env{Terminal: terminal.Terminal{Stdout: &out, Stderr: &out}, platforms: stage.AllPlatforms(), getenv: func(string) string { return "" }}
+	if code := e.run(t.Context(), []string{"man", dir}); code != terminal.ExitOK {
 		t.Fatalf("man ends with %d: %s", code, &out)
 	}
 	for name, parts := range map[string][]string{

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 func newMCPConfig(e *env) *cobra.Command {
@@ -18,10 +19,10 @@ func newMCPConfig(e *env) *cobra.Command {
 send_message and so on, in the CLI's own format, to be used in the container.
 With --transport http, the CLI reaches them at the host's door instead, with the
 token in its environment as LONGSHORE_TOKEN.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			if cli == "" {
-				return usage("no agent CLI given", "use --for with one of "+strings.Join(mcpconfig.CLIs(), ", "))
+				return terminal.Usage("no agent CLI given", "use --for with one of "+strings.Join(mcpconfig.CLIs(), ", "))
 			}
 			var text string
 			var err error
@@ -36,15 +37,15 @@ token in its environment as LONGSHORE_TOKEN.`,
 				err = fmt.Errorf("there is no transport %q; use stdio or http", transport)
 			}
 			if err != nil {
-				return usage(err.Error(), "")
+				return terminal.Usage(err.Error(), "")
 			}
-			if e.json {
-				return e.printJSON(map[string]string{"cli": cli, "place": place, "text": text})
+			if e.Json {
+				return e.PrintJSON(map[string]string{"cli": cli, "place": place, "text": text})
 			}
 			// Where to put it goes to stderr, so that stdout can be
 			// redirected into the file.
-			fmt.Fprintf(e.stderr, "put this into %s\n", place)
-			_, err = fmt.Fprint(e.stdout, text)
+			fmt.Fprintf(e.Stderr, "put this into %s\n", place)
+			_, err = fmt.Fprint(e.Stdout, text)
 			return err
 		},
 	}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 func newNotify(e *env) *cobra.Command {
-	return family("notify", "be told of lasting faults", newNotifyTest(e))
+	return terminal.Family("notify", "be told of lasting faults", newNotifyTest(e))
 }
 
 func newNotifyTest(e *env) *cobra.Command {
@@ -20,17 +21,17 @@ func newNotifyTest(e *env) *cobra.Command {
 		Short: "tell each target of notify: that this is a test",
 		Long: `test has the running host tell the chat, the webhook and the ntfy topic below notify:
 in longshore.yaml that this is a test, and prints what each answered.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				all, err := c.NotifyTest(cmd.Context())
 				switch {
 				case errors.Is(err, operator.ErrNoHost):
-					return hinted(err, "longshore serve starts one")
+					return terminal.Hinted(err, "longshore serve starts one")
 				case err != nil:
 					return ofControl(err)
 				case len(all) == 0:
-					return hinted(errors.New("longshore.yaml names nobody who is told of faults"), "add group, webhook or ntfy below notify:, then: longshore reload")
+					return terminal.Hinted(errors.New("longshore.yaml names nobody who is told of faults"), "add group, webhook or ntfy below notify:, then: longshore reload")
 				}
 				return e.printNotified(all)
 			})
@@ -46,18 +47,18 @@ func (e *env) printNotified(all []operator.Notified) error {
 			failed++
 		}
 	}
-	err := e.answer(all, func() error {
+	err := e.Answer(all, func() error {
 		for _, n := range all {
 			if n.Error != "" {
-				e.say("%s: %s", n.Target, media.Printable(n.Error))
+				e.Say("%s: %s", n.Target, media.Printable(n.Error))
 				continue
 			}
-			e.say("%s: taken", n.Target)
+			e.Say("%s: taken", n.Target)
 		}
 		return nil
 	})
 	if err == nil && failed > 0 {
-		err = &exitError{code: exitFailed, err: fmt.Errorf("%s did not take the test", media.Count(failed, "target")), hint: "correct notify: in longshore.yaml, then: longshore reload"}
+		err = &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("%s did not take the test", media.Count(failed, "target")), Hint: "correct notify: in longshore.yaml, then: longshore reload"}
 	}
 	return err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -109,8 +110,8 @@ func TestTheTestOfTheTargets(t *testing.T) {
 		t.Errorf("the chat is told %q", text)
 	}
 	var out bytes.Buffer
-	err = (&env{stdout: &out, stderr: os.Stderr, getenv: os.Getenv}).printNotified(all)
-	if code, _ := exitOf(err); code != exitFailed {
+	err = (&env{Terminal: terminal.Terminal{Stdout: &out, Stderr: os.Stderr}, getenv: os.Getenv}).printNotified(all)
+	if code, _ := exitOf(err); code != terminal.ExitFailed {
 		t.Errorf("exit code %d: %v", code, err)
 	}
 	for _, want := range []string{"chat of g0: taken\n", "webhook: taken\n", "answered with status 403: topic"} {
@@ -153,7 +154,7 @@ groups:
 		return err == nil && strings.Contains(metrics, `longshore_faults{fault="not_installed"} 1`)
 	})
 	var out bytes.Buffer
-	if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", h.File, "status"}, nil, &out, &out); code != exitOK || !strings.Contains(out.String(), "fault not_installed: "+missing) {
+	if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", h.File, "status"}, nil, &out, &out); code != terminal.ExitOK || !strings.Contains(out.String(), "fault not_installed: "+missing) {
 		t.Errorf("status exits with %d:\n%s", code, &out)
 	}
 	h.Write("grups: []\n")
@@ -200,7 +201,7 @@ func TestNotifyTestSaysWhatIsMissing(t *testing.T) {
 			stage.Must(t, os.WriteFile(tt.file, []byte("{}\n"), 0o600))
 		}
 		var out bytes.Buffer
-		if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", tt.file, "notify", "test"}, nil, &out, &out); code != exitFault || !strings.Contains(out.String(), tt.want) {
+		if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", tt.file, "notify", "test"}, nil, &out, &out); code != terminal.ExitFault || !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%s: exit code %d\n%s", what, code, &out)
 		}
 	}

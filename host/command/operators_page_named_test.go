@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // TestTheOperatorsPageWasNamedByNoFirstCommand: setup and demo print an address of it that
@@ -41,7 +42,7 @@ func TestTheOperatorsPageWasNamedByNoFirstCommand(t *testing.T) {
 				stop()
 			}
 		}
-		if code := <-ended; ctx.Err() == nil || code != exitOK {
+		if code := <-ended; ctx.Err() == nil || code != terminal.ExitOK {
 			t.Errorf("the demo ended with %d, and named no operator's page", code)
 		}
 		stop()
@@ -51,7 +52,7 @@ func TestTheOperatorsPageWasNamedByNoFirstCommand(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "longshore.yaml")
 		code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", file, "init"}, strings.NewReader(""), &out, &out)
 		text, err := os.ReadFile(file)
-		if code != exitOK || err != nil || !strings.Contains(string(text), "\noperator_page:\n  listen: 127.0.0.1:8400\n") || !strings.Contains(out.String(), "longshore -c "+file+" page") {
+		if code != terminal.ExitOK || err != nil || !strings.Contains(string(text), "\noperator_page:\n  listen: 127.0.0.1:8400\n") || !strings.Contains(out.String(), "longshore -c "+file+" page") {
 			t.Errorf("%d, %v\n%s", code, err, &out)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -15,17 +16,17 @@ func newPage(e *env) *cobra.Command {
 		Long: `page prints an address that signs one browser in to the page on which you see what
 the host does and act on it. The address works once and for ten minutes; do not
 pass it on. The host serves the page if operator_page.listen is set.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				page, err := c.PageURL(cmd.Context())
 				if errors.Is(err, operator.ErrNoHost) {
-					return hinted(err, "start one: longshore serve")
+					return terminal.Hinted(err, "start one: longshore serve")
 				}
 				if err != nil {
 					return ofControl(err)
 				}
-				return e.answer(page, func() error { e.say("%s", page.URL); return nil })
+				return e.Answer(page, func() error { e.Say("%s", page.URL); return nil })
 			})
 		},
 	}

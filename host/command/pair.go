@@ -18,6 +18,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/command/pairpage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
@@ -25,7 +27,7 @@ import (
 )
 
 func newPair(e *env) *cobra.Command {
-	cmd := family("pair", "link a channel to an account")
+	cmd := terminal.Family("pair", "link a channel to an account")
 	for _, platform := range e.platforms {
 		if platform.Account == nil {
 			continue
@@ -33,7 +35,7 @@ func newPair(e *env) *cobra.Command {
 		p := &pairing{env: e, platform: platform}
 		one := &cobra.Command{
 			Use: platform.Key + " [CHANNEL]", Short: platform.Account.Pair, Long: platform.Account.About + aboutNames,
-			Args: atMost("channel"),
+			Args: terminal.AtMost("channel"),
 			RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args) },
 		}
 		if platform.Account.Type != "" {
@@ -51,14 +53,14 @@ func newPair(e *env) *cobra.Command {
 }
 
 func newUnpair(e *env) *cobra.Command {
-	cmd := family("unpair", "unlink a channel from its account")
+	cmd := terminal.Family("unpair", "unlink a channel from its account")
 	for _, platform := range e.platforms {
 		if platform.Account == nil || platform.Account.Unpair == "" {
 			continue
 		}
 		cmd.AddCommand(&cobra.Command{
 			Use: platform.Key + " [CHANNEL]", Short: platform.Account.Unpair,
-			Args: atMost("channel"),
+			Args: terminal.AtMost("channel"),
 			RunE: func(cmd *cobra.Command, args []string) error { return e.unpair(cmd.Context(), platform, args) },
 		})
 	}
@@ -76,7 +78,7 @@ type pairing struct {
 	noPage   bool
 	listen   string
 	to       groups.JID
-	page     *pairPage
+	page     *pairpage.Page
 }
 
 func (p *pairing) run(ctx context.Context, names []string) error {
@@ -87,8 +89,8 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 	one, err := p.account(cfg, p.platform, names)
 	if err != nil {
 		if guide := p.platform.Account.Guide; guide != nil && !slices.ContainsFunc(cfg.Channels, func(c config.Channel) bool { return c.Platform.Key == p.platform.Key }) {
-			guide(cmp.Or(strings.Join(names, ""), p.platform.Key), p.say)
-			p.say("")
+			guide(cmp.Or(strings.Join(names, ""), p.platform.Key), p.Say)
+			p.Say("")
 		}
 		return err
 	}
@@ -98,26 +100,26 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 	}
 	account := p.platform.Account
 	if p.phone == "" && !p.noPage && account.Scan != "" {
-		if p.page, err = openPairPage(account, cmp.Or(p.listen, pairListen)); err != nil {
+		if p.page, err = pairpage.Open(account, cmp.Or(p.listen, pairListen)); err != nil {
 			return err
 		}
-		defer p.page.close()
-		p.say("%s: here or at %s", account.Scan, p.page.url)
+		defer p.page.Close()
+		p.Say("%s: here or at %s", account.Scan, p.page.URL)
 	}
 	who, err := account.Link(ctx, c, channel.Pairing{
-		Phone: strings.TrimLeft(p.phone, "+"), ShowQR: p.showQR, ShowCode: p.showCode, To: p.to, Say: p.say,
+		Phone: strings.TrimLeft(p.phone, "+"), ShowQR: p.showQR, ShowCode: p.showCode, To: p.to, Say: p.Say,
 	})
 	if _, linked := errors.AsType[*channel.LinkedError](err); linked {
-		return hinted(err, "unlink it first: longshore unpair "+words(one))
+		return terminal.Hinted(err, "unlink it first: longshore unpair "+words(one))
 	}
 	if err != nil {
 		return err
 	}
 	if p.page != nil {
-		p.page.done()
+		p.page.Done()
 	}
-	p.say("linked to %s", who)
-	p.say("next: longshore groups list --channel %s", c.Name())
+	p.Say("linked to %s", who)
+	p.Say("next: longshore groups list --channel %s", c.Name())
 	return nil
 }
 
@@ -142,10 +144,10 @@ func (e *env) account(cfg *config.Config, platform channel.Platform, names []str
 	case len(could) == 1:
 		name = could[0]
 	case len(could) > 1:
-		return config.Channel{}, usage("several channels are accounts of "+platform.Key, "name one of them: "+strings.Join(could, ", "))
+		return config.Channel{}, terminal.Usage("several channels are accounts of "+platform.Key, "name one of them: "+strings.Join(could, ", "))
 	}
 	if !slices.Contains(could, name) {
-		return config.Channel{}, hinted(errors.New("the configuration has no channel "+name), near.Hint(name, could, "write "+name+": below channels: in "+e.config))
+		return config.Channel{}, terminal.Hinted(errors.New("the configuration has no channel "+name), near.Hint(name, could, "write "+name+": below channels: in "+e.Config))
 	}
 	one, _ := cfg.Channels.Named(name)
 	return one, nil
@@ -161,30 +163,30 @@ func words(c config.Channel) string {
 
 // unopened makes a channel of a platform with accounts, to ask it something.
 func (e *env) unopened(cfg *config.Config, c config.Channel) (channel.Channel, error) {
-	return c.Platform.New(serve.SetupOf(cfg, c, newLog(e.stderr, config.Log{Level: "warn"})))
+	return c.Platform.New(serve.SetupOf(cfg, c, newLog(e.Stderr, config.Log{Level: "warn"})))
 }
 
 // showCode prints the code that is typed into the phone.
 func (p *pairing) showCode(code string) {
-	p.say("%s:", p.platform.Account.Type)
-	p.say("")
-	p.say("    %s", code)
-	p.say("")
+	p.Say("%s:", p.platform.Account.Type)
+	p.Say("")
+	p.Say("    %s", code)
+	p.Say("")
 }
 
 // showQR draws the code where the terminal has room for it.
 func (p *pairing) showQR(code string, valid time.Duration) {
 	if p.page != nil {
-		p.page.show(code, valid)
+		p.page.Show(code, valid)
 	}
 	drawing, width, height := drawQR(code)
 	columns, rows := p.screen()
 	if width > columns || height > rows {
-		p.say("the code takes %d by %d characters, and this terminal has %d by %d: %s", width, height, columns, rows, p.otherwise())
+		p.Say("the code takes %d by %d characters, and this terminal has %d by %d: %s", width, height, columns, rows, p.otherwise())
 		return
 	}
-	fmt.Fprint(p.stdout, drawing)
-	p.say("it counts for %s; the next one follows by itself", valid.Round(time.Second))
+	fmt.Fprint(p.Stdout, drawing)
+	p.Say("it counts for %s; the next one follows by itself", valid.Round(time.Second))
 }
 
 func (p *pairing) otherwise() string {
@@ -196,7 +198,7 @@ func (p *pairing) otherwise() string {
 
 // screen is the terminal's size; unlimited if the output is not a terminal.
 func (p *pairing) screen() (columns, rows int) {
-	if f, ok := p.stdout.(*os.File); ok {
+	if f, ok := p.Stdout.(*os.File); ok {
 		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil {
 			return columns, rows
 		}
@@ -232,6 +234,6 @@ func (e *env) unpair(ctx context.Context, platform channel.Platform, names []str
 	if err := e.withAccounts(ctx, cfg, func(c operator.Control) error { return c.Unpair(ctx, one.Name) }); err != nil {
 		return ofControl(err)
 	}
-	e.say("unlinked; deliveries to its chats are held until an account is linked again")
+	e.Say("unlinked; deliveries to its chats are held until an account is linked again")
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/media"
@@ -19,7 +20,7 @@ func newQueue(e *env) *cobra.Command {
 	f := &operator.Filter{}
 	list := newList(e, "list the deliveries that are open", f, e.listQueue)
 	list.Flags().BoolVarP(&f.All, "all", "a", false, "settled deliveries too")
-	return family("queue", "look at what is accepted and not sent yet, and act on it",
+	return terminal.Family("queue", "look at what is accepted and not sent yet, and act on it",
 		list, newShow(e, "one delivery with its parts"),
 		newAct(e, "retry", "queue a failed delivery again", "queued again", operator.Control.Retry),
 		newAct(e, "drop", "give a delivery up; what was not sent yet is not sent", "dropped", operator.Control.Drop))
@@ -30,7 +31,7 @@ func newErrors(e *env) *cobra.Command {
 	list := newList(e, "list failed deliveries, the requests in the errors folder, and turns that broke", f, func(items []operator.Item) error {
 		return e.listErrors(items, e.brokenTurns(f.Group))
 	})
-	return family("errors", "look at what was refused or failed, and act on it",
+	return terminal.Family("errors", "look at what was refused or failed, and act on it",
 		list, newShow(e, "one error with all that is known of it"),
 		newAct(e, "retry", "queue a failed delivery again, or put a request back into its queue", "queued again", operator.Control.Retry),
 		newAct(e, "drop", "take a failed delivery off the list, or remove a request for good", "dropped", operator.Control.Drop))
@@ -41,7 +42,7 @@ func newList(e *env, short string, f *operator.Filter, print func([]operator.Ite
 	list := &cobra.Command{
 		Use:   "list",
 		Short: short,
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.Group != "" {
 				c, err := e.load()
@@ -59,7 +60,7 @@ func newList(e *env, short string, f *operator.Filter, print func([]operator.Ite
 				if err != nil {
 					return ofControl(err)
 				}
-				return e.answer(items, func() error { return print(items) })
+				return e.Answer(items, func() error { return print(items) })
 			})
 		},
 	}
@@ -72,14 +73,14 @@ func newShow(e *env, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "show " + short,
-		Args:  exactly("id"),
+		Args:  terminal.Exactly("id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				item, err := c.Show(cmd.Context(), args[0])
 				if err != nil {
 					return ofControl(err)
 				}
-				return e.answer(item, func() error { return e.printItem(item) })
+				return e.Answer(item, func() error { return e.printItem(item) })
 			})
 		},
 	}
@@ -97,12 +98,12 @@ func newAct(e *env, verb, short, done string, act func(operator.Control, context
 					if err := act(c, cmd.Context(), id); err != nil {
 						return ofControl(err)
 					}
-					if !e.json {
-						e.say("%s: %s", id, done)
+					if !e.Json {
+						e.Say("%s: %s", id, done)
 					}
 				}
-				if e.json {
-					return e.printJSON(map[string][]string{verb: ids})
+				if e.Json {
+					return e.PrintJSON(map[string][]string{verb: ids})
 				}
 				return nil
 			})
@@ -112,21 +113,21 @@ func newAct(e *env, verb, short, done string, act func(operator.Control, context
 
 func atLeastOne(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usage("no id given", "the first column of \"longshore "+cmd.Parent().Name()+" list\" has them")
+		return terminal.Usage("no id given", "the first column of \"longshore "+cmd.Parent().Name()+" list\" has them")
 	}
 	return nil
 }
 
 func (e *env) listQueue(items []operator.Item) error {
 	if len(items) == 0 {
-		e.say("nothing is waiting")
+		e.Say("nothing is waiting")
 		return nil
 	}
-	t := e.table("ID", "GROUP", "CHAT", "STATE", "FILES", "SIZE", "TRIES", "SINCE", "LAST TRY MET")
+	t := e.Table("ID", "GROUP", "CHAT", "STATE", "FILES", "SIZE", "TRIES", "SINCE", "LAST TRY MET")
 	for _, i := range items {
-		t.row(shortID(i), i.Group, i.Chat, i.State, strconv.Itoa(i.Files), media.Size(i.Bytes), strconv.Itoa(i.Attempts), ago(i.Created), media.Cut(i.Message, 60))
+		t.Row(shortID(i), i.Group, i.Chat, i.State, strconv.Itoa(i.Files), media.Size(i.Bytes), strconv.Itoa(i.Attempts), terminal.Ago(i.Created), media.Cut(i.Message, 60))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // brokenTurns are the groups of a running host whose last turn broke, only the one with the folder if
@@ -149,31 +150,31 @@ func (e *env) brokenTurns(folder string) (broken []operator.Group) {
 
 func (e *env) listErrors(items []operator.Item, broken []operator.Group) error {
 	if len(items) == 0 && len(broken) == 0 {
-		e.say("no errors")
+		e.Say("no errors")
 		return nil
 	}
 	for _, g := range broken {
-		e.say("the last turn of %s broke %s: %s", g.Folder, ago(g.Broke), media.Printable(g.Trouble))
-		e.say("  to do: %s", e.command("why", g.Folder))
+		e.Say("the last turn of %s broke %s: %s", g.Folder, terminal.Ago(g.Broke), media.Printable(g.Trouble))
+		e.Say("  to do: %s", e.Command("why", g.Folder))
 	}
 	if len(items) == 0 {
 		return nil
 	}
 	if len(broken) > 0 {
-		e.say("")
+		e.Say("")
 	}
-	t := e.table("ID", "WHAT", "GROUP", "STATE", "CODE", "SINCE")
+	t := e.Table("ID", "WHAT", "GROUP", "STATE", "CODE", "SINCE")
 	for _, i := range items {
-		t.row(shortID(i), string(i.Kind), i.Group, i.State, i.Code, ago(i.Created))
+		t.Row(shortID(i), string(i.Kind), i.Group, i.State, i.Code, terminal.Ago(i.Created))
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
-	e.say("")
+	e.Say("")
 	for _, i := range items {
-		e.say("%s: %s", shortID(i), i.Message)
+		e.Say("%s: %s", shortID(i), i.Message)
 		if i.Hint != "" {
-			e.say("  to do: %s", e.remedy(i.Hint))
+			e.Say("  to do: %s", e.Remedy(i.Hint))
 		}
 	}
 	return nil
@@ -181,26 +182,26 @@ func (e *env) listErrors(items []operator.Item, broken []operator.Group) error {
 
 // printItem prints all that is known of an item.
 func (e *env) printItem(i operator.Item) error {
-	t := e.table()
-	t.row("id", i.ID)
-	t.row("what", string(i.Kind))
-	t.row("group", i.Group)
-	t.row("request", i.Request)
+	t := e.Table()
+	t.Row("id", i.ID)
+	t.Row("what", string(i.Kind))
+	t.Row("group", i.Group)
+	t.Row("request", i.Request)
 	if i.Kind == operator.Delivery {
-		t.row("chat", i.Chat+" by "+i.Channel)
+		t.Row("chat", i.Chat+" by "+i.Channel)
 	}
-	t.row("state", i.State)
-	t.row("since", clockText(i.Created))
-	t.row("attempts", strconv.Itoa(i.Attempts))
+	t.Row("state", i.State)
+	t.Row("since", terminal.ClockText(i.Created))
+	t.Row("attempts", strconv.Itoa(i.Attempts))
 	if i.Next != nil {
-		t.row("next try", clockText(*i.Next))
+		t.Row("next try", terminal.ClockText(*i.Next))
 	}
 	if i.Code != "" {
-		t.row("code", i.Code)
-		t.row("message", i.Message)
-		t.row("to do", e.remedy(i.Hint))
+		t.Row("code", i.Code)
+		t.Row("message", i.Message)
+		t.Row("to do", e.Remedy(i.Hint))
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	if err := e.printTimeline(i.Timeline); err != nil {
@@ -212,10 +213,10 @@ func (e *env) printItem(i operator.Item) error {
 		}
 	}
 	if i.Raw != "" {
-		e.say("")
-		e.say("the request:")
+		e.Say("")
+		e.Say("the request:")
 		for line := range strings.Lines(i.Raw) {
-			e.say("  %s", strings.TrimRight(line, "\r\n"))
+			e.Say("  %s", strings.TrimRight(line, "\r\n"))
 		}
 	}
 	return nil
@@ -225,54 +226,54 @@ func (e *env) printTimeline(steps []operator.Event) error {
 	if len(steps) == 0 {
 		return nil
 	}
-	e.say("")
-	t := e.table("STEP", "PART", "TIME", "DETAIL")
+	e.Say("")
+	t := e.Table("STEP", "PART", "TIME", "DETAIL")
 	for _, s := range steps {
 		part := ""
 		if s.Part > 0 {
 			part = strconv.Itoa(s.Part)
 		}
-		t.row(s.What, part, clockText(s.Time), media.Cut(s.Detail, 100))
+		t.Row(s.What, part, terminal.ClockText(s.Time), media.Cut(s.Detail, 100))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 func (e *env) printPart(n int, p operator.Part) error {
-	e.say("")
-	t := e.table()
-	t.row("part "+strconv.Itoa(n+1), p.Kind)
+	e.Say("")
+	t := e.Table()
+	t.Row("part "+strconv.Itoa(n+1), p.Kind)
 	if p.Name != "" {
-		t.row("  file", fmt.Sprintf("%s, %s, %s", p.Name, p.MIME, media.Size(p.Bytes)))
-		t.row("  sha256", p.SHA256)
+		t.Row("  file", fmt.Sprintf("%s, %s, %s", p.Name, p.MIME, media.Size(p.Bytes)))
+		t.Row("  sha256", p.SHA256)
 	}
 	waits := p.State == string(outbox.Waiting) // a person says yes or no to all of its words
 	if p.Text != "" && !waits {
-		t.row("  text", media.Cut(p.Text, 200))
+		t.Row("  text", media.Cut(p.Text, 200))
 	}
-	t.row("  state", p.State)
-	t.row("  message id", p.MessageID)
+	t.Row("  state", p.State)
+	t.Row("  message id", p.MessageID)
 	if p.PlatformID != "" {
-		t.row("  platform's id", p.PlatformID)
+		t.Row("  platform's id", p.PlatformID)
 	}
 	if p.Sent > 0 {
-		t.row("  on its way", media.Size(p.Sent)+" of "+media.Size(p.Bytes))
+		t.Row("  on its way", media.Size(p.Sent)+" of "+media.Size(p.Bytes))
 	}
 	if p.Code != "" {
-		t.row("  code", p.Code)
-		t.row("  message", p.Message)
-		t.row("  to do", e.remedy(p.Hint))
+		t.Row("  code", p.Code)
+		t.Row("  message", p.Message)
+		t.Row("  to do", e.Remedy(p.Hint))
 	}
-	if err := t.flush(); err != nil || !waits {
+	if err := t.Flush(); err != nil || !waits {
 		return err
 	}
 	for line := range strings.Lines(p.Text) {
-		e.say("  | %s", strings.TrimRight(line, "\r\n"))
+		e.Say("  | %s", strings.TrimRight(line, "\r\n"))
 	}
 	if p.Alt != "" {
-		e.say("  | alt text: %s", p.Alt)
+		e.Say("  | alt text: %s", p.Alt)
 	}
 	for _, c := range p.Choices {
-		e.say("  | choice: %s", c)
+		e.Say("  | choice: %s", c)
 	}
 	return nil
 }

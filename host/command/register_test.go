@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -136,7 +137,7 @@ func TestTakingAGroupOutAgainKeepsWhatTheOperatorWrote(t *testing.T) {
 			t.Errorf("%v; longshore.yaml is now:\n%s", err, now)
 		}
 	}
-	e := &env{config: file, platforms: stage.AllPlatforms(), getenv: os.Getenv}
+	e := &env{Terminal: terminal.Terminal{Config: file}, platforms: stage.AllPlatforms(), getenv: os.Getenv}
 	dock := groups.Group{Name: "Dock", Folder: "dock", Chat: "web:dock"}
 	write(text)
 	undo, problems, err := e.writeGroup(dock)

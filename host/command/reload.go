@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/service"
@@ -28,11 +29,11 @@ The file is applied whole or not at all: if anything in it is wrong, or cannot
 change while the host runs, reload prints all of that and the host runs on as
 before. SIGHUP to the host does the same and writes to its log. A file without
 groups, or with less than half of them, is applied only with --remove.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := e.reload(cmd.Context(), remove)
 			if errors.Is(err, operator.ErrNoHost) {
-				return hinted(err, "longshore serve starts one; if state: was changed in the file, restart the one that runs")
+				return terminal.Hinted(err, "longshore serve starts one; if state: was changed in the file, restart the one that runs")
 			}
 			return err
 		},
@@ -50,20 +51,20 @@ func (e *env) reload(ctx context.Context, remove bool) error {
 	}
 	r, err := operator.NewClient(operator.ControlDir(cfg.Layout())).Reload(ctx, remove)
 	if errors.Is(err, operator.ErrDenied) {
-		return hinted(err, asOwner)
+		return terminal.Hinted(err, terminal.AsOwner)
 	}
 	if err != nil {
 		return ofControl(err)
 	}
-	if e.json {
-		if err := e.printJSON(r); err != nil {
+	if e.Json {
+		if err := e.PrintJSON(r); err != nil {
 			return err
 		}
 	} else {
 		e.printReloaded(r)
 	}
 	if n := len(r.Problems); n > 0 {
-		return hinted(fmt.Errorf("%s has %s; the host runs on with the one applied at %s", r.File, media.Count(n, "problem"), clockText(r.Applied)),
+		return terminal.Hinted(fmt.Errorf("%s has %s; the host runs on with the one applied at %s", r.File, media.Count(n, "problem"), terminal.ClockText(r.Applied)),
 			"mend the file and reload it, or restart the host if that is what a problem asks for")
 	}
 	return nil
@@ -72,18 +73,18 @@ func (e *env) reload(ctx context.Context, remove bool) error {
 func (e *env) printReloaded(r operator.Reloaded) {
 	for _, p := range r.Problems {
 		for line := range strings.Lines(p) {
-			fmt.Fprintln(e.stderr, media.Printable(strings.TrimRight(line, "\n")))
+			fmt.Fprintln(e.Stderr, media.Printable(strings.TrimRight(line, "\n")))
 		}
 	}
 	for _, line := range r.Changes {
-		e.say("%s", line)
+		e.Say("%s", line)
 	}
 	switch {
 	case len(r.Problems) > 0:
 	case len(r.Changes) == 0:
-		e.say("%s applied; nothing in it has changed", r.File)
+		e.Say("%s applied; nothing in it has changed", r.File)
 	default:
-		e.say("%s applied", r.File)
+		e.Say("%s applied", r.File)
 	}
 }
 

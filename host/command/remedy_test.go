@@ -19,25 +19,25 @@ import (
 func TestARemedyWorksAsPrintedWithAnotherConfiguration(t *testing.T) {
 	e := &env{platforms: stage.AllPlatforms()}
 	newRoot(e)
-	e.config, e.named = "/srv/my host/50%.yaml", true
+	e.Config, e.Named = "/srv/my host/50%.yaml", true
 	for text, want := range map[string]string{
 		"see: longshore status, docs/operations.md":            "see: longshore -c '/srv/my host/50%.yaml' status, docs/operations.md",
 		"see: longshore queue list --all, longshore errors ls": "see: longshore -c '/srv/my host/50%.yaml' queue list --all, longshore -c '/srv/my host/50%.yaml' errors ls",
 		"mend longshore.yaml, then run longshore as that user": "mend longshore.yaml, then run longshore as that user",
 		"see: longshore help exit-codes":                       "see: longshore help exit-codes",
-		e.command("reload"):                                    "longshore -c '/srv/my host/50%.yaml' reload",
+		e.Command("reload"):                                    "longshore -c '/srv/my host/50%.yaml' reload",
 	} {
-		if got := e.remedy(text); got != want {
+		if got := e.Remedy(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
 	var out strings.Builder
-	e.stdout = &out
-	e.say("%s; see: longshore errors list", "3 requests")
+	e.Stdout = &out
+	e.Say("%s; see: longshore errors list", "3 requests")
 	if want := "3 requests; see: longshore -c '/srv/my host/50%.yaml' errors list\n"; out.String() != want {
 		t.Errorf("said %q, want %q", out.String(), want)
 	}
-	if e.named = false; e.remedy("see: longshore status") != "see: longshore status" {
+	if e.Named = false; e.Remedy("see: longshore status") != "see: longshore status" {
 		t.Error("a configuration that every command finds is named")
 	}
 	dir := t.TempDir()

@@ -22,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/internal/need"
@@ -118,7 +119,7 @@ func (x *sabotaged) says(chat int64, text string) {
 func (x *sabotaged) asked(args ...string) string {
 	var out bytes.Buffer
 	Run(context.Background(), "", stage.AllPlatforms(), append([]string{"-c", x.File}, args...), nil, &out, &out)
-	return strings.ReplaceAll(strings.Join(strings.Fields(out.String()), " "), "longshore -c "+shellWord(x.File)+" ", "longshore ")
+	return strings.ReplaceAll(strings.Join(strings.Fields(out.String()), " "), "longshore -c "+terminal.ShellWord(x.File)+" ", "longshore ")
 }
 
 // faults are those that the operator's page gets, as text.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/screen"
 )
 
@@ -16,10 +17,10 @@ type screenRule struct {
 }
 
 func newScreen(e *env) *cobra.Command {
-	return family("screen", "see which files may not leave", &cobra.Command{
+	return terminal.Family("screen", "see which files may not leave", &cobra.Command{
 		Use:   "rules",
 		Short: "list the rules by which files are kept in",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			c, err := e.load()
 			if err != nil {
@@ -32,19 +33,19 @@ func newScreen(e *env) *cobra.Command {
 			for _, d := range c.Screen.Deny {
 				all = append(all, screenRule{d.Rule, true, "by longshore.yaml"})
 			}
-			return e.answer(all, func() error { return e.listRules(all) })
+			return e.Answer(all, func() error { return e.listRules(all) })
 		},
 	})
 }
 
 func (e *env) listRules(all []screenRule) error {
-	t := e.table("RULE", "STATE", "KEEPS IN")
+	t := e.Table("RULE", "STATE", "KEEPS IN")
 	for _, r := range all {
 		state := "on"
 		if !r.On {
 			state = "off"
 		}
-		t.row(r.Rule, state, r.What)
+		t.Row(r.Rule, state, r.What)
 	}
-	return t.flush()
+	return t.Flush()
 }

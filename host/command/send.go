@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/near"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 func newSend(e *env) *cobra.Command {
@@ -31,7 +31,7 @@ mounts; any other is a file of your own.
 
 With --dry-run nothing is sent: each decision is explained, the one that would
 refuse the file last.`,
-		Args: exactly("file"),
+		Args: terminal.Exactly("file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.load()
 			if err != nil {
@@ -53,7 +53,7 @@ refuse the file last.`,
 					return fmt.Errorf("find %s: %w", args[0], err)
 				}
 				if _, err := os.Stat(call.Path); err != nil {
-					return hinted(err, "check the path; one in the assistant's container begins with /workspace/")
+					return terminal.Hinted(err, "check the path; one in the assistant's container begins with /workspace/")
 				}
 			}
 			if dryRun {
@@ -78,7 +78,7 @@ refuse the file last.`,
 // group has the same.
 func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 	if wanted == "" {
-		return groups.Group{}, usage("no group given", oneOf(c.Groups))
+		return groups.Group{}, terminal.Usage("no group given", oneOf(c.Groups))
 	}
 	var found []groups.Group
 	for _, g := range c.Groups {
@@ -95,11 +95,11 @@ func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 		for _, g := range c.Groups {
 			names = append(names, g.Folder, g.Name)
 		}
-		return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), near.Hint(wanted, names, oneOf(c.Groups)))
+		return groups.Group{}, terminal.Usage(fmt.Sprintf("no group %q", wanted), near.Hint(wanted, names, oneOf(c.Groups)))
 	case 1:
 		return found[0], nil
 	}
-	return groups.Group{}, usage(fmt.Sprintf("%q means several groups", wanted), "name one of "+folders(found))
+	return groups.Group{}, terminal.Usage(fmt.Sprintf("%q means several groups", wanted), "name one of "+folders(found))
 }
 
 // oneOf is the hint for a name that no group has.
@@ -128,13 +128,13 @@ func (e *env) send(ctx context.Context, call operator.Send) error {
 		if err != nil {
 			return e.tellRefusal(err)
 		}
-		if e.json {
-			return e.printJSON(item)
+		if e.Json {
+			return e.PrintJSON(item)
 		}
 		if online {
-			e.say("%s: accepted for %s", shortID(item), item.Chat)
+			e.Say("%s: accepted for %s", shortID(item), item.Chat)
 		} else {
-			e.say("%s: kept for %s; goes out when the host runs", shortID(item), item.Chat)
+			e.Say("%s: kept for %s; goes out when the host runs", shortID(item), item.Chat)
 		}
 		return nil
 	})
@@ -142,9 +142,9 @@ func (e *env) send(ctx context.Context, call operator.Send) error {
 
 // tellRefusal prints a refusal as JSON if --json was given.
 func (e *env) tellRefusal(err error) error {
-	if r := bridge.AsRefusal(err); e.json && r != nil {
+	if r := bridge.AsRefusal(err); e.Json && r != nil {
 		answer := refusal.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
-		if err := e.printJSON(map[string]refusal.Error{"refused": answer}); err != nil {
+		if err := e.PrintJSON(map[string]refusal.Error{"refused": answer}); err != nil {
 			return err
 		}
 	}
@@ -164,5 +164,5 @@ func refusedSend(err error) error {
 	case "over_quota":
 		hint = "nothing was kept: send it again once earlier ones are sent; see: longshore queue list"
 	}
-	return &exitError{code: exitRefused, err: fmt.Errorf("%s (%s)", r.Message, r.Code), hint: hint}
+	return &terminal.Error{Code: terminal.ExitRefused, Err: fmt.Errorf("%s (%s)", r.Message, r.Code), Hint: hint}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -25,7 +26,7 @@ func newServe(e *env) *cobra.Command {
 their assistants. It ends on SIGINT or SIGTERM. A send that is cut off is made
 again at the next start, under the same id; what was accepted goes on then, too.
 On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, problems, err := e.servable()
 			if err != nil {
@@ -36,7 +37,7 @@ On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
 			}
 			if len(problems) > 0 {
 				e.printProblems("", problems)
-				return tooManyProblems(e.config, len(problems))
+				return tooManyProblems(e.Config, len(problems))
 			}
 			return e.serve(cmd.Context(), cfg)
 		},
@@ -48,15 +49,15 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	if host, err := hostOf(ctx, cfg.Layout()); err != nil {
 		return err
 	} else if host != nil {
-		return hinted(operator.ErrRunning, "see what runs: longshore status")
+		return terminal.Hinted(operator.ErrRunning, "see what runs: longshore status")
 	}
 	if message, remedy := doctor.NoProc("/proc"); message != "" {
-		return hinted(errors.New(message), remedy)
+		return terminal.Hinted(errors.New(message), remedy)
 	}
-	log := newLog(e.stderr, cfg.Log)
+	log := newLog(e.Stderr, cfg.Log)
 	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, File: configFile{e}})
 	if errors.Is(err, outbox.ErrLocked) {
-		return hinted(err, "see what runs: longshore status")
+		return terminal.Hinted(err, "see what runs: longshore status")
 	}
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/service"
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -32,7 +33,7 @@ tried yet) for this longshore.yaml, and starts it. It never overwrites a file th
 written. Root installs a service of the machine, which runs as the owner of
 longshore.yaml; everybody else installs a service of their own.
 It ends with exit code 3 if the machine has no such service manager.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m := managerHere(e.getenv)
 			s, err := e.describeService(m)
@@ -44,7 +45,7 @@ It ends with exit code 3 if the machine has no such service manager.`,
 				return err
 			}
 			if show {
-				_, err := e.stdout.Write(text)
+				_, err := e.Stdout.Write(text)
 				return err
 			}
 			return e.installService(cmd.Context(), m, text)
@@ -54,7 +55,7 @@ It ends with exit code 3 if the machine has no such service manager.`,
 	uninstall := &cobra.Command{
 		Use:   "uninstall",
 		Short: "stop the service and remove its file; state and configuration stay",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.uninstallService(cmd.Context(), managerHere(e.getenv))
 		},
@@ -62,12 +63,12 @@ It ends with exit code 3 if the machine has no such service manager.`,
 	status := &cobra.Command{
 		Use:   "status",
 		Short: "say whether the service is installed and runs",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.serviceStatus(cmd.Context(), managerHere(e.getenv))
 		},
 	}
-	return family("service", "run the host by systemd or launchd", install, uninstall, status)
+	return terminal.Family("service", "run the host by systemd or launchd", install, uninstall, status)
 }
 
 // manager is the service manager of this machine.
@@ -110,9 +111,9 @@ func (m manager) here() error {
 	if _, err := os.Stat(m.running); err == nil {
 		return nil
 	}
-	return &exitError{
-		code: exitRefused, err: fmt.Errorf("this machine is not run by systemd: there is no %s", m.running),
-		hint: "start the host by hand: longshore serve; the unit for another machine: longshore service install --print",
+	return &terminal.Error{
+		Code: terminal.ExitRefused, Err: fmt.Errorf("this machine is not run by systemd: there is no %s", m.running),
+		Hint: "start the host by hand: longshore serve; the unit for another machine: longshore service install --print",
 	}
 }
 
@@ -151,7 +152,7 @@ func (e *env) describeService(m manager) (service.Service, error) {
 	}
 	owner, err := ownerOf(info)
 	if err != nil {
-		return s, hinted(fmt.Errorf("find the owner of %s: %w", cfg.File, err), "give the file to the user that shall run the host: chown USER "+cfg.File)
+		return s, terminal.Hinted(fmt.Errorf("find the owner of %s: %w", cfg.File, err), "give the file to the user that shall run the host: chown USER "+cfg.File)
 	}
 	s.User = owner.Username
 	if _, err := user.LookupGroup("docker"); err == nil && len(cfg.InContainers()) > 0 {
@@ -201,15 +202,15 @@ func (e *env) installService(ctx context.Context, m manager, text []byte) error 
 	}
 	for _, step := range steps {
 		if _, err := m.operate(ctx, step...); err != nil {
-			return hinted(err, "the service's log: "+m.log)
+			return terminal.Hinted(err, "the service's log: "+m.log)
 		}
 	}
-	if e.json {
-		return e.printJSON(map[string]string{"wrote": m.file})
+	if e.Json {
+		return e.PrintJSON(map[string]string{"wrote": m.file})
 	}
-	e.say("wrote %s; the host runs", m.file)
+	e.Say("wrote %s; the host runs", m.file)
 	if !m.system && !m.launchd {
-		e.say("so that it runs while you are not signed in: loginctl enable-linger")
+		e.Say("so that it runs while you are not signed in: loginctl enable-linger")
 	}
 	return nil
 }
@@ -221,7 +222,7 @@ func (m manager) ours() error {
 		return fmt.Errorf("read the service: %w", err)
 	}
 	if !bytes.Contains(text, []byte(service.Mark)) {
-		return &exitError{code: exitRefused, err: fmt.Errorf("%s was not written by longshore service install; it is left as it is", m.file), hint: "move the file away first"}
+		return &terminal.Error{Code: terminal.ExitRefused, Err: fmt.Errorf("%s was not written by longshore service install; it is left as it is", m.file), Hint: "move the file away first"}
 	}
 	return nil
 }
@@ -248,10 +249,10 @@ func (e *env) uninstallService(ctx context.Context, m manager) error {
 			return err
 		}
 	}
-	if e.json {
-		return e.printJSON(map[string]string{"removed": m.file})
+	if e.Json {
+		return e.PrintJSON(map[string]string{"removed": m.file})
 	}
-	e.say("removed %s; state and configuration are as they were", m.file)
+	e.Say("removed %s; state and configuration are as they were", m.file)
 	return nil
 }
 
@@ -270,7 +271,7 @@ func (e *env) serviceStatus(ctx context.Context, m manager) error {
 	if m.launchd {
 		said, err := m.operate(ctx, "print", "gui/"+strconv.Itoa(os.Getuid())+"/"+service.Label)
 		if err == nil {
-			e.say("%s", said)
+			e.Say("%s", said)
 		}
 		return err
 	}
@@ -284,15 +285,15 @@ func (e *env) serviceStatus(ctx context.Context, m manager) error {
 		facts[key] = value
 	}
 	s := serviceState{File: facts["FragmentPath"], State: facts["ActiveState"], Started: facts["UnitFileState"], PID: facts["MainPID"]}
-	if e.json {
-		err = e.printJSON(s)
+	if e.Json {
+		err = e.PrintJSON(s)
 	} else {
-		t := e.table("state", "at boot", "process", "file")
-		t.row(s.State, s.Started, s.PID, s.File)
-		err = t.flush()
+		t := e.Table("state", "at boot", "process", "file")
+		t.Row(s.State, s.Started, s.PID, s.File)
+		err = t.Flush()
 	}
 	if err == nil && s.State != "active" {
-		err = &exitError{code: exitFailed, err: errors.New("the service does not run"), hint: "longshore service install; its log: " + m.log}
+		err = &terminal.Error{Code: terminal.ExitFailed, Err: errors.New("the service does not run"), Hint: "longshore service install; its log: " + m.log}
 	}
 	return err
 }

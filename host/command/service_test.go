@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // withManager is a manager whose program writes down how it was called.
@@ -26,7 +27,7 @@ func withManager(t *testing.T) (m manager, calls func() string) {
 func TestAServiceIsInstalledShownAndRemoved(t *testing.T) {
 	m, calls := withManager(t)
 	var out bytes.Buffer
-	e := &env{stdout: &out, stderr: &out, getenv: func(string) string { return "" }}
+	e := &env{Terminal: terminal.Terminal{Stdout: &out, Stderr: &out}, getenv: func(string) string { return "" }}
 	if err := e.installService(t.Context(), m, []byte("# Written by: longshore service install\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +54,9 @@ func TestAServiceOfSomebodyElseIsLeftAsItIs(t *testing.T) {
 	if err := os.WriteFile(m.file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := &env{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	e := &env{Terminal: terminal.Terminal{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}}
 	for _, err := range []error{e.installService(t.Context(), m, []byte("theirs")), e.uninstallService(t.Context(), m)} {
-		if code, _ := exitOf(err); err == nil || code != exitRefused {
+		if code, _ := exitOf(err); err == nil || code != terminal.ExitRefused {
 			t.Errorf("not refused: %v", err)
 		}
 	}
@@ -66,9 +67,9 @@ func TestAServiceOfSomebodyElseIsLeftAsItIs(t *testing.T) {
 
 func TestWithoutSystemdTheServiceSaysSo(t *testing.T) {
 	m := manager{running: filepath.Join(t.TempDir(), "systemd")}
-	e := &env{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	e := &env{Terminal: terminal.Terminal{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}}
 	for _, err := range []error{e.installService(t.Context(), m, nil), e.uninstallService(t.Context(), m), e.serviceStatus(t.Context(), m)} {
-		if code, _ := exitOf(err); err == nil || code != exitRefused || !strings.Contains(err.Error(), "not run by systemd") {
+		if code, _ := exitOf(err); err == nil || code != terminal.ExitRefused || !strings.Contains(err.Error(), "not run by systemd") {
 			t.Errorf("%d: %v", code, err)
 		}
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/command/member"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
@@ -30,7 +32,7 @@ var setupConfig []byte
 // setup is one run of "setup": its answers.
 type setup struct {
 	*env
-	prompter
+	terminal.Prompter
 	manager   manager
 	group     string
 	listen    string
@@ -55,9 +57,9 @@ It asks for what no flag says, and asks again with the reason if an answer does 
 Without a terminal the flags have to say everything, and the assistant is the sample.
 Ctrl-c ends it at every question. With --channel it also links an account of that platform, as
 "longshore pair" does, and with --chat makes one of its chats a group.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s.prompter, s.manager = e.prompter(), managerHere(e.getenv)
+			s.Prompter, s.manager = e.Prompter(), managerHere(e.getenv)
 			return s.run(cmd.Context())
 		},
 	}
@@ -79,10 +81,10 @@ Ctrl-c ends it at every question. With --channel it also links an account of tha
 }
 
 func (s *setup) run(ctx context.Context) error {
-	s.config = s.made()
-	if _, err := os.Lstat(s.config); err == nil {
-		return &exitError{code: exitRefused, err: fmt.Errorf("%s is there already; it is left as it is", s.config),
-			hint: "for one more group: longshore groups add --help; to start the host: longshore serve"}
+	s.Config = s.made()
+	if _, err := os.Lstat(s.Config); err == nil {
+		return &terminal.Error{Code: terminal.ExitRefused, Err: fmt.Errorf("%s is there already; it is left as it is", s.Config),
+			Hint: "for one more group: longshore groups add --help; to start the host: longshore serve"}
 	}
 	for _, ask := range []func(context.Context) error{s.askGroup, s.askAgent, s.askChannel, s.askService} {
 		if err := ask(ctx); err != nil {
@@ -117,8 +119,8 @@ func (s *setup) run(ctx context.Context) error {
 		return err
 	}
 	installer := *s.env
-	if s.json { // one value, at the end
-		installer.stdout = io.Discard
+	if s.Json { // one value, at the end
+		installer.Stdout = io.Discard
 	}
 	if err := installer.installService(ctx, s.manager, text); err != nil {
 		return err
@@ -133,7 +135,7 @@ func (s *setup) make(ctx context.Context) (cfg *config.Config, folder string, er
 		if folder, err = s.write(); err != nil {
 			return nil, "", err
 		}
-		s.note("wrote %s", s.config)
+		s.note("wrote %s", s.Config)
 		if cfg, err = s.load(); err != nil {
 			return nil, "", err
 		}
@@ -141,8 +143,8 @@ func (s *setup) make(ctx context.Context) (cfg *config.Config, folder string, er
 			return cfg, folder, nil
 		}
 		s.undo()
-		s.note("removed %s again", s.config)
-		if s.final(ctx, err) {
+		s.note("removed %s again", s.Config)
+		if s.Final(ctx, err) {
 			return nil, "", err
 		}
 		s.fail(err)
@@ -159,8 +161,8 @@ func (s *setup) make(ctx context.Context) (cfg *config.Config, folder string, er
 
 // note is for people only.
 func (s *setup) note(format string, args ...any) {
-	if !s.json {
-		s.say(format, args...)
+	if !s.Json {
+		s.Say(format, args...)
 	}
 }
 
@@ -169,7 +171,7 @@ func (s *setup) note(format string, args ...any) {
 func (s *setup) until(ctx context.Context, try func() error) error {
 	for {
 		err := try()
-		if err == nil || s.final(ctx, err) {
+		if err == nil || s.Final(ctx, err) {
 			return err
 		}
 		s.fail(err)
@@ -178,14 +180,14 @@ func (s *setup) until(ctx context.Context, try func() error) error {
 
 func (s *setup) askGroup(ctx context.Context) error {
 	return s.until(ctx, func() error {
-		name, err := s.given(ctx, &s.group, "name of the first group: ")
+		name, err := s.Given(ctx, &s.group, "name of the first group: ")
 		switch folder := groups.FolderOf(name); {
 		case err != nil:
 			return err
-		case name == "" && s.in == nil:
-			return usage("no --group given, and there is no terminal to ask", "longshore setup --group Family --no-service")
+		case name == "" && s.In == nil:
+			return terminal.Usage("no --group given, and there is no terminal to ask", "longshore setup --group Family --no-service")
 		case folder == "":
-			return usage("the group has no name", "give it one, such as Family")
+			return terminal.Usage("the group has no name", "give it one, such as Family")
 		default:
 			if err = mayAdd(s.layout(), nil, groups.Group{Folder: folder}, false); err == nil {
 				s.group = name
@@ -197,24 +199,24 @@ func (s *setup) askGroup(ctx context.Context) error {
 
 // layout is that of the installation that write makes.
 func (s *setup) layout() groups.Layout {
-	if filepath.Clean(s.config) == systemConfig {
+	if filepath.Clean(s.Config) == systemConfig {
 		return groups.Layout{State: systemState}
 	}
-	return groups.Layout{State: filepath.Join(filepath.Dir(s.config), "state")}
+	return groups.Layout{State: filepath.Join(filepath.Dir(s.Config), "state")}
 }
 
 func (s *setup) askService(ctx context.Context) error {
 	if s.service || s.noService || s.manager.here() != nil {
 		return nil
 	}
-	if s.in == nil {
-		return usage("neither --service nor --no-service given, and there is no terminal to ask", "longshore setup --group Family --no-service")
+	if s.In == nil {
+		return terminal.Usage("neither --service nor --no-service given, and there is no terminal to ask", "longshore setup --group Family --no-service")
 	}
 	return s.until(ctx, func() error {
-		answer, err := s.ask(ctx, "have the service manager run the host? [y/N] ")
+		answer, err := s.Ask(ctx, "have the service manager run the host? [y/N] ")
 		i := slices.Index([]string{"", "n", "no", "y", "yes"}, strings.ToLower(answer))
 		if s.service = i > 2; err == nil && i < 0 {
-			err = usage(fmt.Sprintf("%q is neither yes nor no", answer), "answer y or n")
+			err = terminal.Usage(fmt.Sprintf("%q is neither yes nor no", answer), "answer y or n")
 		}
 		return err
 	})
@@ -249,7 +251,7 @@ func (s *setup) write() (folder string, err error) {
 	}
 	text := bytes.Replace(setupConfig, []byte(`"`+demoListen+`"`), []byte(strconv.Quote(s.listen)), 1)
 	text = bytes.Replace(text, []byte(operatorListen), []byte(operators), 1)
-	if filepath.Clean(s.config) == systemConfig {
+	if filepath.Clean(s.Config) == systemConfig {
 		text = bytes.Replace(text, []byte("state: state\n"), []byte("state: "+systemState+"\n"), 1)
 	}
 	defer func() {
@@ -267,7 +269,7 @@ func (s *setup) write() (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
-	cfg, err := config.Parse(s.config, text, s.getenv, s.platforms)
+	cfg, err := config.Parse(s.Config, text, s.getenv, s.platforms)
 	if problems := wrongWith(cfg, err); len(problems) > 0 {
 		s.printProblems("", problems)
 		err = fmt.Errorf("these answers would make a configuration with %s; nothing is written", media.Count(len(problems), "problem"))
@@ -276,8 +278,8 @@ func (s *setup) write() (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err = writeConfig(s.config, text, false); err == nil {
-		s.wrote = append(s.wrote, s.config)
+	if err = writeConfig(s.Config, text, false); err == nil {
+		s.wrote = append(s.wrote, s.Config)
 	}
 	return folder, err
 }
@@ -316,26 +318,26 @@ type tried struct {
 func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTurn)
 	defer cancel()
-	m := member{base: "http://" + s.listen, chat: folder}
-	asked, err := m.sayOnceUp(ctx, s.request())
+	m := member.Member{Base: "http://" + s.listen, Chat: folder}
+	asked, err := m.SayOnceUp(ctx, s.request())
 	if err != nil {
-		return hinted(fmt.Errorf("write to the chat: %w", err), "see: longshore why "+folder)
+		return terminal.Hinted(fmt.Errorf("write to the chat: %w", err), "see: longshore why "+folder)
 	}
 	begin := time.Now()
-	answer, err := m.wait(ctx, asked, s.files())
+	answer, err := m.Wait(ctx, asked, s.files())
 	if err != nil {
-		return hinted(fmt.Errorf("wait for the files: %w", err), "see: longshore why "+folder)
+		return terminal.Hinted(fmt.Errorf("wait for the files: %w", err), "see: longshore why "+folder)
 	}
-	end := tried{Wrote: s.config, Page: m.base + "/"}
+	end := tried{Wrote: s.Config, Page: m.Base + "/"}
 	for _, msg := range answer {
 		if msg.File == nil {
 			continue
 		}
-		received, err := m.download(ctx, msg.File.URL)
+		received, err := m.Download(ctx, msg.File.URL)
 		if err != nil {
 			return fmt.Errorf("download %s: %w", msg.File.Name, err)
 		}
-		wrote, err := sumOfFile(cfg.Layout().Workspace(folder), msg.File.Name)
+		wrote, err := member.SumFile(cfg.Layout().Workspace(folder), msg.File.Name)
 		if errors.Is(err, fs.ErrNotExist) && s.agent != "sample" { // it keeps its files where it likes
 			wrote, err = received, nil
 		}
@@ -354,29 +356,12 @@ func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) erro
 	if page, err := operator.NewClient(operator.ControlDir(cfg.Layout())).PageURL(ctx); err == nil { // else another user's
 		end.Operator = page.URL
 	}
-	return s.answer(end, func() error {
-		s.say("the chat has %s, as the assistant wrote it (%.1f s)", strings.Join(end.Files, ", "), took)
-		s.say("page: %s", end.Page)
+	return s.Answer(end, func() error {
+		s.Say("the chat has %s, as the assistant wrote it (%.1f s)", strings.Join(end.Files, ", "), took)
+		s.Say("page: %s", end.Page)
 		if end.Operator != "" {
-			s.say("operator's page: %s (works once, within ten minutes; a new one: %s)", end.Operator, s.command("page"))
+			s.Say("operator's page: %s (works once, within ten minutes; a new one: %s)", end.Operator, s.Command("page"))
 		}
 		return nil
 	})
-}
-
-// sayOnceUp posts a text as soon as the page answers.
-func (m member) sayOnceUp(ctx context.Context, text string) (string, error) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		id, err := m.say(ctx, text)
-		if _, unreachable := errors.AsType[*net.OpError](err); err == nil || !unreachable {
-			return id, err
-		}
-		select {
-		case <-ctx.Done():
-			return "", errors.Join(ctx.Err(), err)
-		case <-tick.C:
-		}
-	}
 }

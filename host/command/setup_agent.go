@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
@@ -67,19 +68,19 @@ func cliPackages() map[string]string {
 // askAgent fills in which assistant it is, its model and its key, and tries the key.
 func (s *setup) askAgent(ctx context.Context) error {
 	if s.image != "" && !s.boxed {
-		return usage("--image is for an assistant in a container", "longshore setup --container --image "+s.image)
+		return terminal.Usage("--image is for an assistant in a container", "longshore setup --container --image "+s.image)
 	}
 	usual := "sample"
 	err := s.until(ctx, func() error {
-		name, err := s.given(ctx, &s.agent, "assistant: sample (needs nothing), claude, codex, gemini or opencode ["+usual+"]: ")
+		name, err := s.Given(ctx, &s.agent, "assistant: sample (needs nothing), claude, codex, gemini or opencode ["+usual+"]: ")
 		if name = cmp.Or(name, usual); err != nil {
 			return err
 		}
 		if name != "sample" && cliPackages()[name] == "" {
-			return usage(fmt.Sprintf("setup knows no assistant %q", name), "choose sample, claude, codex, gemini or opencode; others go into longshore.yaml: docs/assistants.md")
+			return terminal.Usage(fmt.Sprintf("setup knows no assistant %q", name), "choose sample, claude, codex, gemini or opencode; others go into longshore.yaml: docs/assistants.md")
 		}
 		usual = name
-		if name == "opencode" && s.in == nil { // the flags before the machine
+		if name == "opencode" && s.In == nil { // the flags before the machine
 			if err := s.askOpencode(ctx); err != nil {
 				return err
 			}
@@ -100,29 +101,29 @@ func (s *setup) askAgent(ctx context.Context) error {
 // the image.
 func (s *setup) checkProgram(ctx context.Context, agent string) error {
 	then := "; or begin with: longshore setup --agent sample"
-	if s.in != nil {
+	if s.In != nil {
 		then = "; then press Enter, or name another assistant, or stop by ctrl-c"
 	}
 	switch {
 	case agent == "sample" && s.boxed:
-		return usage("--container needs an agent CLI", "longshore setup --container --agent claude")
+		return terminal.Usage("--container needs an agent CLI", "longshore setup --container --agent claude")
 	case agent == "sample":
 		return nil
 	case !s.boxed:
 		if _, err := exec.LookPath(agent); err != nil {
-			return hinted(fmt.Errorf("the program %s is not in the PATH", agent), "install it: npm install -g "+cliPackages()[agent]+then)
+			return terminal.Hinted(fmt.Errorf("the program %s is not in the PATH", agent), "install it: npm install -g "+cliPackages()[agent]+then)
 		}
 		return nil
 	}
 	engine, err := docker.Connect(ctx, s.getenv)
 	if err != nil {
 		_, hint := exitOf(err)
-		return hinted(err, cmp.Or(hint, "see docs/containers.md")+then)
+		return terminal.Hinted(err, cmp.Or(hint, "see docs/containers.md")+then)
 	}
 	defer engine.Close()
 	image := config.Assistant{Runtime: "docker", Agent: agent, Image: cmp.Or(s.image, "longshore-agent:latest")}
 	for _, f := range doctor.Containers(ctx, engine, &config.Config{Groups: []groups.Group{{Assistant: agent}}, Assistants: map[string]config.Assistant{agent: image}}) {
-		return hinted(errors.New(f.Message), f.Remedy+then)
+		return terminal.Hinted(errors.New(f.Message), f.Remedy+then)
 	}
 	return nil
 }
@@ -133,7 +134,7 @@ func (s *setup) askKey(ctx context.Context) (err error) {
 	case s.agent == "opencode":
 		err = s.askOpencode(ctx)
 	case s.refused:
-		s.model, err = s.ask(ctx, "model (empty: the one that "+s.agent+" chooses): ")
+		s.model, err = s.Ask(ctx, "model (empty: the one that "+s.agent+" chooses): ")
 	}
 	if err == nil && s.key == "" {
 		err = s.readKey(ctx)
@@ -162,7 +163,7 @@ func (s *setup) tryKey(ctx context.Context) error {
 		} else {
 			s.key, s.keyFile = "", ""
 		}
-		return &exitError{code: exitFailed, err: errors.New(f.Message), hint: "nothing is written yet; give a key, and a model, that the service has"}
+		return &terminal.Error{Code: terminal.ExitFailed, Err: errors.New(f.Message), Hint: "nothing is written yet; give a key, and a model, that the service has"}
 	case f.Severity == doctor.Warning:
 		s.note("the key could not be tried: %s", f.Message)
 	default:
@@ -180,13 +181,13 @@ func (s *setup) readKey(ctx context.Context) (err error) {
 		if file, err = filepath.Abs(file); err == nil {
 			key, err = readKeyFile(file)
 		}
-	case s.in != nil:
-		key, err = s.secret(ctx, "key for "+s.agent)
+	case s.In != nil:
+		key, err = s.Secret(ctx, "key for "+s.agent)
 	default:
-		err = usage("no --key-file given, and there is no terminal to ask", "longshore setup --agent "+s.agent+" --key-file FILE")
+		err = terminal.Usage("no --key-file given, and there is no terminal to ask", "longshore setup --agent "+s.agent+" --key-file FILE")
 	}
 	if err == nil && !oneWord(key) {
-		err = usage("the key is empty, or not one word of ASCII", "give the key as the service shows it")
+		err = terminal.Usage("the key is empty, or not one word of ASCII", "give the key as the service shows it")
 	}
 	if err == nil {
 		s.key, s.keyFile, s.typed = key, file, file == ""

@@ -16,6 +16,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/internal/near"
 )
@@ -56,13 +57,13 @@ func (s *setup) askChannel(ctx context.Context) error {
 	}
 	usual := cmp.Or(s.usual, "none")
 	err := s.until(ctx, func() error {
-		name, err := s.given(ctx, &s.channel, "channel beside the chat page: none, "+strings.Join(offered, ", ")+" ["+usual+"]: ")
+		name, err := s.Given(ctx, &s.channel, "channel beside the chat page: none, "+strings.Join(offered, ", ")+" ["+usual+"]: ")
 		if name = cmp.Or(name, usual); err != nil || name == "none" {
 			return err
 		}
 		i := slices.IndexFunc(s.platforms, func(p channel.Platform) bool { return p.Key == name && p.Account != nil })
 		if i < 0 {
-			return usage(fmt.Sprintf("setup knows no channel %q", name), near.Hint(name, offered, "choose none, "+strings.Join(offered, ", ")))
+			return terminal.Usage(fmt.Sprintf("setup knows no channel %q", name), near.Hint(name, offered, "choose none, "+strings.Join(offered, ", ")))
 		}
 		s.channel, s.platform = name, &s.platforms[i]
 		return nil
@@ -71,11 +72,11 @@ func (s *setup) askChannel(ctx context.Context) error {
 	case err != nil:
 		return err
 	case s.platform == nil && (s.chat != "" || len(s.secrets) > 0):
-		return usage("--chat and --secret are of a --channel, and none is given", "longshore setup --channel "+offered[0])
+		return terminal.Usage("--chat and --secret are of a --channel, and none is given", "longshore setup --channel "+offered[0])
 	case s.platform == nil:
 		return nil
 	case s.chat != "" && !s.platform.Form(groups.JID(s.chat)):
-		return usage(fmt.Sprintf("%q is no chat of %s", s.chat, s.channel), "leave --chat out; longshore groups list --channel "+s.channel+" shows the chats afterwards")
+		return terminal.Usage(fmt.Sprintf("%q is no chat of %s", s.chat, s.channel), "leave --chat out; longshore groups list --channel "+s.channel+" shows the chats afterwards")
 	}
 	return s.askSecrets(ctx)
 }
@@ -88,7 +89,7 @@ func (s *setup) askSecrets(ctx context.Context) error {
 	for _, given := range s.secrets {
 		key, file, ok := strings.Cut(given, "=")
 		if !ok || !slices.Contains(keys, key) {
-			return usage(fmt.Sprintf("--secret %s names no secret of %s", key, s.channel), "write KEY=FILE, with KEY one of "+strings.Join(keys, ", "))
+			return terminal.Usage(fmt.Sprintf("--secret %s names no secret of %s", key, s.channel), "write KEY=FILE, with KEY one of "+strings.Join(keys, ", "))
 		}
 		path, err := filepath.Abs(file)
 		if err != nil {
@@ -98,15 +99,15 @@ func (s *setup) askSecrets(ctx context.Context) error {
 	}
 	keys = slices.DeleteFunc(keys, func(key string) bool { return s.kept[key] != "" })
 	if guide := s.platform.Account.Guide; guide != nil && len(keys) > 0 {
-		guide(s.channel, func(format string, args ...any) { fmt.Fprintf(s.stderr, format+"\n", args...) })
+		guide(s.channel, func(format string, args ...any) { fmt.Fprintf(s.Stderr, format+"\n", args...) })
 	}
 	for _, key := range keys {
-		if s.in == nil {
-			return usage("no --secret "+key+"=FILE given, and there is no terminal to ask", "put it into a file of yours with mode 0600, and name that file")
+		if s.In == nil {
+			return terminal.Usage("no --secret "+key+"=FILE given, and there is no terminal to ask", "put it into a file of yours with mode 0600, and name that file")
 		}
 		err := s.until(ctx, func() (err error) {
-			if s.typedIn[key], err = s.secret(ctx, key+" of "+s.channel); err == nil && !oneWord(s.typedIn[key]) {
-				err = usage(key+" is empty, or not one word of ASCII", "give it as the platform shows it")
+			if s.typedIn[key], err = s.Secret(ctx, key+" of "+s.channel); err == nil && !oneWord(s.typedIn[key]) {
+				err = terminal.Usage(key+" is empty, or not one word of ASCII", "give it as the platform shows it")
 			}
 			return err
 		})
@@ -124,7 +125,7 @@ func oneWord(text string) bool {
 
 // keep puts a secret that was typed into a file of its own beside the configuration.
 func (s *setup) keep(name, text string) (path string, err error) {
-	dir, err := filepath.Abs(filepath.Dir(s.config))
+	dir, err := filepath.Abs(filepath.Dir(s.Config))
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +135,7 @@ func (s *setup) keep(name, text string) (path string, err error) {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return "", hinted(fmt.Errorf("keep a secret: %w", err), "name the file that is there by a flag, or move it away")
+		return "", terminal.Hinted(fmt.Errorf("keep a secret: %w", err), "name the file that is there by a flag, or move it away")
 	}
 	s.wrote = append(s.wrote, path)
 	_, err = io.WriteString(f, text+"\n")
@@ -177,9 +178,9 @@ func (s *setup) link(ctx context.Context) error {
 	if s.platform.Account.Scan == "" { // others cannot send before the host runs
 		p.to = groups.JID(s.chat)
 	}
-	if s.json { // one value, at the end
+	if s.Json { // one value, at the end
 		quiet := *s.env
-		quiet.stdout = s.stderr
+		quiet.Stdout = s.Stderr
 		p.env = &quiet
 	}
 	return p.run(ctx, nil)
@@ -191,7 +192,7 @@ func (s *setup) addChat(ctx context.Context) error {
 		return nil
 	}
 	if s.chat == "" {
-		s.note("next, for a chat of %s: %s, then %s", s.channel, s.command("groups", "list", "--channel", s.channel), s.command("groups", "add", "CHAT", "--assistant", s.agent))
+		s.note("next, for a chat of %s: %s, then %s", s.channel, s.Command("groups", "list", "--channel", s.channel), s.Command("groups", "add", "CHAT", "--assistant", s.agent))
 		return nil
 	}
 	folder := groups.FolderOf(s.group) + "-" + s.channel
@@ -210,9 +211,9 @@ func (s *setup) addChat(ctx context.Context) error {
 
 // also runs another command of this program.
 func (s *setup) also(ctx context.Context, args ...string) error {
-	e := &env{stdin: s.stdin, stdout: s.stderr, stderr: s.stderr, getenv: s.getenv, version: s.version, platforms: s.platforms}
-	if code := e.run(ctx, append([]string{"-c", s.config}, args...)); code != exitOK {
-		return &exitError{code: code, err: fmt.Errorf("longshore %s ended with exit code %d", args[0], code)}
+	e := &env{Terminal: terminal.Terminal{Stdin: s.Stdin, Stdout: s.Stderr, Stderr: s.Stderr}, getenv: s.getenv, version: s.version, platforms: s.platforms}
+	if code := e.run(ctx, append([]string{"-c", s.Config}, args...)); code != terminal.ExitOK {
+		return &terminal.Error{Code: code, Err: fmt.Errorf("longshore %s ended with exit code %d", args[0], code)}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 )
 
@@ -74,7 +75,7 @@ func TestSetupInAContainerKeepsTheKeyAtHome(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
 	code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", file, "setup", "--group", "Family", "--no-service", "--container", "--image", "not-there:1",
 		"--agent", "claude", "--key-file", filepath.Join(dir, "key"), "--base-url", model.URL}, strings.NewReader(""), &out, &out)
-	if code == exitOK || !strings.Contains(out.String(), "image build --tag not-there:1 --agent claude") {
+	if code == terminal.ExitOK || !strings.Contains(out.String(), "image build --tag not-there:1 --agent claude") {
 		t.Errorf("without the image: %d\n%s", code, out.String())
 	}
 	if _, err := os.Stat(file); err == nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // opencodeModel is a model as in the remedies.
@@ -33,7 +35,7 @@ func (s *setup) askOpencode(ctx context.Context) error {
 	if s.plainModel() {
 		form, example = "its name at the service", "NAME"
 	}
-	model, err := s.given(ctx, &s.model, "model ("+form+"): ")
+	model, err := s.Given(ctx, &s.model, "model ("+form+"): ")
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func (s *setup) askOpencode(ctx context.Context) error {
 		model = strings.TrimPrefix(model, "openai/")
 	}
 	if model == "" {
-		return usage("opencode needs a model: "+form, again)
+		return terminal.Usage("opencode needs a model: "+form, again)
 	}
 	provider, name, slash := strings.Cut(model, "/")
 	switch {
@@ -51,14 +53,14 @@ func (s *setup) askOpencode(ctx context.Context) error {
 		s.model = model
 		return nil
 	case s.plainModel() && s.baseURL == "":
-		return usage(fmt.Sprintf("in a container opencode speaks to an OpenAI address only, and %s is not there", model), again)
+		return terminal.Usage(fmt.Sprintf("in a container opencode speaks to an OpenAI address only, and %s is not there", model), again)
 	case s.plainModel():
-		return usage(fmt.Sprintf("with --base-url the model is a plain name, and %s names a provider", model), again+" --base-url "+s.baseURL)
+		return terminal.Usage(fmt.Sprintf("with --base-url the model is a plain name, and %s names a provider", model), again+" --base-url "+s.baseURL)
 	case !slash || name == "":
-		return usage(fmt.Sprintf("%q does not say whose model it is", model), again)
+		return terminal.Usage(fmt.Sprintf("%q does not say whose model it is", model), again)
 	}
 	if _, ok := opencodeKeys[provider]; !ok {
-		return usage(fmt.Sprintf("setup knows no provider %q of opencode", provider), "choose anthropic, openai or google; others go into longshore.yaml: docs/assistants.md")
+		return terminal.Usage(fmt.Sprintf("setup knows no provider %q of opencode", provider), "choose anthropic, openai or google; others go into longshore.yaml: docs/assistants.md")
 	}
 	s.model = model
 	return nil

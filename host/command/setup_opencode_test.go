@@ -14,14 +14,14 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // setupFor is a setup with answers by flags, which is not run.
 func setupFor(t *testing.T, answers setupAgent) *setup {
 	t.Helper()
 	return &setup{
-		env: &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: os.Getenv, platforms: stage.AllPlatforms(),
-			config: filepath.Join(t.TempDir(), "longshore.yaml"), named: true},
+		env:   &env{Terminal: terminal.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Config: filepath.Join(t.TempDir(), "longshore.yaml"), Named: true}, getenv: os.Getenv, platforms: stage.AllPlatforms()},
 		group: "Family", listen: "127.0.0.1:1", setupAgent: answers,
 	}
 }
@@ -57,7 +57,7 @@ func TestSetupWritesTheKeyOfOpencodesProvider(t *testing.T) {
 			t.Errorf("%s: %+v", c.answers.model, a)
 		}
 		var out bytes.Buffer
-		if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", s.config, "config", "validate"}, strings.NewReader(""), &out, &out); code != exitOK {
+		if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", s.Config, "config", "validate"}, strings.NewReader(""), &out, &out); code != terminal.ExitOK {
 			t.Errorf("%s: config validate: %d\n%s", c.answers.model, code, &out)
 		}
 	}
@@ -68,7 +68,7 @@ func TestSetupAsksForOpencodesModel(t *testing.T) {
 	for base, want := range map[string]string{"": "PROVIDER/MODEL", "http://127.0.0.1:2/v1": "its name at the service"} {
 		s := setupFor(t, setupAgent{agent: "opencode", baseURL: base})
 		var out strings.Builder
-		s.prompter = prompter{in: os.Stdin, lines: bufio.NewReader(strings.NewReader(map[string]string{"": "anthropic/claude-one"}[base])), out: &out}
+		s.Prompter = terminal.Prompter{In: os.Stdin, Lines: bufio.NewReader(strings.NewReader(map[string]string{"": "anthropic/claude-one"}[base])), Out: &out}
 		err := s.askOpencode(t.Context())
 		asked := out.String()
 		if !strings.Contains(asked, want) || (err == nil) != (base == "") {
@@ -99,15 +99,15 @@ func TestSetupTriesOpencodesKey(t *testing.T) {
 		code int
 		want string
 	}{
-		{nil, exitUsage, "--model " + opencodeModel},
-		{[]string{"--model", "one"}, exitUsage, "does not say whose model it is"},
-		{[]string{"--model", "anthropic/"}, exitUsage, "does not say whose model it is"},
-		{[]string{"--model", "elsewhere/one"}, exitUsage, "choose anthropic, openai or google"},
-		{[]string{"--model", "openai/one", "--base-url", base}, exitUsage, "--model NAME --base-url " + base},
-		{[]string{"--model", "anthropic/one", "--container"}, exitUsage, "OpenAI address only"},
-		{[]string{"--model", "openai/one"}, exitUsage, "--key-file FILE"},
-		{[]string{"--model", "one", "--base-url", base, "--key-file", wrong}, exitFailed, "OpenAI refuses its key"},
-		{[]string{"--model", "two", "--base-url", base, "--key-file", key}, exitFailed, "OpenAI has no model two"},
+		{nil, terminal.ExitUsage, "--model " + opencodeModel},
+		{[]string{"--model", "one"}, terminal.ExitUsage, "does not say whose model it is"},
+		{[]string{"--model", "anthropic/"}, terminal.ExitUsage, "does not say whose model it is"},
+		{[]string{"--model", "elsewhere/one"}, terminal.ExitUsage, "choose anthropic, openai or google"},
+		{[]string{"--model", "openai/one", "--base-url", base}, terminal.ExitUsage, "--model NAME --base-url " + base},
+		{[]string{"--model", "anthropic/one", "--container"}, terminal.ExitUsage, "OpenAI address only"},
+		{[]string{"--model", "openai/one"}, terminal.ExitUsage, "--key-file FILE"},
+		{[]string{"--model", "one", "--base-url", base, "--key-file", wrong}, terminal.ExitFailed, "OpenAI refuses its key"},
+		{[]string{"--model", "two", "--base-url", base, "--key-file", key}, terminal.ExitFailed, "OpenAI has no model two"},
 	} {
 		var out bytes.Buffer
 		args := append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--agent", "opencode"}, c.args...)

@@ -20,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 const ctrlC, ctrlD = "\x03", "\x04"
@@ -77,7 +78,7 @@ func (w walk) interrupt(t *testing.T, answers ...string) []string {
 	}
 	question := k.expect(aQuestion)
 	if question == "" {
-		if <-ended; cmd.ProcessState.ExitCode() != exitFault {
+		if <-ended; cmd.ProcessState.ExitCode() != terminal.ExitFault {
 			t.Errorf("after %q setup ended with %v:\n%s", answers, cmd.ProcessState, k.all)
 		}
 		return nil
@@ -89,7 +90,7 @@ func (w walk) interrupt(t *testing.T, answers ...string) []string {
 	for k.read() {
 	}
 	<-ended
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted { // its last words are lost if the kernel hangs up before they are read
+	if code := cmd.ProcessState.ExitCode(); code != terminal.ExitInterrupted { // its last words are lost if the kernel hangs up before they are read
 		t.Errorf("ctrl-c at %q ended setup with %v:\n%s", question, cmd.ProcessState, k.all)
 	}
 	if !k.echoes() {
@@ -256,7 +257,7 @@ func TestAnInterruptWhileAnAccountIsLinkedLeavesNothing(t *testing.T) {
 		k, stop, ended := dialog(t, platforms, "-c", filepath.Join(dir, "longshore.yaml"), "setup", "--group", "Family", "--agent", "sample", "--no-service", "--channel", "telegram")
 		k.answers("token of telegram", telegramtest.Token, "this waits two minutes")
 		stop()
-		if code := <-ended; code != exitInterrupted {
+		if code := <-ended; code != terminal.ExitInterrupted {
 			t.Errorf("setup ended with %d:\n%s", code, k.all)
 		}
 		for _, left := range filesBelow(t, dir) {
@@ -281,7 +282,7 @@ func TestTheEndOfTheInputEndsSetup(t *testing.T) {
 				}
 				k.expect(aQuestion)
 				leave(k)
-				if code := <-ended; code != exitFault {
+				if code := <-ended; code != terminal.ExitFault {
 					t.Errorf("setup ended with %d", code)
 				}
 				if name == "ctrl-d" && k.expect(regexp.MustCompile("no answer: the input has ended")) == "" {
@@ -296,8 +297,8 @@ func TestTheEndOfTheInputEndsSetup(t *testing.T) {
 func TestTheServiceManagersQuestionTakesYesAndNo(t *testing.T) {
 	k := newKeyboard(t)
 	s := setupFor(t, setupAgent{})
-	s.stdin, s.stderr, s.manager = k.tty, k.tty, manager{running: t.TempDir()}
-	s.prompter = s.env.prompter()
+	s.Stdin, s.Stderr, s.manager = k.tty, k.tty, manager{running: t.TempDir()}
+	s.Prompter = s.env.Prompter()
 	ctx, interrupt := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.askService(ctx) }()

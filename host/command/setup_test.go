@@ -23,6 +23,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/command/member"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 )
 
@@ -73,9 +75,9 @@ func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := setUp(t, dir, "--group", "The Family", "--listen", listen)
-	m := member{base: "http://" + listen, chat: "the-family"}
+	m := member.Member{Base: "http://" + listen, Chat: "the-family"}
 	var page struct{ Messages []web.Message }
-	if err := m.call(t.Context(), http.MethodGet, m.messages(), nil, &page); err != nil {
+	if err := m.Call(t.Context(), http.MethodGet, m.Messages(), nil, &page); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, s.said, s.log)
 	}
 	files := 0
@@ -92,9 +94,9 @@ func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
 	s.end(t)
 }
 
-func compareWithWorkspace(t *testing.T, m member, f *web.File, state string) {
+func compareWithWorkspace(t *testing.T, m member.Member, f *web.File, state string) {
 	t.Helper()
-	resp, err := m.do(t.Context(), http.MethodGet, m.base+f.URL, nil)
+	resp, err := m.Do(t.Context(), http.MethodGet, m.Base+f.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +142,8 @@ func TestSetupTriesTheKeyBeforeItWritesAnything(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--agent", "clyde"}, exitUsage, "choose sample, claude"},
-		{[]string{"--agent", "claude", "--key-file", key}, exitFault, "the program claude is not in the PATH"},
+		{[]string{"--agent", "clyde"}, terminal.ExitUsage, "choose sample, claude"},
+		{[]string{"--agent", "claude", "--key-file", key}, terminal.ExitFault, "the program claude is not in the PATH"},
 	} {
 		t.Setenv("PATH", dir)
 		if out, code := setup(c.args...); code != c.code || !strings.Contains(out, c.want) {
@@ -154,10 +156,10 @@ func TestSetupTriesTheKeyBeforeItWritesAnything(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--agent", "claude"}, exitUsage, "--key-file FILE"},
-		{[]string{"--agent", "claude", "--key-file", words}, exitUsage, "not one word"},
-		{[]string{"--agent", "claude", "--key-file", filepath.Join(dir, "none")}, exitFault, "no such file"},
-		{[]string{"--agent", "claude", "--key-file", wrong}, exitFailed, "Anthropic refuses its key"},
+		{[]string{"--agent", "claude"}, terminal.ExitUsage, "--key-file FILE"},
+		{[]string{"--agent", "claude", "--key-file", words}, terminal.ExitUsage, "not one word"},
+		{[]string{"--agent", "claude", "--key-file", filepath.Join(dir, "none")}, terminal.ExitFault, "no such file"},
+		{[]string{"--agent", "claude", "--key-file", wrong}, terminal.ExitFailed, "Anthropic refuses its key"},
 	} {
 		if out, code := setup(c.args...); code != c.code || !strings.Contains(out, c.want) || strings.Contains(out, "gone") {
 			t.Errorf("%q: %d\n%s", c.args, code, out)
@@ -174,7 +176,7 @@ func TestSetupWithAKeyWritesWhatServeStartsWith(t *testing.T) {
 	dir := t.TempDir()
 	stage.Write(t, filepath.Join(dir, "key"), "taken")
 	s := &setup{
-		env:   &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: os.Getenv, platforms: stage.AllPlatforms(), config: filepath.Join(dir, "longshore.yaml"), named: true},
+		env:   &env{Terminal: terminal.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Config: filepath.Join(dir, "longshore.yaml"), Named: true}, getenv: os.Getenv, platforms: stage.AllPlatforms()},
 		group: "Family", listen: "127.0.0.1:1", setupAgent: setupAgent{agent: "codex", key: "typed-key", typed: true, model: "one", baseURL: "http://127.0.0.1:2/v1"},
 	}
 	folder, err := s.write()
@@ -189,13 +191,13 @@ func TestSetupWithAKeyWritesWhatServeStartsWith(t *testing.T) {
 	if a.Agent != "codex" || a.Env["OPENAI_API_KEY"].Reveal() != "typed-key" || a.Env["LONGSHORE_MODEL"].Reveal() != "one" || a.Env["OPENAI_BASE_URL"].Reveal() != "http://127.0.0.1:2/v1" || cfg.Groups[0].Assistant != "codex" {
 		t.Errorf("%+v", a)
 	}
-	if text, err := os.ReadFile(s.config); err != nil || strings.Contains(string(text), "typed-key") {
+	if text, err := os.ReadFile(s.Config); err != nil || strings.Contains(string(text), "typed-key") {
 		t.Errorf("the key stands in the configuration, or %v", err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "secrets", "openai_api_key")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key's file: %v, %v", info, err)
 	}
-	if err := os.Remove(s.config); err != nil {
+	if err := os.Remove(s.Config); err != nil {
 		t.Fatal(err)
 	}
 	s.key = "another"
@@ -237,7 +239,7 @@ func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
 		{[]string{"--secret", "token=" + wrong}, "removed "},
 	} {
 		var out bytes.Buffer
-		if code := setup(t.Context(), &out, c.args...); code == exitOK || !strings.Contains(out.String(), c.want) {
+		if code := setup(t.Context(), &out, c.args...); code == terminal.ExitOK || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%q: %d\n%s", c.args, code, &out)
 		}
 		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -261,7 +263,7 @@ func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	cancel()
-	if code := <-ended; code != exitOK || !strings.Contains(all.String(), "of telegram has a file, too") {
+	if code := <-ended; code != terminal.ExitOK || !strings.Contains(all.String(), "of telegram has a file, too") {
 		t.Fatalf("%d\n%s", code, &all)
 	}
 	files := 0

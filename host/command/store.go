@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
@@ -15,7 +16,7 @@ import (
 )
 
 func newStore(e *env) *cobra.Command {
-	return family("store", "look after the host's databases and what belongs to them",
+	return terminal.Family("store", "look after the host's databases and what belongs to them",
 		&cobra.Command{
 			Use:   "set-aside NAME",
 			Short: "move a store out of the way, so that the host starts with an empty one",
@@ -23,7 +24,7 @@ func newStore(e *env) *cobra.Command {
 that belongs to it go into a directory below aside in the state directory, and
 the next start begins with an empty store. Nothing is deleted, then or later.
 The host must not be running.`,
-			Args: exactly("name"),
+			Args: terminal.Exactly("name"),
 			RunE: func(cmd *cobra.Command, args []string) error { return e.setAside(cmd, args[0]) },
 		})
 }
@@ -35,25 +36,25 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 	}
 	stores, names := storesCalled(cfg, name)
 	if len(stores) == 0 {
-		return usage("no store is called "+name, "the stores are "+strings.Join(names, ", "))
+		return terminal.Usage("no store is called "+name, "the stores are "+strings.Join(names, ", "))
 	}
 	if host, err := hostOf(cmd.Context(), cfg.Layout()); err != nil {
 		return err
 	} else if host != nil {
-		return hinted(operator.ErrRunning, "stop the host first")
+		return terminal.Hinted(operator.ErrRunning, "stop the host first")
 	}
 	moved, err := store.SetAside(stores, time.Now())
 	switch {
 	case err != nil:
 		return err
-	case e.json:
-		return e.printJSON(map[string]any{"store": name, "directory": moved.Dir, "bytes": moved.Bytes})
+	case e.Json:
+		return e.PrintJSON(map[string]any{"store": name, "directory": moved.Dir, "bytes": moved.Bytes})
 	case moved.Dir == "":
-		e.say("nothing was there of the store %s; the host starts with an empty one", name)
+		e.Say("nothing was there of the store %s; the host starts with an empty one", name)
 		return nil
 	}
-	e.say("%s of the store %s are in %s now; the host starts with an empty one", media.Size(moved.Bytes), name, moved.Dir)
-	e.say("delete that directory when it is not needed any more")
+	e.Say("%s of the store %s are in %s now; the host starts with an empty one", media.Size(moved.Bytes), name, moved.Dir)
+	e.Say("delete that directory when it is not needed any more")
 	return nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/member"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // ideasOf is the page's own list of suggestions.
@@ -33,11 +35,11 @@ func ideasOf(t *testing.T, page string) (ideas []string) {
 func TestTheDemoDidNotKnowWhatItSuggests(t *testing.T) {
 	t.Parallel()
 	var printed bytes.Buffer
-	d := &demo{env: &env{stdout: &printed}}
+	d := &demo{env: &env{Terminal: terminal.Terminal{Stdout: &printed}}}
 	h := stage.StartHost(t, stage.ConfigIn(t, filepath.Join(t.TempDir(), "demo.yaml"), string(demoConfig)), nil)
 	d.invite(h)
-	m := member{base: strings.TrimRight(webOf(h).URL(), "/"), chat: "family"}
-	words := ideasOf(t, m.base)
+	m := member.Member{Base: strings.TrimRight(webOf(h).URL(), "/"), Chat: "family"}
+	words := ideasOf(t, m.Base)
 	for _, quoted := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(printed.String(), -1) {
 		words = append(words, quoted[1])
 	}
@@ -45,11 +47,11 @@ func TestTheDemoDidNotKnowWhatItSuggests(t *testing.T) {
 		t.Errorf("the demo prints\n%s", &printed)
 	}
 	for _, say := range words {
-		asked, err := m.say(t.Context(), say)
+		asked, err := m.Say(t.Context(), say)
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := m.wait(t.Context(), asked, 0)
+		answer, err := m.Wait(t.Context(), asked, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/media"
@@ -18,7 +19,7 @@ func newTasks(e *env) *cobra.Command {
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "list what assistants have scheduled",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if group != "" {
 				c, err := e.load()
@@ -32,7 +33,7 @@ func newTasks(e *env) *cobra.Command {
 				group = g.Folder
 			}
 			return e.withTasks(cmd, group, func(all []tasks.Task) error {
-				return e.answer(all, func() error { return e.listTasks(all) })
+				return e.Answer(all, func() error { return e.listTasks(all) })
 			})
 		},
 	}
@@ -40,18 +41,18 @@ func newTasks(e *env) *cobra.Command {
 	show := &cobra.Command{
 		Use:   "show ID",
 		Short: "show one task with its prompt",
-		Args:  exactly("id"),
+		Args:  terminal.Exactly("id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.withTasks(cmd, "", func(all []tasks.Task) error {
 				i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == args[0] })
 				if i < 0 {
-					return hinted(errors.New("no task has the id "+media.Printable(args[0])), "see: longshore tasks list")
+					return terminal.Hinted(errors.New("no task has the id "+media.Printable(args[0])), "see: longshore tasks list")
 				}
-				return e.answer(all[i], func() error { return e.printTask(all[i]) })
+				return e.Answer(all[i], func() error { return e.printTask(all[i]) })
 			})
 		},
 	}
-	return family("tasks", "look at what assistants have scheduled, and act on it", list, show,
+	return terminal.Family("tasks", "look at what assistants have scheduled, and act on it", list, show,
 		newTaskVerb(e, "pause", "let no due time of a task begin a run"), newTaskVerb(e, "resume", "let a paused task run again, from its next time on"),
 		newTaskVerb(e, "cancel", "delete a task"), newTaskVerb(e, "run", "begin a run of a task now; its schedule stays as it is"))
 }
@@ -71,17 +72,17 @@ func newTaskVerb(e *env, verb, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " ID",
 		Short: short,
-		Args:  exactly("id"),
+		Args:  terminal.Exactly("id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				answer, err := c.OperateTask(cmd.Context(), args[0], verb)
 				if errors.Is(err, operator.ErrNoHost) {
-					return hinted(err, "start it: longshore serve")
+					return terminal.Hinted(err, "start it: longshore serve")
 				}
 				if err != nil {
 					return ofControl(err)
 				}
-				return e.answer(answer, func() error { e.say("%s", answer.Words); return nil })
+				return e.Answer(answer, func() error { e.Say("%s", answer.Words); return nil })
 			})
 		},
 	}
@@ -89,14 +90,14 @@ func newTaskVerb(e *env, verb, short string) *cobra.Command {
 
 func (e *env) listTasks(all []tasks.Task) error {
 	if len(all) == 0 {
-		e.say("nothing is scheduled")
+		e.Say("nothing is scheduled")
 		return nil
 	}
-	t := e.table("ID", "GROUP", "NAME", "SCHEDULE", "STATUS", "NEXT", "ZONE")
+	t := e.Table("ID", "GROUP", "NAME", "SCHEDULE", "STATUS", "NEXT", "ZONE")
 	for _, one := range all {
-		t.row(one.ID, one.Folder, cmp.Or(one.Name, media.Cut(one.Prompt, 30)), one.Type+" "+one.Value, one.Status, inZone(one.Next, one.Zone), one.Zone)
+		t.Row(one.ID, one.Folder, cmp.Or(one.Name, media.Cut(one.Prompt, 30)), one.Type+" "+one.Value, one.Status, inZone(one.Next, one.Zone), one.Zone)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // inZone is a time by the clocks of a zone of that name.
@@ -112,13 +113,13 @@ func inZone(t time.Time, name string) string {
 }
 
 func (e *env) printTask(t tasks.Task) error {
-	e.say("task      %s\ngroup     %s", t.ID, t.Folder)
-	e.say("name      %s\nschedule  %s %s", t.Name, t.Type, t.Value)
-	e.say("timezone  %s", t.Zone)
-	e.say("context   %s\nstatus    %s\n          %s", t.Mode, t.Status, t.Words)
+	e.Say("task      %s\ngroup     %s", t.ID, t.Folder)
+	e.Say("name      %s\nschedule  %s %s", t.Name, t.Type, t.Value)
+	e.Say("timezone  %s", t.Zone)
+	e.Say("context   %s\nstatus    %s\n          %s", t.Mode, t.Status, t.Words)
 	if !t.Last.IsZero() {
-		e.say("last run  %s", inZone(t.Last, t.Zone))
+		e.Say("last run  %s", inZone(t.Last, t.Zone))
 	}
-	e.say("\n%s", t.Prompt)
+	e.Say("\n%s", t.Prompt)
 	return nil
 }

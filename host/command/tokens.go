@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -11,23 +12,23 @@ func newTokens(e *env) *cobra.Command {
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "list the tokens that count",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				all, err := c.Tokens(cmd.Context())
 				if err != nil {
 					return ofControl(err)
 				}
-				return e.answer(all, func() error {
+				return e.Answer(all, func() error {
 					if len(all) == 0 {
-						e.say("there are no tokens")
+						e.Say("there are no tokens")
 						return nil
 					}
-					t := e.table("ID", "GROUP", "THREAD", "FROM", "MADE")
+					t := e.Table("ID", "GROUP", "THREAD", "FROM", "MADE")
 					for _, k := range all {
-						t.row(k.ID, k.Folder, media.Printable(k.Thread), k.Peer, k.Made.Format("2006-01-02 15:04Z"))
+						t.Row(k.ID, k.Folder, media.Printable(k.Thread), k.Peer, k.Made.Format("2006-01-02 15:04Z"))
 					}
-					return t.flush()
+					return t.Flush()
 				})
 			})
 		},
@@ -35,17 +36,17 @@ func newTokens(e *env) *cobra.Command {
 	revoke := &cobra.Command{
 		Use:   "revoke ID",
 		Short: "end a token; what was accepted with it goes on",
-		Args:  exactly("id"),
+		Args:  terminal.Exactly("id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				if err := c.RevokeToken(cmd.Context(), args[0]); err != nil {
 					return ofControl(err)
 				}
-				return e.answer(struct{}{}, func() error { e.say("revoked"); return nil })
+				return e.Answer(struct{}{}, func() error { e.Say("revoked"); return nil })
 			})
 		},
 	}
-	return family("tokens", "let assistants elsewhere in, and end that", list, newTokensNew(e), revoke)
+	return terminal.Family("tokens", "let assistants elsewhere in, and end that", list, newTokensNew(e), revoke)
 }
 
 func newTokensNew(e *env) *cobra.Command {
@@ -55,7 +56,7 @@ func newTokensNew(e *env) *cobra.Command {
 		Short: "make a token for a conversation of a group",
 		Long: `new makes a token for an assistant that shares no directory with the host, and prints it once.
 Who has it sends as that group's assistant, into that conversation. The host keeps a hash of it.`,
-		Args: exactly("group"),
+		Args: terminal.Exactly("group"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := e.load()
 			if err != nil {
@@ -70,7 +71,7 @@ Who has it sends as that group's assistant, into that conversation. The host kee
 				if err != nil {
 					return ofControl(err)
 				}
-				return e.answer(made, func() error { e.say("%s", made.Secret); return nil })
+				return e.Answer(made, func() error { e.Say("%s", made.Secret); return nil })
 			})
 		},
 	}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
@@ -49,7 +50,7 @@ func TestTopFitsEightyColumns(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if frame := frameOf(lines, 24); strings.Count(frame, "\r\n") != 23 || strings.Count(frame, "\n") != 23 {
+	if frame := terminal.FrameOf(lines, 24); strings.Count(frame, "\r\n") != 23 || strings.Count(frame, "\n") != 23 {
 		t.Errorf("a frame for 24 rows has %d line ends", strings.Count(frame, "\n"))
 	}
 }
@@ -76,7 +77,7 @@ func TestTopLeavesTheTerminalClean(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	l := looks{seen: make(chan struct{})}
 	ended := make(chan error, 1)
-	go func() { ended <- (&env{stdout: &out}).topLive(ctx, l, time.Millisecond) }()
+	go func() { ended <- (&env{Terminal: terminal.Terminal{Stdout: &out}}).topLive(ctx, l, time.Millisecond) }()
 	for range 3 {
 		<-l.seen
 	}
@@ -92,7 +93,7 @@ func TestTopLeavesTheTerminalClean(t *testing.T) {
 		}
 		break
 	}
-	if s := out.String(); !strings.HasPrefix(s, enterScreen) || !strings.HasSuffix(s, leaveScreen) || strings.Count(s, "\x1b[H") < 2 {
+	if s := out.String(); !strings.HasPrefix(s, terminal.EnterScreen) || !strings.HasSuffix(s, terminal.LeaveScreen) || strings.Count(s, "\x1b[H") < 2 {
 		t.Errorf("the terminal got %q", s)
 	}
 }
@@ -181,7 +182,7 @@ func signedInPage(t *testing.T, file string) func(path string) string {
 func TestWithoutAPageTheCommandSaysWhatToWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
 	cfg := stage.ConfigIn(t, file, string(demoConfig))
-	if out, code := stage.Command(t, "-c", file, "page"); code != exitFault || !strings.Contains(out, " serve") {
+	if out, code := stage.Command(t, "-c", file, "page"); code != terminal.ExitFault || !strings.Contains(out, " serve") {
 		t.Errorf("without a host: %d, %s", code, out)
 	}
 	stage.StartHost(t, cfg, nil)

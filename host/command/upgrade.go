@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -22,10 +23,10 @@ func newUpgrade(e *env) *cobra.Command {
 the old host runs or not, and says which schema steps its first start would run,
 what in longshore.yaml it does not accept, which stores are too new for it, and
 how much disk the steps need. It changes nothing; "longshore serve" upgrades.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !check {
-				return usage("no --check given", "the first start of a new program upgrades by itself; see what it would do: "+e.command("upgrade", "--check"))
+				return terminal.Usage("no --check given", "the first start of a new program upgrades by itself; see what it would do: "+e.Command("upgrade", "--check"))
 			}
 			return e.checkUpgrade(cmd.Context())
 		},
@@ -56,7 +57,7 @@ type plannedStore struct {
 }
 
 func (e *env) checkUpgrade(ctx context.Context) error {
-	cfg, err := config.Load(e.config, e.platforms)
+	cfg, err := config.Load(e.Config, e.platforms)
 	problems := wrongWith(cfg, err)
 	if cfg == nil && len(problems) == 0 {
 		return noConfig(err)
@@ -71,11 +72,11 @@ func (e *env) checkUpgrade(ctx context.Context) error {
 	if cfg != nil {
 		p.look(ctx, cfg)
 	}
-	if err := e.answer(p, func() error { return e.printUpgrade(p, cfg != nil) }); err != nil {
+	if err := e.Answer(p, func() error { return e.printUpgrade(p, cfg != nil) }); err != nil {
 		return err
 	}
 	if p.Faults > 0 {
-		return &exitError{code: exitFailed, err: fmt.Errorf("this program would not start: %s", media.Count(p.Faults, "fault")), hint: "correct what is shown above before you replace the old program"}
+		return &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("this program would not start: %s", media.Count(p.Faults, "fault")), Hint: "correct what is shown above before you replace the old program"}
 	}
 	return nil
 }
@@ -105,30 +106,30 @@ func (p *upgradePlan) look(ctx context.Context, cfg *config.Config) {
 
 func (e *env) printUpgrade(p upgradePlan, stores bool) error {
 	for _, text := range p.Problems {
-		e.say("wrong: %s", text)
+		e.Say("wrong: %s", text)
 	}
 	for _, text := range p.Warnings {
-		e.say("warning: %s", text)
+		e.Say("warning: %s", text)
 	}
 	if !stores {
-		e.say("the stores were not read: correct the configuration first")
+		e.Say("the stores were not read: correct the configuration first")
 		return nil
 	}
-	t := e.table("store", "on disk", "this program", "steps", "size")
+	t := e.Table("store", "on disk", "this program", "steps", "size")
 	for _, s := range p.Stores {
-		t.row(s.Name, onDisk(s), schemaText(s.Wants), fmt.Sprint(s.Steps), media.Size(s.Bytes))
+		t.Row(s.Name, onDisk(s), schemaText(s.Wants), fmt.Sprint(s.Steps), media.Size(s.Bytes))
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, s := range p.Stores {
 		if s.Fault != "" {
-			e.say("wrong: %s", s.Fault)
+			e.Say("wrong: %s", s.Fault)
 		}
 	}
-	e.say("the steps need up to %s; %s are free", media.Size(p.Needs), media.Size(p.Free))
+	e.Say("the steps need up to %s; %s are free", media.Size(p.Needs), media.Size(p.Free))
 	if p.Faults == 0 {
-		e.say("next: %s; then stop the host, replace the programs, and start it", e.command("backup", "DIRECTORY"))
+		e.Say("next: %s; then stop the host, replace the programs, and start it", e.Command("backup", "DIRECTORY"))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -22,7 +23,7 @@ func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
 	before := stage.BytesBelow(t, state)
 	out, code := stage.Command(t, "--json", "-c", file, "upgrade", "--check")
 	var p upgradePlan
-	if err := json.Unmarshal([]byte(out), &p); err != nil || code != exitOK {
+	if err := json.Unmarshal([]byte(out), &p); err != nil || code != terminal.ExitOK {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	steps := map[string]bool{}
@@ -35,7 +36,7 @@ func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
 	if diff := cmp.Diff(before, stage.BytesBelow(t, state)); diff != "" {
 		t.Errorf("the state was changed: %s", diff)
 	}
-	if out, code := stage.Command(t, "-c", file, "upgrade"); code != exitUsage || !strings.Contains(out, "--check") {
+	if out, code := stage.Command(t, "-c", file, "upgrade"); code != terminal.ExitUsage || !strings.Contains(out, "--check") {
 		t.Errorf("without --check: %d: %s", code, out)
 	}
 }
@@ -57,12 +58,12 @@ func TestUpgradeCheckNamesWhatIsTooNewAndWhatIsNoKey(t *testing.T) {
 	}
 	stage.Write(t, marker, string(text))
 	out, code := stage.Command(t, "-c", file, "upgrade", "--check")
-	if code != exitFailed || !strings.Contains(out, "written by a newer longshore") || !strings.Contains(out, "1 fault") {
+	if code != terminal.ExitFailed || !strings.Contains(out, "written by a newer longshore") || !strings.Contains(out, "1 fault") {
 		t.Errorf("%v: exit code %d: %s", store.ErrNewer, code, out)
 	}
 	stage.Write(t, file, stage.StoresConfig+"colour: red\n")
 	out, code = stage.Command(t, "-c", file, "upgrade", "--check")
-	if code != exitFailed || !strings.Contains(out, "colour") {
+	if code != terminal.ExitFailed || !strings.Contains(out, "colour") {
 		t.Errorf("a key that is gone: exit code %d: %s", code, out)
 	}
 }

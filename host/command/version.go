@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/agentrunner/cli"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // versionInfo is what "longshore version" says.
@@ -71,7 +72,7 @@ func (e *env) versionFlag(root *cobra.Command) {
 		if !*show {
 			return otherwise(cmd, args)
 		}
-		_, err := fmt.Fprintln(e.stdout, "longshore", readVersion(e.version).Version)
+		_, err := fmt.Fprintln(e.Stdout, "longshore", readVersion(e.version).Version)
 		return err
 	}
 }
@@ -84,32 +85,32 @@ func newVersion(e *env) *cobra.Command {
 file that -c names; else the one that LONGSHORE_CONFIG names; else the first that there is of
 longshore.yaml, ~/.config/longshore/longshore.yaml (or below $XDG_CONFIG_HOME) and
 /etc/longshore/longshore.yaml.`,
-		Args: exactly(),
+		Args: terminal.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			info := readVersion(e.version)
-			info.Config = e.config
-			if e.json {
-				return e.printJSON(info)
+			info.Config = e.Config
+			if e.Json {
+				return e.PrintJSON(info)
 			}
-			e.say("longshore %s", info.Version)
-			t := e.table()
+			e.Say("longshore %s", info.Version)
+			t := e.Table()
 			if info.Revision != "" {
 				note := ""
 				if info.Modified {
 					note = " with changes"
 				}
-				t.row("revision", info.Revision+note)
-				t.row("of", info.Time)
+				t.Row("revision", info.Revision+note)
+				t.Row("of", info.Time)
 			}
-			t.row("go", info.Go)
-			t.row("platform", info.Platform)
-			t.row("configuration", info.Config)
+			t.Row("go", info.Go)
+			t.Row("platform", info.Platform)
+			t.Row("configuration", info.Config)
 			for _, path := range notable() {
 				if v, ok := info.Modules[path]; ok {
-					t.row(path, v)
+					t.Row(path, v)
 				}
 			}
-			return t.flush()
+			return t.Flush()
 		},
 	}
 }

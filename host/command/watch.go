@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // watchEvery is how often --watch runs a command.
@@ -28,13 +28,13 @@ func (e *env) watchable(root *cobra.Command) {
 }
 
 func (e *env) addWatch(cmd *cobra.Command) {
-	run := cmd.RunE
+	plain := *cmd
 	watch := cmd.Flags().BoolP("watch", "w", false, "go on: show it anew every 2 seconds, or with --json print it as a line each time")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*watch {
-			return run(cmd, args)
+			return plain.RunE(cmd, args)
 		}
-		w := &watcher{env: e, title: cmd.CommandPath(), run: func() error { return run(cmd, args) }}
+		w := &watcher{env: e, title: cmd.CommandPath(), plain: &plain, cmd: cmd, args: args}
 		return w.watch(cmd.Context(), watchEvery)
 	}
 }
@@ -44,7 +44,9 @@ func (e *env) addWatch(cmd *cobra.Command) {
 type watcher struct {
 	env   *env
 	title string
-	run   func() error
+	plain *cobra.Command // as it runs without --watch
+	cmd   *cobra.Command
+	args  []string
 }
 
 // watch runs until ctx is done, which is no error. The command's first error ends it; a
@@ -52,27 +54,27 @@ type watcher struct {
 func (w *watcher) watch(ctx context.Context, every time.Duration) error {
 	answer, err := w.once()
 	if err != nil {
-		fmt.Fprint(w.env.stderr, answer)
+		fmt.Fprint(w.env.Stderr, answer)
 		return err
 	}
-	if isTerminal(w.env.stdout) && !w.env.json {
-		return w.env.redraw(ctx, every, func(columns, rows int) []string {
+	if terminal.IsTerminal(w.env.Stdout) && !w.env.Json {
+		return w.env.Redraw(ctx, every, func(columns, rows int) []string {
 			if answer == "" {
 				answer, err = w.once()
 			}
 			text := answer + w.trouble(err)
 			answer = ""
-			return screenful(w.title+", "+clockText(time.Now()), text, columns, rows)
+			return terminal.Screenful(w.title+", "+terminal.ClockText(time.Now()), text, columns, rows)
 		})
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		if _, failed := fmt.Fprint(w.env.stdout, answer); failed != nil {
+		if _, failed := fmt.Fprint(w.env.Stdout, answer); failed != nil {
 			return fmt.Errorf("print: %w", failed) // nobody reads on
 		}
 		if err != nil {
-			fmt.Fprint(w.env.stderr, w.trouble(err))
+			fmt.Fprint(w.env.Stderr, w.trouble(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -82,7 +84,7 @@ func (w *watcher) watch(ctx context.Context, every time.Duration) error {
 		if answer, err = w.once(); ctx.Err() != nil {
 			return nil
 		}
-		if !w.env.json && answer != "" {
+		if !w.env.Json && answer != "" {
 			answer = "\n" + answer
 		}
 	}
@@ -92,13 +94,13 @@ func (w *watcher) watch(ctx context.Context, every time.Duration) error {
 func (w *watcher) once() (string, error) {
 	var out bytes.Buffer
 	e := w.env
-	stdout, stderr := e.stdout, e.stderr
-	e.watched, e.stdout = stdout, &out
-	if !e.json { // of which only answers are lines
-		e.stderr = &out
+	stdout, stderr := e.Stdout, e.Stderr
+	e.Watched, e.Stdout = stdout, &out
+	if !e.Json { // of which only answers are lines
+		e.Stderr = &out
 	}
-	defer func() { e.watched, e.stdout, e.stderr = nil, stdout, stderr }()
-	err := w.run()
+	defer func() { e.Watched, e.Stdout, e.Stderr = nil, stdout, stderr }()
+	err := w.plain.RunE(w.cmd, w.args)
 	return out.String(), err
 }
 
@@ -109,48 +111,7 @@ func (w *watcher) trouble(err error) string {
 	}
 	var words bytes.Buffer
 	e := *w.env
-	e.stderr = &words
+	e.Stderr = &words
 	e.fail(err)
 	return words.String()
-}
-
-// redraw draws on the terminal until ctx is done, which is no error. Between two lines it
-// never waits, so that an interrupt finds the terminal in a state that leaveScreen ends.
-func (e *env) redraw(ctx context.Context, every time.Duration, lines func(columns, rows int) []string) error {
-	fmt.Fprint(e.stdout, enterScreen)
-	defer fmt.Fprint(e.stdout, leaveScreen)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		columns, rows := e.screenSize()
-		all := lines(columns, rows)
-		if ctx.Err() != nil {
-			return nil
-		}
-		fmt.Fprint(e.stdout, frameOf(all, rows))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
-// screenful is a title and a text as lines of a terminal. What has no place is counted.
-func screenful(title, text string, columns, rows int) []string {
-	lines := []string{cutTo(media.Printable(title), columns), ""}
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		for {
-			head := cutTo(line, columns)
-			lines = append(lines, head)
-			if line = line[len(head):]; line == "" || head == "" {
-				break
-			}
-		}
-	}
-	if more := len(lines) - rows; more > 0 && rows > 0 {
-		lines = append(lines[:rows-1], cutTo(fmt.Sprintf("and %d more lines: make the window larger, or leave out --watch", more+1), columns))
-	}
-	return lines
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -32,7 +33,7 @@ func TestEveryListCanBeWatched(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&env{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}))
+	walk(newRoot(&env{Terminal: terminal.Terminal{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}}))
 	for _, want := range []string{"status", "queue list", "errors list", "approvals list", "tasks list", "links list", "channels list", "tokens list", "groups list", "groups requests", "audit search"} {
 		if !found["longshore "+want] {
 			t.Errorf("%s has no --watch", want)
@@ -64,10 +65,10 @@ func (w *writes) Write(p []byte) (int, error) {
 func TestWatchPrintsADocumentALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, problems bytes.Buffer
-		e := &env{stdout: &out, stderr: &problems, json: true}
+		e := &env{Terminal: terminal.Terminal{Stdout: &out, Stderr: &problems, Json: true}}
 		ctx, interrupt := context.WithCancel(t.Context())
 		n, start := 0, time.Now()
-		w := &watcher{env: e, title: "longshore queue list", run: func() error {
+		w := &watcher{env: e, title: "longshore queue list", plain: &cobra.Command{RunE: func(*cobra.Command, []string) error {
 			n++
 			switch n {
 			case 2:
@@ -75,8 +76,8 @@ func TestWatchPrintsADocumentALine(t *testing.T) {
 			case 4:
 				interrupt()
 			}
-			return e.answer([]operator.Item{{ID: "a", Message: "two\nlines \u202e"}}, func() error { return errors.New("printed for people") })
-		}}
+			return e.Answer([]operator.Item{{ID: "a", Message: "two\nlines \u202e"}}, func() error { return errors.New("printed for people") })
+		}}}
 		if err := w.watch(ctx, watchEvery); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,7 @@ func TestWatchPrintsADocumentALine(t *testing.T) {
 		if problems.String() != "longshore: no host is running\n" {
 			t.Errorf("stderr has %q", problems.String())
 		}
-		if e.stdout != &out || e.watched != nil {
+		if e.Stdout != &out || e.Watched != nil {
 			t.Error("the next command would print into memory")
 		}
 	})
@@ -101,8 +102,8 @@ func TestWatchPrintsADocumentALine(t *testing.T) {
 
 func TestWatchEndsWithTheFirstError(t *testing.T) {
 	var out, problems bytes.Buffer
-	e := &env{stdout: &out, stderr: &problems}
-	w := &watcher{env: e, run: func() error { e.say("half"); return usage("wrong", "right") }}
+	e := &env{Terminal: terminal.Terminal{Stdout: &out, Stderr: &problems}}
+	w := &watcher{env: e, plain: &cobra.Command{RunE: func(*cobra.Command, []string) error { e.Say("half"); return terminal.Usage("wrong", "right") }}}
 	if err := w.watch(t.Context(), time.Hour); err == nil || out.Len() > 0 || problems.String() != "half\n" {
 		t.Errorf("%v, %q, %q", err, out.String(), problems.String())
 	}
@@ -124,7 +125,7 @@ func TestWatchPrintsWhatTheListPrints(t *testing.T) {
 		<-out.told
 	}
 	interrupt()
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != terminal.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	if got := out.text.String(); !strings.HasPrefix(got, once+"\n"+once) || !strings.Contains(once, "web:ops") {
@@ -134,7 +135,7 @@ func TestWatchPrintsWhatTheListPrints(t *testing.T) {
 
 func TestAWatchedListFitsTheScreen(t *testing.T) {
 	text := strings.Repeat("界", 100) + "\nshort\n\n" + strings.Repeat("a long remedy ", 20) + "\n" + strings.Repeat("line\n", 50)
-	lines := screenful("longshore \x1b[2Jstatus", text, 40, 24)
+	lines := terminal.Screenful("longshore \x1b[2Jstatus", text, 40, 24)
 	if len(lines) != 24 || !strings.HasPrefix(lines[23], "and 43 more lines") {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
@@ -143,7 +144,7 @@ func TestAWatchedListFitsTheScreen(t *testing.T) {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
-	if whole := strings.Join(screenful("t", text, 40, 1000), ""); strings.Count(whole, "a long remedy") < 15 {
+	if whole := strings.Join(terminal.Screenful("t", text, 40, 1000), ""); strings.Count(whole, "a long remedy") < 15 {
 		t.Errorf("a remedy is cut: %q", whole)
 	}
 }
@@ -152,11 +153,11 @@ func TestChannelsOfAHostThatDoesNotRunAreNoEmptyList(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "longshore.yaml")
 	stage.Write(t, file, "state: "+dir+"/state\nchannels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: [{name: Ops, folder: ops, chat: \"web:ops\"}]\n")
-	if out, code := stage.Command(t, "-c", file, "channels", "list"); code != exitFault || !strings.Contains(out, "no host is running") {
+	if out, code := stage.Command(t, "-c", file, "channels", "list"); code != terminal.ExitFault || !strings.Contains(out, "no host is running") {
 		t.Errorf("%d, %q", code, out)
 	}
 	var b strings.Builder
-	if err := (&env{stdout: &b}).listChannels([]operator.Channel{{Name: "web", Connected: true}, {Name: "w", Detail: "to\x1bdo"}}); err != nil {
+	if err := (&env{Terminal: terminal.Terminal{Stdout: &b}}).listChannels([]operator.Channel{{Name: "web", Connected: true}, {Name: "w", Detail: "to\x1bdo"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.String(); !strings.Contains(got, "web      yes") || !strings.Contains(got, "w        no") || strings.ContainsFunc(got, dangerous) {

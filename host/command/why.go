@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -33,7 +34,7 @@ no group has. With --probe the service of the assistant's model is asked whether
 takes the key and has the model; that costs nothing.
 
 Ends with exit code 4 if something stops the answer.`,
-		Args: exactly("group"),
+		Args: terminal.Exactly("group"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.load()
 			if err != nil {
@@ -45,11 +46,11 @@ Ends with exit code 4 if something stops the answer.`,
 			}
 			w := &path{env: e, config: c, group: g, probe: probe}
 			w.walk(cmd.Context())
-			if err := e.answer(map[string]any{"group": g.Folder, "answers": !w.stopped, "steps": w.steps}, w.print); err != nil {
+			if err := e.Answer(map[string]any{"group": g.Folder, "answers": !w.stopped, "steps": w.steps}, w.print); err != nil {
 				return err
 			}
 			if w.stopped {
-				return &exitError{code: exitFailed, err: fmt.Errorf("the assistant of group %s does not answer", g.Folder)}
+				return &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("the assistant of group %s does not answer", g.Folder)}
 			}
 			return nil
 		},
@@ -105,7 +106,7 @@ func (w *path) walk(ctx context.Context) {
 }
 
 func (w *path) print() error {
-	t := w.env.table()
+	t := w.env.Table()
 	for i, s := range w.steps {
 		mark := "ok"
 		switch {
@@ -114,12 +115,12 @@ func (w *path) print() error {
 		case !s.OK:
 			mark = "!"
 		}
-		t.row(mark, s.Name, w.env.remedy(s.Words))
+		t.Row(mark, s.Name, w.env.Remedy(s.Words))
 		if s.Remedy != "" {
-			t.row(" ", " ", "to do: "+w.env.remedy(s.Remedy))
+			t.Row(" ", " ", "to do: "+w.env.Remedy(s.Remedy))
 		}
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 func (w *path) host(ctx context.Context) {
@@ -128,11 +129,11 @@ func (w *path) host(ctx context.Context) {
 	w.status, err = w.client.Status(ctx)
 	switch {
 	case errors.Is(err, operator.ErrDenied):
-		w.stop("host", err.Error(), asOwner)
+		w.stop("host", err.Error(), terminal.AsOwner)
 	case errors.Is(err, operator.ErrNoHost):
-		w.stop("host", "no host is running", w.env.command("serve"))
+		w.stop("host", "no host is running", w.env.Command("serve"))
 	case err != nil:
-		w.stop("host", "the host does not answer: "+err.Error(), w.env.command("doctor"))
+		w.stop("host", "the host does not answer: "+err.Error(), w.env.Command("doctor"))
 	default:
 		w.good("host", "runs as process %d", w.status.PID)
 	}
@@ -147,7 +148,7 @@ func (w *path) channel(context.Context) {
 		detail := w.status.Channels[i].Detail
 		w.stop("channel", w.group.Channel+" is not connected: "+detail, operator.ChannelRemedy(detail))
 	default:
-		w.good("channel", "%s is connected: %s", w.group.Channel, orDash(w.status.Channels[i].Detail))
+		w.good("channel", "%s is connected: %s", w.group.Channel, terminal.OrDash(w.status.Channels[i].Detail))
 	}
 }
 
@@ -160,9 +161,9 @@ func (w *path) registration(context.Context) {
 	}
 	switch s := w.served; {
 	case i < 0:
-		w.stop("group", "the host does not serve this group yet", w.env.command("reload"))
+		w.stop("group", "the host does not serve this group yet", w.env.Command("reload"))
 	case s.Chat != string(g.Chat) || s.Channel != g.Channel || s.Assistant != g.Assistant || s.Trigger != g.Trigger:
-		w.stop("group", "the host still serves it as the file was before", w.env.command("reload"))
+		w.stop("group", "the host still serves it as the file was before", w.env.Command("reload"))
 	default:
 		w.good("group", "%s is the chat %s", g.Folder, string(g.Chat))
 		w.faulty("group", operator.FaultChat, "channel "+g.Channel)
@@ -192,7 +193,7 @@ func (w *path) trigger(context.Context) {
 func (w *path) assistant(ctx context.Context) {
 	if w.group.Assistant == "" {
 		w.stop("assistant", "the group has none: nobody answers",
-			fmt.Sprintf("add assistant: NAME to the group in %s, then: %s", w.env.config, w.env.command("reload")))
+			fmt.Sprintf("add assistant: NAME to the group in %s, then: %s", w.env.Config, w.env.Command("reload")))
 		return
 	}
 	a := w.config.Assistants[w.group.Assistant]
@@ -212,9 +213,9 @@ func (w *path) elsewhere(ctx context.Context) {
 	all, err := w.client.Tokens(ctx)
 	switch {
 	case err != nil:
-		w.stop("assistant", err.Error(), w.env.command("doctor"))
+		w.stop("assistant", err.Error(), w.env.Command("doctor"))
 	case !slices.ContainsFunc(all, func(t remote.Token) bool { return t.Folder == w.group.Folder }):
-		w.stop("assistant", w.group.Assistant+" lives elsewhere, and no token lets it fetch this group's messages", w.env.command("tokens", "new", w.group.Folder))
+		w.stop("assistant", w.group.Assistant+" lives elsewhere, and no token lets it fetch this group's messages", w.env.Command("tokens", "new", w.group.Folder))
 	default:
 		w.good("assistant", "%s lives elsewhere and fetches its messages at %s", w.group.Assistant, w.config.Door.Listen)
 	}
@@ -224,7 +225,7 @@ func (w *path) elsewhere(ctx context.Context) {
 func (w *path) program(ctx context.Context) {
 	findings, err := w.client.Environment(ctx, w.group.Folder)
 	if err != nil {
-		w.stop("program", err.Error(), w.env.command("doctor"))
+		w.stop("program", err.Error(), w.env.Command("doctor"))
 		return
 	}
 	for _, f := range findings {
@@ -266,7 +267,7 @@ func (w *path) policy(context.Context) {
 		rules = append(rules, "no file above "+media.Size(int64(g.MaySend.Most)))
 	}
 	if a := g.Approve; a.Files || a.First || a.Foreign || a.Above > 0 || len(a.Kinds) > 0 {
-		rules = append(rules, "some files wait for an approval, see: "+w.env.command("approvals", "list"))
+		rules = append(rules, "some files wait for an approval, see: "+w.env.Command("approvals", "list"))
 	}
 	if len(rules) > 0 {
 		w.good("policy", "%s", strings.Join(rules, "; "))
@@ -305,7 +306,7 @@ func (w *path) turn(context.Context) {
 			w.good("inbox", "%s", a.Detail)
 			continue
 		}
-		w.good("turn", "%s since %s", a.State, clockText(a.Started))
+		w.good("turn", "%s since %s", a.State, terminal.ClockText(a.Started))
 	}
 }
 
@@ -313,19 +314,19 @@ func (w *path) turn(context.Context) {
 func (w *path) remedy(c cause.Cause) string {
 	switch name := w.group.Assistant; c {
 	case cause.Key:
-		return fmt.Sprintf("give assistants.%s in %s a key that the service accepts, then: %s", name, w.env.config, w.env.command("reload"))
+		return fmt.Sprintf("give assistants.%s in %s a key that the service accepts, then: %s", name, w.env.Config, w.env.Command("reload"))
 	case cause.Credit:
 		return "buy credit, or wait until the quota begins anew; the host tries again by itself"
 	case cause.Start:
-		return fmt.Sprintf("correct what the engine says, such as a missing package; then: %s, or wait: the host tries again by itself", w.env.command("reload"))
+		return fmt.Sprintf("correct what the engine says, such as a missing package; then: %s, or wait: the host tries again by itself", w.env.Command("reload"))
 	case cause.Budget:
-		return fmt.Sprintf("wait until the budget begins anew, or raise it in %s, then: %s", w.env.config, w.env.command("reload"))
+		return fmt.Sprintf("wait until the budget begins anew, or raise it in %s, then: %s", w.env.Config, w.env.Command("reload"))
 	case cause.Absent:
 		return "start the program that fetches the group's messages, and see that it reaches " + w.config.Door.Listen + " and acknowledges them: see docs/remote.md"
 	case cause.Busy, cause.Failing, cause.Unreachable, cause.Silent:
 		return "the host tries again by itself; if it lasts, check the network and the service's status page"
 	}
-	return "tail -n 20 " + shellWord(filepath.Join(w.config.Layout().Logs(), w.group.Folder, "assistant.log"))
+	return "tail -n 20 " + terminal.ShellWord(filepath.Join(w.config.Layout().Logs(), w.group.Folder, "assistant.log"))
 }
 
 func (w *path) delivery(context.Context) {
@@ -340,5 +341,5 @@ func (w *path) delivery(context.Context) {
 		w.good("answers", "none is on the way")
 		return
 	}
-	w.good("answers", "%s, %s not yet accepted; see: %s", media.Count(s.Pending, "delivery"), media.Count(s.Waiting, "request"), w.env.command("queue", "list"))
+	w.good("answers", "%s, %s not yet accepted; see: %s", media.Count(s.Pending, "delivery"), media.Count(s.Waiting, "request"), w.env.Command("queue", "list"))
 }

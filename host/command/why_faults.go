@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
@@ -66,11 +67,11 @@ func (e *env) whyUnknownChat(ctx context.Context, c *config.Config, wanted strin
 	if g, ok := servedAs(s, wanted, c.Groups); ok {
 		w := &path{env: e, status: s}
 		w.file(ctx)
-		w.stop("group", fmt.Sprintf("the host still serves group %s, and %s has it no longer", g.Folder, e.config), "write it into the file again; or, if it is to end: "+e.command("reload", "--remove"))
-		if err := e.answer(map[string]any{"group": g.Folder, "answers": false, "steps": w.steps}, w.print); err != nil {
+		w.stop("group", fmt.Sprintf("the host still serves group %s, and %s has it no longer", g.Folder, e.Config), "write it into the file again; or, if it is to end: "+e.Command("reload", "--remove"))
+		if err := e.Answer(map[string]any{"group": g.Folder, "answers": false, "steps": w.steps}, w.print); err != nil {
 			return err
 		}
-		return &exitError{code: exitFailed, err: fmt.Errorf("group %s is gone from the file", g.Folder)}
+		return &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("group %s is gone from the file", g.Folder)}
 	}
 	for _, one := range s.UnknownChats {
 		if wanted != one.Chat && wanted != one.Channel+"/"+one.Chat {
@@ -78,11 +79,11 @@ func (e *env) whyUnknownChat(ctx context.Context, c *config.Config, wanted strin
 		}
 		w := &path{env: e}
 		w.stop("group", fmt.Sprintf("the chat %s is not registered: no group has it; %s came from there", one.Chat, media.Count(one.Messages, "message")),
-			e.command("groups", "add", shellWord(one.Chat)))
-		if err := e.answer(map[string]any{"group": one.Chat, "answers": false, "steps": w.steps}, w.print); err != nil {
+			e.Command("groups", "add", terminal.ShellWord(one.Chat)))
+		if err := e.Answer(map[string]any{"group": one.Chat, "answers": false, "steps": w.steps}, w.print); err != nil {
 			return err
 		}
-		return &exitError{code: exitFailed, err: fmt.Errorf("nobody answers in the chat %s", one.Chat)}
+		return &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("nobody answers in the chat %s", one.Chat)}
 	}
 	return unknown
 }
@@ -110,8 +111,8 @@ func (e *env) whyByOlder(ctx context.Context, invalid error) error {
 		for _, f := range w.status.Faults {
 			w.warn(f.Name, f.Message, f.Hint)
 		}
-		w.stop("configuration", "the file is invalid; the host goes on by the one that it applied last", e.command("config", "validate"))
-		if err := e.answer(map[string]any{"answers": false, "steps": w.steps}, w.print); err != nil {
+		w.stop("configuration", "the file is invalid; the host goes on by the one that it applied last", e.Command("config", "validate"))
+		if err := e.Answer(map[string]any{"answers": false, "steps": w.steps}, w.print); err != nil {
 			return err
 		}
 		return invalid

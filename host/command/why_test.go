@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
 // TestWhyCountsWhatHadNoTriggerAndNamesABrokenTurn writes as a member on the page.
@@ -29,21 +30,21 @@ groups: [{folder: family, chat: "web:family", trigger: "@Andy", assistant: broke
 	}
 	h.Say("family", "hello?")
 	h.Until("the count", func() bool {
-		return strings.Contains(asked(exitOK, "why", "family"), "must have @Andy; 1 message since the host's start had not")
+		return strings.Contains(asked(terminal.ExitOK, "why", "family"), "must have @Andy; 1 message since the host's start had not")
 	})
 	h.Say("family", "@Andy, hello?")
 	h.Until("the broken turn", func() bool {
-		out := asked(exitFailed, "why", "family")
+		out := asked(terminal.ExitFailed, "why", "family")
 		return strings.Contains(out, "no  turn") && strings.Contains(out, "to do: tail -n 20 ")
 	})
 	h.Until("the turn that was given up", func() bool {
-		out := asked(exitOK, "status")
+		out := asked(terminal.ExitOK, "status")
 		return strings.Contains(out, "the last turn failed: ")
 	})
-	if out := asked(exitOK, "errors", "list"); !strings.Contains(out, "the last turn of family broke ") || !strings.Contains(out, "why family") {
+	if out := asked(terminal.ExitOK, "errors", "list"); !strings.Contains(out, "the last turn of family broke ") || !strings.Contains(out, "why family") {
 		t.Errorf("errors list says:\n%s", out)
 	}
-	if out := asked(exitOK, "errors", "list", "--group", "family"); !strings.Contains(out, "the last turn of family broke ") {
+	if out := asked(terminal.ExitOK, "errors", "list", "--group", "family"); !strings.Contains(out, "the last turn of family broke ") {
 		t.Errorf("errors list of the group says:\n%s", out)
 	}
 }
@@ -73,17 +74,17 @@ groups:
 		code := Run(context.Background(), "", stage.AllPlatforms(), append([]string{"-c", h.File}, args...), nil, &out, &out)
 		return out.String(), code
 	}
-	if out, code := ask("why", "work"); code != exitOK || len(tried) > 0 {
+	if out, code := ask("why", "work"); code != terminal.ExitOK || len(tried) > 0 {
 		t.Errorf("without being asked, %d tries: %d\n%s", len(tried), code, out)
 	}
-	if out, code := ask("why", "work", "--probe"); code != exitFailed || !strings.Contains(out, "no  key") || !strings.Contains(out, "Anthropic refuses its key") || strings.Contains(out, "gone") {
+	if out, code := ask("why", "work", "--probe"); code != terminal.ExitFailed || !strings.Contains(out, "no  key") || !strings.Contains(out, "Anthropic refuses its key") || strings.Contains(out, "gone") {
 		t.Errorf("a wrong key: %d\n%s", code, out)
 	}
 	out, code := ask("why", "family", "--probe")
-	if code != exitOK || !strings.Contains(out, "Anthropic takes its key") || !strings.Contains(out, "no file above 1 MiB; some files wait for an approval") {
+	if code != terminal.ExitOK || !strings.Contains(out, "Anthropic takes its key") || !strings.Contains(out, "no file above 1 MiB; some files wait for an approval") {
 		t.Errorf("a key that is taken: %d\n%s", code, out)
 	}
-	if out, code := ask("doctor", "--probe"); code != exitFailed || !strings.Contains(out, "assistant right: Anthropic takes its key") || !strings.Contains(out, "assistant wrong: Anthropic refuses its key") {
+	if out, code := ask("doctor", "--probe"); code != terminal.ExitFailed || !strings.Contains(out, "assistant right: Anthropic takes its key") || !strings.Contains(out, "assistant wrong: Anthropic refuses its key") {
 		t.Errorf("doctor: %d\n%s", code, out)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
@@ -14,7 +15,7 @@ func newWorkspace(e *env) *cobra.Command {
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "list the groups whose workspace is a volume of the container engine",
-		Args:  exactly(),
+		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.withVolumes(cmd.Context(), func(engine *docker.Engine, state string) error {
 				folders, err := engine.Volumes(cmd.Context(), state)
@@ -22,16 +23,16 @@ func newWorkspace(e *env) *cobra.Command {
 					return err
 				}
 				slices.Sort(folders)
-				return e.answer(append([]string{}, folders...), func() error {
+				return e.Answer(append([]string{}, folders...), func() error {
 					if len(folders) == 0 {
-						e.say("there are none")
+						e.Say("there are none")
 						return nil
 					}
-					t := e.table("GROUP", "VOLUME")
+					t := e.Table("GROUP", "VOLUME")
 					for _, folder := range folders {
-						t.row(folder, docker.Volume(state, folder))
+						t.Row(folder, docker.Volume(state, folder))
 					}
-					return t.flush()
+					return t.Flush()
 				})
 			})
 		},
@@ -41,17 +42,17 @@ func newWorkspace(e *env) *cobra.Command {
 		Short: "delete the workspace of a group whose assistant has share: none",
 		Long: `remove deletes the volume with all that the group's assistant has kept: its files and its CLI's conversations.
 GROUP is the folder, also that of a group which is no longer configured. Nothing else deletes a volume.`,
-		Args: exactly("group"),
+		Args: terminal.Exactly("group"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.withVolumes(cmd.Context(), func(engine *docker.Engine, state string) error {
 				if err := engine.RemoveVolume(cmd.Context(), state, args[0]); err != nil {
 					return ofControl(err)
 				}
-				return e.answer(struct{}{}, func() error { e.say("removed"); return nil })
+				return e.Answer(struct{}{}, func() error { e.Say("removed"); return nil })
 			})
 		},
 	}
-	return family("workspace", "list and delete workspaces that are volumes", list, remove)
+	return terminal.Family("workspace", "list and delete workspaces that are volumes", list, remove)
 }
 
 // withVolumes calls fn with the container engine and the state directory.

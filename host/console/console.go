@@ -49,8 +49,7 @@ func Open(o Options) (*Console, error) {
 		return nil, fmt.Errorf("serve the operator's page: %w", err)
 	}
 	const hint = "open it by the address that longshore page prints, or add the name to operator_page.hosts"
-	look := func(ctx context.Context) (operator.Overview, error) { return operator.Look(ctx, o.Control) }
-	return &Console{o: o, listener: l, guard: httpd.NewGuard(l.Addr(), hint, o.Hosts...), overviews: overviews{look: look}}, nil
+	return &Console{o: o, listener: l, guard: httpd.NewGuard(l.Addr(), hint, o.Hosts...), overviews: overviews{control: o.Control}}, nil
 }
 
 // Run serves until ctx is done, which is no error, and closes what Open opened.

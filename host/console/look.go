@@ -21,7 +21,7 @@ const (
 // and one page at a time: those who come meanwhile wait for the same answer. The question
 // belongs to no request, so a browser that closes fails no other.
 type overviews struct {
-	look func(context.Context) (operator.Overview, error)
+	control operator.Control
 
 	mu       sync.Mutex
 	at       time.Time
@@ -82,7 +82,7 @@ func (o *overviews) begin() (json.RawMessage, *question) {
 func (o *overviews) ask(a *question) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lookTime, errSlow)
 	defer cancel()
-	now, err := o.look(ctx)
+	now, err := operator.Look(ctx, o.control)
 	if err == nil {
 		a.body, err = json.Marshal(now)
 	}

@@ -14,24 +14,38 @@ import (
 )
 
 // slow is a host that answers when it is told to, or never.
-func slow() (o *overviews, asked *atomic.Int32, answer chan struct{}) {
-	asked, answer = new(atomic.Int32), make(chan struct{})
-	return &overviews{look: func(ctx context.Context) (operator.Overview, error) {
-		asked.Add(1)
-		select {
-		case <-answer:
-			return operator.Overview{Time: time.Now()}, nil
-		case <-ctx.Done():
-			return operator.Overview{}, ctx.Err()
-		}
-	}}, asked, answer
+type slow struct {
+	operator.Control
+	asked  atomic.Int32
+	answer chan struct{}
+	hangs  bool // it hears of no deadline
+}
+
+func newSlow() (*overviews, *slow) {
+	s := &slow{Control: &control{name: "x"}, answer: make(chan struct{})}
+	return &overviews{control: s}, s
+}
+
+// Status is the first question of an Overview.
+func (s *slow) Status(ctx context.Context) (operator.Status, error) {
+	s.asked.Add(1)
+	done := ctx.Done()
+	if s.hangs {
+		done = nil
+	}
+	select {
+	case <-s.answer:
+		return operator.Status{}, nil
+	case <-done:
+		return operator.Status{}, ctx.Err()
+	}
 }
 
 // The question to the host was one browser's request: if that browser closed, everybody
 // who waited for the answer got an error.
 func TestAClosedBrowserFailedTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, asked, answer := slow()
+		o, host := newSlow()
 		closing, closeBrowser := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {
@@ -50,10 +64,10 @@ func TestAClosedBrowserFailedTheOthers(t *testing.T) {
 		synctest.Wait()
 		closeBrowser()
 		synctest.Wait()
-		close(answer)
+		close(host.answer)
 		all.Wait()
-		if asked.Load() != 1 {
-			t.Errorf("the host was asked %d times", asked.Load())
+		if host.asked.Load() != 1 {
+			t.Errorf("the host was asked %d times", host.asked.Load())
 		}
 	})
 }
@@ -62,7 +76,7 @@ func TestAClosedBrowserFailedTheOthers(t *testing.T) {
 // 100 seconds.
 func TestReadersOfASlowHostQueuedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, asked, _ := slow()
+		o, host := newSlow()
 		start := time.Now()
 		var all sync.WaitGroup
 		for range 10 {
@@ -77,8 +91,8 @@ func TestReadersOfASlowHostQueuedUp(t *testing.T) {
 		}
 		all.Wait()
 		o.end(time.Hour)
-		if asked.Load() != 1 {
-			t.Errorf("the host was asked %d times", asked.Load())
+		if host.asked.Load() != 1 {
+			t.Errorf("the host was asked %d times", host.asked.Load())
 		}
 	})
 }
@@ -86,13 +100,8 @@ func TestReadersOfASlowHostQueuedUp(t *testing.T) {
 // A host that hangs in the kernel hears of no deadline. It is not asked again meanwhile.
 func TestAHostThatHangsIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int32
-		free := make(chan struct{})
-		o := &overviews{look: func(context.Context) (operator.Overview, error) {
-			asked.Add(1)
-			<-free
-			return operator.Overview{}, nil
-		}}
+		o, host := newSlow()
+		host.hangs = true
 		for range 3 {
 			if _, err := o.get(t.Context()); !errors.Is(err, errSlow) {
 				t.Errorf("got %v", err)
@@ -100,10 +109,10 @@ func TestAHostThatHangsIsAskedOnce(t *testing.T) {
 		}
 		start := time.Now()
 		o.end(5 * time.Second)
-		if asked.Load() != 1 || time.Since(start) != 5*time.Second {
-			t.Errorf("asked %d times; the end took %v", asked.Load(), time.Since(start))
+		if host.asked.Load() != 1 || time.Since(start) != 5*time.Second {
+			t.Errorf("asked %d times; the end took %v", host.asked.Load(), time.Since(start))
 		}
-		close(free)
+		close(host.answer)
 		o.end(time.Hour)
 	})
 }
@@ -127,16 +136,16 @@ func TestAfterAnActionThePageShowedWhatWasBefore(t *testing.T) {
 		t.Error("the host was not asked after the action")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		o, asked, answer := slow()
+		o, host := newSlow()
 		done := make(chan error, 1)
 		go func() { _, err := o.get(t.Context()); done <- err }()
 		synctest.Wait()
 		o.outdate() // while the host answers
-		answer <- struct{}{}
+		host.answer <- struct{}{}
 		synctest.Wait()
-		answer <- struct{}{}
-		if err := <-done; err != nil || asked.Load() != 2 {
-			t.Errorf("asked %d times, %v", asked.Load(), err)
+		host.answer <- struct{}{}
+		if err := <-done; err != nil || host.asked.Load() != 2 {
+			t.Errorf("asked %d times, %v", host.asked.Load(), err)
 		}
 	})
 }

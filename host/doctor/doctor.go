@@ -8,11 +8,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -50,9 +48,7 @@ type Doctor struct {
 	CLIs      map[string]bool
 	Container string
 
-	Proc     string                       // mount point of procfs; empty: /proc
-	LookPath func(string) (string, error) // nil: exec.LookPath
-	Now      func() time.Time             // nil: time.Now
+	Proc string // mount point of procfs; empty: /proc
 }
 
 // Check checks one channel; running reports whether a host runs.
@@ -62,12 +58,6 @@ type Check func(ctx context.Context, running bool) []Finding
 func (d Doctor) Examine(ctx context.Context) []Finding {
 	if d.Proc == "" {
 		d.Proc = "/proc"
-	}
-	if d.LookPath == nil {
-		d.LookPath = exec.LookPath
-	}
-	if d.Now == nil {
-		d.Now = time.Now
 	}
 	client := operator.NewClient(operator.ControlDir(d.Layout))
 	health := client.Health(ctx)

@@ -12,9 +12,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/longshore-bridge/longshore/host/doctor"
 
@@ -40,12 +41,10 @@ func newPatient(t *testing.T) *patient {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), "state")
 	p := &patient{t: t, Doctor: doctor.Doctor{
-		Layout:   groups.Layout{State: state},
-		Groups:   []groups.Group{{Name: "Family", Folder: "family", Chat: "web:family"}},
-		Stores:   []store.Spec{outbox.Store(filepath.Join(state, "outbox"), store.Home{})},
-		Proc:     t.TempDir(),
-		LookPath: func(name string) (string, error) { return "/bin/" + name, nil },
-		Now:      func() time.Time { return time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC) },
+		Layout: groups.Layout{State: state},
+		Groups: []groups.Group{{Name: "Family", Folder: "family", Chat: "web:family"}},
+		Stores: []store.Spec{outbox.Store(filepath.Join(state, "outbox"), store.Home{})},
+		Proc:   t.TempDir(),
 	}}
 	p.must(p.Layout.Prepare(p.Groups))
 	p.proc("sys/fs/inotify/max_user_instances", "128\n")
@@ -195,7 +194,6 @@ func illnesses() []planted {
 		{"few inotify watches", func(p *patient) { p.proc("sys/fs/inotify/max_user_watches", "3\n") }, "inotify", doctor.Warning, "watches"},
 		{"no /proc", func(p *patient) { p.must(os.RemoveAll(filepath.Join(p.Proc, "self"))) }, "proc", doctor.Fault, "no file of an assistant can be opened"},
 		{"no inotify", func(p *patient) { p.must(os.RemoveAll(filepath.Join(p.Proc, "sys"))) }, "inotify", doctor.Note, "polls"},
-		{"clock at the epoch", func(p *patient) { p.Now = func() time.Time { return time.Unix(0, 0) } }, "clock", doctor.Fault, "1970"},
 		{"web without token", func(p *patient) { p.page(web.Settings{Listen: "0.0.0.0:0"}) }, "web", doctor.Fault, "no token"},
 		{"web with a token to guess", func(p *patient) {
 			p.page(web.Settings{Listen: "0.0.0.0:0", Token: setting.NewSecret(strings.Repeat("ab", 20))})
@@ -209,9 +207,8 @@ func illnesses() []planted {
 			p.page(web.Settings{Listen: ln.Addr().String()})
 		}, "web", doctor.Fault, "cannot listen"},
 		{"assistant without command", func(p *patient) {
-			p.Commands = map[string]string{"helper": "claude"}
-			p.LookPath = func(string) (string, error) { return "", os.ErrNotExist }
-		}, "assistant", doctor.Fault, `"claude" of assistant "helper"`},
+			p.Commands = map[string]string{"helper": "no-such-program"}
+		}, "assistant", doctor.Fault, `"no-such-program" of assistant "helper"`},
 		{"no container engine", func(p *patient) { p.Container = "/nowhere/docker.sock" }, "assistant", doctor.Fault, "engine"},
 		{"mount that is gone", func(p *patient) {
 			p.Groups[0].Mounts = []groups.Extra{{Name: "photos", Host: "/nowhere/photos"}}
@@ -241,6 +238,18 @@ func TestDoctorFindsWhatWasPlantedAndChangesNothing(t *testing.T) {
 			t.Errorf("not found among %+v", findings)
 		})
 	}
+}
+
+// TestAClockThatNobodySetIsAFault has the bubble's clock, which begins in 2000.
+func TestAClockThatNobodySetIsAFault(t *testing.T) {
+	p := newPatient(t)
+	synctest.Test(t, func(t *testing.T) {
+		if !slices.ContainsFunc(p.Examine(t.Context()), func(f doctor.Finding) bool {
+			return f.Check == "clock" && f.Severity == doctor.Fault && strings.Contains(f.Message, "2000")
+		}) {
+			t.Error("the clock shows 2000, and that is no fault")
+		}
+	})
 }
 
 func TestTheDoctorIsContentWithAHealthyInstallation(t *testing.T) {

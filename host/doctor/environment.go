@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"os/exec"
 	"slices"
 
 	"github.com/longshore-bridge/longshore/host/config"
@@ -21,7 +20,6 @@ func Environment(ctx context.Context, c *config.Config, getenv func(string) stri
 		}
 	}
 	d := doctorFor(&used, nil)
-	d.LookPath = exec.LookPath
 	socket, findings := examineEngine(ctx, &used, getenv)
 	d.Container = socket
 	return slices.Concat(d.assistants(ctx, hosting{}), findings, examineMachines(ctx, &used))

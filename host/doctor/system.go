@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -101,8 +102,9 @@ func (d Doctor) instancesUsed() int {
 // clock checks that the time is plausible: requests, receipts and TLS
 // certificates depend on it.
 func (d Doctor) clock(context.Context, hosting) []Finding {
-	if d.Now().Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
-		return found("clock", Fault, "the clock shows "+d.Now().UTC().Format(time.DateOnly), "set the clock, and synchronize it by NTP: platforms refuse a host whose clock is far off")
+	now := time.Now()
+	if now.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		return found("clock", Fault, "the clock shows "+now.UTC().Format(time.DateOnly), "set the clock, and synchronize it by NTP: platforms refuse a host whose clock is far off")
 	}
 	if synced, known := clockSynchronized(); known && !synced {
 		return found("clock", Note, "the kernel reports that the clock is not synchronized", "run an NTP client such as systemd-timesyncd or chrony")
@@ -175,7 +177,7 @@ func (d Doctor) assistants(context.Context, hosting) []Finding {
 	var all []Finding
 	for _, name := range slices.Sorted(maps.Keys(d.Commands)) {
 		command := d.Commands[name]
-		if _, err := d.LookPath(command); err != nil {
+		if _, err := exec.LookPath(command); err != nil {
 			all = append(all, found("assistant", Fault, fmt.Sprintf("the command %q of assistant %q was not found", command, name),
 				programRemedy(name, command, d.CLIs[name]))...)
 		}

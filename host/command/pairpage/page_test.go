@@ -1,4 +1,4 @@
-package command
+package pairpage
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 // The page was cut off in the middle of the answer that said "linked", and told
 // the operator that the command had ended.
 func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
-	p, err := openPairPage(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, pairListen)
+	p, err := Open(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,15 +33,15 @@ func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
 	var code struct{ Paired bool }
 	heard := make(chan error, 1)
 	go func() {
-		resp, err := http.Get(p.url + "code")
+		resp, err := http.Get(p.URL + "code")
 		if err == nil {
 			defer resp.Body.Close()
 			err = json.NewDecoder(resp.Body).Decode(&code)
 		}
 		heard <- err
 	}()
-	p.done()
-	p.close()
+	p.Done()
+	p.Close()
 	if err := <-heard; err != nil || !code.Paired {
 		t.Fatalf("the page heard %+v, %v", code, err)
 	}
@@ -50,12 +50,12 @@ func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
 // TestThePairingPageIsServedWhereTheOperatorSays, for a browser on another machine.
 func TestThePairingPageIsServedWhereTheOperatorSays(t *testing.T) {
 	listen := stage.FreeAddress(t)
-	p, err := openPairPage(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, listen)
+	p, err := Open(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, listen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
-	for url, want := range map[string]int{p.url: http.StatusOK, "http://" + listen + "/": http.StatusNotFound} {
+	defer p.Close()
+	for url, want := range map[string]int{p.URL: http.StatusOK, "http://" + listen + "/": http.StatusNotFound} {
 		resp, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)

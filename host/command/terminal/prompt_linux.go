@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import "golang.org/x/sys/unix"
 

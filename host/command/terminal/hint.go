@@ -1,7 +1,6 @@
-package command
+package terminal
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,46 +9,36 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usage says that the command line is wrong.
-func usage(message, hint string) error {
-	return &exitError{code: exitUsage, err: errors.New(message), hint: hint}
-}
+// AsOwner is the hint if another user owns the state directory.
+const AsOwner = "run this as the user that the host runs as, or as root"
 
-// hinted adds to an error what to do about it.
-func hinted(err error, hint string) error {
-	return &exitError{code: exitFault, err: err, hint: hint}
-}
-
-// asOwner is the hint if another user owns the state directory.
-const asOwner = "run this as the user that the host runs as, or as root"
-
-// exactly is cobra.ExactArgs with words for people: each argument that is
+// Exactly is cobra.ExactArgs with words for people: each argument that is
 // wanted has a name.
-func exactly(names ...string) cobra.PositionalArgs {
+func Exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usage("no "+names[len(args)]+" given", "usage: "+cmd.UseLine())
+			return Usage("no "+names[len(args)]+" given", "usage: "+cmd.UseLine())
 		case len(args) > len(names):
-			return usage("too many arguments: "+strings.Join(args[len(names):], " "), "usage: "+cmd.UseLine())
+			return Usage("too many arguments: "+strings.Join(args[len(names):], " "), "usage: "+cmd.UseLine())
 		}
 		return nil
 	}
 }
 
-// atMost takes as many arguments as it has names, or fewer.
-func atMost(names ...string) cobra.PositionalArgs {
+// AtMost takes as many arguments as it has names, or fewer.
+func AtMost(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
 			return nil
 		}
-		return exactly(names...)(cmd, args)
+		return Exactly(names...)(cmd, args)
 	}
 }
 
-// tameCobra gives the commands that cobra adds our wording, and makes them reject
+// TameCobra gives the commands that cobra adds our wording, and makes them reject
 // an unknown subcommand; cobra would print their help and succeed.
-func tameCobra(root *cobra.Command) {
+func TameCobra(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -70,23 +59,23 @@ func known(cmd *cobra.Command) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		at, left, err := cmd.Traverse(args)
 		if err != nil || len(left) > 0 {
-			return noCommand(at, left[0])
+			return NoCommand(at, left[0])
 		}
 		return nil
 	}
 }
 
-func noCommand(cmd *cobra.Command, name string) error {
+func NoCommand(cmd *cobra.Command, name string) error {
 	hint := "see: " + cmd.CommandPath() + " --help"
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
 		hint = fmt.Sprintf("did you mean %q? %s", near[0], hint)
 	}
-	return usage(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), name), hint)
+	return Usage(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), name), hint)
 }
 
-// family is a command that only has commands of its own. Cobra would print its
+// Family is a command that only has commands of its own. Cobra would print its
 // help for a misspelt one, and call that a success.
-func family(use, short string, members ...*cobra.Command) *cobra.Command {
+func Family(use, short string, members ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
@@ -95,7 +84,7 @@ func family(use, short string, members ...*cobra.Command) *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return noCommand(cmd, args[0])
+				return NoCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -104,11 +93,11 @@ func family(use, short string, members ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// command is a command line of longshore that reads the same configuration.
-func (e *env) command(args ...string) string {
+// Command is a command line of longshore that reads the same configuration.
+func (e *Terminal) Command(args ...string) string {
 	words := []string{"longshore"}
-	if e.named { // else the next command finds the same file
-		words = append(words, "-c", shellWord(e.config))
+	if e.Named { // else the next command finds the same file
+		words = append(words, "-c", ShellWord(e.Config))
 	}
 	return strings.Join(append(words, args...), " ")
 }
@@ -119,26 +108,26 @@ var commandIn = regexp.MustCompile(`\blongshore ([a-z][a-z-]*)`)
 // notConfigured are the words after longshore that read no configuration, or are no command.
 var notConfigured = []string{"agentrunner", "completion", "demo", "exit-codes", "help", "version"}
 
-// remedy is a sentence whose commands read the same configuration. What the host says
+// Remedy is a sentence whose commands read the same configuration. What the host says
 // cannot know by which name the operator's shell reaches it.
-func (e *env) remedy(text string) string {
-	if !e.named {
+func (e *Terminal) Remedy(text string) string {
+	if !e.Named {
 		return text
 	}
 	return commandIn.ReplaceAllStringFunc(text, func(found string) string {
 		verb := strings.TrimPrefix(found, "longshore ")
-		if !slices.Contains(e.verbs, verb) || slices.Contains(notConfigured, verb) {
+		if !slices.Contains(e.Verbs, verb) || slices.Contains(notConfigured, verb) {
 			return found
 		}
-		return e.command(verb)
+		return e.Command(verb)
 	})
 }
 
 // plainWord needs no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`)
 
-// shellWord writes a text as one word of a POSIX shell.
-func shellWord(text string) string {
+// ShellWord writes a text as one word of a POSIX shell.
+func ShellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text
 	}

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"bytes"
@@ -15,31 +15,31 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// printJSON prints v for a program, under --watch as one line. encoding/json escapes the control
+// PrintJSON prints v for a program, under --watch as one line. encoding/json escapes the control
 // characters; the bidi controls, which a terminal would obey, are escaped here.
-func (e *env) printJSON(v any) error {
+func (e *Terminal) PrintJSON(v any) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if e.watched == nil {
+	if e.Watched == nil {
 		enc.SetIndent("", "  ")
 	}
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	_, err := fmt.Fprint(e.stdout, escapeInvisible(b.String()))
+	_, err := fmt.Fprint(e.Stdout, escapeInvisible(b.String()))
 	return err
 }
 
 // jsonList prints a list as printJSON does, one element at a time.
 type jsonList struct {
-	e     *env
+	e     *Terminal
 	begun bool
 }
 
-func (e *env) newJSONList() *jsonList { return &jsonList{e: e} }
+func (e *Terminal) JSONList() *jsonList { return &jsonList{e: e} }
 
-func (l *jsonList) add(v any) error {
+func (l *jsonList) Add(v any) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -52,24 +52,24 @@ func (l *jsonList) add(v any) error {
 		before = "[\n  "
 	}
 	l.begun = true
-	_, err := fmt.Fprint(l.e.stdout, before+escapeInvisible(strings.TrimRight(b.String(), "\n")))
+	_, err := fmt.Fprint(l.e.Stdout, before+escapeInvisible(strings.TrimRight(b.String(), "\n")))
 	return err
 }
 
-// end ends the list, which is whole also if an element before could not be read.
-func (l *jsonList) end() error {
+// End ends the list, which is whole also if an element before could not be read.
+func (l *jsonList) End() error {
 	text := "\n]\n"
 	if !l.begun {
 		text = "[]\n"
 	}
-	_, err := fmt.Fprint(l.e.stdout, text)
+	_, err := fmt.Fprint(l.e.Stdout, text)
 	return err
 }
 
-// answer prints v for a program, or calls print for people.
-func (e *env) answer(v any, print func() error) error {
-	if e.json {
-		return e.printJSON(v)
+// Answer prints v for a program, or calls print for people.
+func (e *Terminal) Answer(v any, print func() error) error {
+	if e.Json {
+		return e.PrintJSON(v)
 	}
 	return print()
 }
@@ -90,11 +90,11 @@ func escapeInvisible(text string) string {
 	return b.String()
 }
 
-// say prints one line, of which every argument is made printable. The commands in format
+// Say prints one line, of which every argument is made printable. The commands in format
 // read the same configuration; of those in arguments the caller sees to it, by remedy.
-func (e *env) say(format string, args ...any) {
-	if e.named {
-		format = strings.ReplaceAll(e.remedy(strings.ReplaceAll(format, "%", "\x00")), "%", "%%") // of the path
+func (e *Terminal) Say(format string, args ...any) {
+	if e.Named {
+		format = strings.ReplaceAll(e.Remedy(strings.ReplaceAll(format, "%", "\x00")), "%", "%%") // of the path
 		format = strings.ReplaceAll(format, "\x00", "%")
 	}
 	for i, arg := range args {
@@ -102,7 +102,7 @@ func (e *env) say(format string, args ...any) {
 			args[i] = media.Printable(s)
 		}
 	}
-	fmt.Fprintf(e.stdout, format+"\n", args...)
+	fmt.Fprintf(e.Stdout, format+"\n", args...)
 }
 
 // table prints aligned columns; every cell is made printable.
@@ -110,40 +110,40 @@ type table struct {
 	w       *tabwriter.Writer
 	text    *bytes.Buffer // what w has aligned
 	out     io.Writer
-	columns int // lines are cut to so many; 0: they are whole
+	Columns int // lines are cut to so many; 0: they are whole
 }
 
-// table with a head is a list, whose lines are cut to the terminal. Without one it has
+// Table with a head is a list, whose lines are cut to the terminal. Without one it has
 // sentences, such as remedies, which stay whole.
-func (e *env) table(head ...string) table {
+func (e *Terminal) Table(head ...string) table {
 	var text bytes.Buffer
-	t := table{w: tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0), text: &text, out: e.stdout}
+	t := table{w: tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0), text: &text, out: e.Stdout}
 	if len(head) > 0 {
-		if isTerminal(e.screen()) {
-			t.columns, _ = e.screenSize()
+		if IsTerminal(e.screen()) {
+			t.Columns, _ = e.ScreenSize()
 		}
-		t.row(head...)
+		t.Row(head...)
 	}
 	return t
 }
 
-func (t table) row(cells ...string) {
+func (t table) Row(cells ...string) {
 	for i, cell := range cells {
 		if i > 0 {
 			fmt.Fprint(t.w, "\t")
 		}
-		fmt.Fprint(t.w, orDash(media.Printable(cell)))
+		fmt.Fprint(t.w, OrDash(media.Printable(cell)))
 	}
 	fmt.Fprintln(t.w)
 }
 
-func (t table) flush() error {
+func (t table) Flush() error {
 	if err := t.w.Flush(); err != nil {
 		return err
 	}
 	for line := range strings.Lines(t.text.String()) {
-		if line = strings.TrimSuffix(line, "\n"); t.columns > 0 {
-			line = fit(line, t.columns)
+		if line = strings.TrimSuffix(line, "\n"); t.Columns > 0 {
+			line = Fit(line, t.Columns)
 		}
 		if _, err := fmt.Fprintln(t.out, line); err != nil {
 			return err
@@ -153,22 +153,22 @@ func (t table) flush() error {
 	return nil
 }
 
-func orDash(s string) string {
+func OrDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
 
-// ago says how long ago t was; nothing where it never was.
-func ago(t time.Time) string {
+// Ago says how long ago t was; nothing where it never was.
+func Ago(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return humanize.Time(t)
 }
 
-func clockText(t time.Time) string {
+func ClockText(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -1,4 +1,5 @@
-package command
+// Package pairpage shows the QR code of a pairing in a browser, beside the terminal.
+package pairpage
 
 import (
 	"context"
@@ -23,10 +24,10 @@ import (
 //go:embed pair.html
 var pairText string
 
-// pairPage shows the QR code of a pairing, on loopback or where the operator says, under an
+// Page shows the QR code of a pairing, on loopback or where the operator says, under an
 // address that nobody guesses: whoever sees the code can take the place of this host.
-type pairPage struct {
-	url string
+type Page struct {
+	URL string
 	srv *http.Server
 
 	mu      sync.Mutex
@@ -37,8 +38,8 @@ type pairPage struct {
 	sawDone chan struct{} // closed when the page has seen the end
 }
 
-// openPairPage serves at the address listen until close.
-func openPairPage(a *channel.Account, listen string) (*pairPage, error) {
+// Open serves at the address listen until close.
+func Open(a *channel.Account, listen string) (*Page, error) {
 	page, err := httpd.Fill(pairText, httpd.Values{"pair": a.Pair, "scan": a.Scan})
 	if err != nil {
 		return nil, fmt.Errorf("make pairing page: %w", err)
@@ -48,7 +49,7 @@ func openPairPage(a *channel.Account, listen string) (*pairPage, error) {
 		return nil, fmt.Errorf("serve pairing page: %w", err)
 	}
 	secret := "/" + rand.Text() + "/"
-	p := &pairPage{url: "http://" + ln.Addr().String() + secret, sawDone: make(chan struct{})}
+	p := &Page{URL: "http://" + ln.Addr().String() + secret, sawDone: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+secret+"{$}", func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
@@ -67,8 +68,8 @@ func openPairPage(a *channel.Account, listen string) (*pairPage, error) {
 	return p, nil
 }
 
-// show replaces the code on the page.
-func (p *pairPage) show(code string, valid time.Duration) {
+// Show replaces the code on the page.
+func (p *Page) Show(code string, valid time.Duration) {
 	c, err := qr.Encode(code, qr.L)
 	if err != nil {
 		return // the terminal shows it, or the phone's code is left
@@ -80,7 +81,7 @@ func (p *pairPage) show(code string, valid time.Duration) {
 }
 
 // code answers the page's request for the current code.
-func (p *pairPage) code(w http.ResponseWriter, _ *http.Request) {
+func (p *Page) code(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = time.Now()
@@ -104,9 +105,9 @@ const (
 	pageWait = 10 * time.Second // for one more
 )
 
-// done says on the page that the account is linked: it waits until a page that
+// Done says on the page that the account is linked: it waits until a page that
 // is open has asked.
-func (p *pairPage) done() {
+func (p *Page) Done() {
 	p.mu.Lock()
 	p.paired = true
 	open := time.Since(p.asked) < pageOpen
@@ -120,9 +121,9 @@ func (p *pairPage) done() {
 	}
 }
 
-// close stops serving. An answer that is being written is written to its end: it
+// Close stops serving. An answer that is being written is written to its end: it
 // may be the one that says the account is linked.
-func (p *pairPage) close() {
+func (p *Page) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), pageWait)
 	defer cancel()
 	if p.srv.Shutdown(ctx) != nil {

@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ func TestAListFitsTheTerminal(t *testing.T) {
 		10: "ID  NAME\n1   港港…\n",
 	} {
 		var out bytes.Buffer
-		list := (&env{stdout: &out}).table("ID", "NAME")
-		list.columns = columns
-		list.row("1", "港港港港港港")
-		if err := list.flush(); err != nil {
+		list := (&Terminal{Stdout: &out}).Table("ID", "NAME")
+		list.Columns = columns
+		list.Row("1", "港港港港港港")
+		if err := list.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != want {
