@@ -78,8 +78,8 @@ func (l Layout) Aside() string { return filepath.Join(l.own(), "aside") }
 // Audit holds the trail of what left the host.
 func (l Layout) Audit() string { return filepath.Join(l.own(), "audit") }
 
-// Door holds the tokens of assistants elsewhere.
-func (l Layout) Door() string { return filepath.Join(l.own(), "door") }
+// Remote holds the tokens and calls of assistants elsewhere.
+func (l Layout) Remote() string { return filepath.Join(l.own(), "remote") }
 
 // Notified is the file that says which faults the operator was told of.
 func (l Layout) Notified() string { return filepath.Join(l.own(), "notify.json") }

@@ -36,7 +36,6 @@ var tooManyFunctions = map[string]int{
 	"host/nanoclaw":         2,
 	"host/notify":           4,
 	"host/outbox":           3,
-	"host/remote":           7,
 	"host/runtime":          2,
 	"host/runtime/docker":   2,
 	"host/runtime/feed":     2,

@@ -31,7 +31,7 @@ var tooDense = map[string]density{
 	"host/channel/web":      {15, 6.9},
 	"host/config":           {13, 5.7},
 	"host/outbox":           {17, 9.5},
-	"host/remote":           {13, 6.7},
+	"host/remote":           {12, 5.1},
 	"ipc":                   {12, 6.5},
 }
 

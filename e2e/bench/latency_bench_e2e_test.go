@@ -19,7 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
-	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
 
@@ -151,7 +151,7 @@ func newFarCaller(b *testing.B, dir string) *caller {
 	c.Cfg.Door.Listen = stage.FreeAddress(b)
 	c.host = c.Open(c.follow, c.Sink)
 	c.RunHost(c.host)
-	var made remote.NewToken
+	var made tokens.NewToken
 	stage.Eventually(b, "the host answers", func() (ok bool) {
 		var err error
 		made, err = operator.NewClient(operator.ControlDir(c.Cfg.Layout())).MakeToken(b.Context(), operator.TokenOrder{Group: "g0"})

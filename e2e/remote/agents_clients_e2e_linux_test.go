@@ -146,7 +146,7 @@ func (d *doors) otherClients(t *testing.T) {
 			if said, err := c.call(t, token+"x", "send_message", map[string]string{"text": "no"}); err == nil {
 				t.Errorf("a wrong token hears %s", said)
 			}
-			if left, err := filepath.Glob(filepath.Join(d.Dir, "state/door/uploads/*"+name+"*")); err != nil || len(left) > 0 {
+			if left, err := filepath.Glob(filepath.Join(d.Dir, "state/remote/uploads/*"+name+"*")); err != nil || len(left) > 0 {
 				t.Errorf("%v is left, %v", left, err)
 			}
 		})

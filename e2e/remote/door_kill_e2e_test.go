@@ -77,7 +77,7 @@ func TestKilledAtEachStepOverHTTPNothingIsLostAndNothingIsTwice(t *testing.T) {
 			}
 		}
 	}
-	uploads, left := filepath.Join(r.layout.State, "door/uploads"), 0
+	uploads, left := filepath.Join(r.layout.State, "remote/uploads"), 0
 	for i, s := range stepsToKillAt(t, chosen) {
 		t.Run(s.String(), func(t *testing.T) { a.killed(t, s, i+1) })
 		now, err := os.ReadDir(uploads)
@@ -86,8 +86,8 @@ func TestKilledAtEachStepOverHTTPNothingIsLostAndNothingIsTwice(t *testing.T) {
 		}
 		left = len(now) // a killed agentrunner leaves those that nobody sends, for a day
 	}
-	if parts, err := os.ReadDir(filepath.Join(r.layout.State, "door/tmp")); err != nil || len(parts) > 0 {
-		t.Errorf("door/tmp holds %v, %v", parts, err)
+	if parts, err := os.ReadDir(filepath.Join(r.layout.State, "remote/tmp")); err != nil || len(parts) > 0 {
+		t.Errorf("remote/tmp holds %v, %v", parts, err)
 	}
 }
 

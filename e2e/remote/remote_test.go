@@ -203,7 +203,7 @@ func TestWithoutADoorThereIsNone(t *testing.T) {
 	if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), "lets no assistants in") {
 		t.Errorf("%v", err)
 	}
-	if code := operator.CodeDoorOff; code != "door_off" {
+	if code := operator.CodeRemoteOff; code != "remote_off" {
 		t.Error(code)
 	}
 }

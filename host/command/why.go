@@ -17,7 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -214,7 +214,7 @@ func (w *path) elsewhere(ctx context.Context) {
 	switch {
 	case err != nil:
 		w.stop("assistant", err.Error(), w.env.Command("doctor"))
-	case !slices.ContainsFunc(all, func(t remote.Token) bool { return t.Folder == w.group.Folder }):
+	case !slices.ContainsFunc(all, func(t tokens.Token) bool { return t.Folder == w.group.Folder }):
 		w.stop("assistant", w.group.Assistant+" lives elsewhere, and no token lets it fetch this group's messages", w.env.Command("tokens", "new", w.group.Folder))
 	default:
 		w.good("assistant", "%s lives elsewhere and fetches its messages at %s", w.group.Assistant, w.config.Door.Listen)

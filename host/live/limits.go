@@ -14,6 +14,13 @@ func (c *Current) Wait() time.Duration { return c.Config().Limits.Wait.Std() }
 // FreeDisk returns how many bytes of the disk stay free.
 func (c *Current) FreeDisk() int64 { return int64(c.Config().Limits.FreeDisk) }
 
+// KeepResults returns how long results stay.
+func (c *Current) KeepResults() time.Duration { return c.Config().Limits.KeepResults.Std() }
+
+// Quota returns how many bytes of a group may be in the outbox, and how many may come at the same
+// time to be in it.
+func (c *Current) Quota() int64 { return int64(c.Config().Limits.Outbox) }
+
 // QueueKeeps returns how long the queue keeps results and refused requests.
 func (c *Current) QueueKeeps() ipc.Keep {
 	l := c.Config().Limits

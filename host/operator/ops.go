@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
@@ -77,9 +77,9 @@ type Control interface {
 	// returns how that went. There may be none.
 	NotifyTest(ctx context.Context) ([]Notified, error)
 	// Tokens returns the tokens of the door that count, without their secrets.
-	Tokens(ctx context.Context) ([]remote.Token, error)
+	Tokens(ctx context.Context) ([]tokens.Token, error)
 	// MakeToken makes a token, and returns it with its secret, which nobody sees again.
-	MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, error)
+	MakeToken(ctx context.Context, o TokenOrder) (tokens.NewToken, error)
 	// RevokeToken ends a token.
 	RevokeToken(ctx context.Context, id string) error
 	// Unpair unlinks a channel from its account. Its deliveries are held.
@@ -226,12 +226,12 @@ func (c *Client) NotifyTest(ctx context.Context) ([]Notified, error) {
 	return answerTo[[]Notified](ctx, c, "notify-test", nil)
 }
 
-func (c *Client) Tokens(ctx context.Context) ([]remote.Token, error) {
-	return answerTo[[]remote.Token](ctx, c, "tokens", nil)
+func (c *Client) Tokens(ctx context.Context) ([]tokens.Token, error) {
+	return answerTo[[]tokens.Token](ctx, c, "tokens", nil)
 }
 
-func (c *Client) MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, error) {
-	return answerTo[remote.NewToken](ctx, c, "make-token", o)
+func (c *Client) MakeToken(ctx context.Context, o TokenOrder) (tokens.NewToken, error) {
+	return answerTo[tokens.NewToken](ctx, c, "make-token", o)
 }
 
 func (c *Client) RevokeToken(ctx context.Context, id string) error {

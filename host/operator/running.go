@@ -8,7 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -27,7 +27,7 @@ type Running struct {
 	Linker     Linker
 	Notifier   Notifier
 	Tasks      Tasks
-	Remote     *remote.Server // nil: the configuration lets no assistants in by HTTP
+	Remote     *tokens.Tokens // nil: the configuration lets no assistants in by HTTP
 	Page       Page           // nil: the host serves no operator's page
 	Recent     *Recent        // of the host's log
 }

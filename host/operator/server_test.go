@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 
@@ -28,6 +27,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
@@ -119,12 +119,12 @@ func (c *control) Decide(_ context.Context, id string, yes bool) error {
 	return c.err
 }
 
-func (c *control) Tokens(context.Context) ([]remote.Token, error) {
-	return []remote.Token{{ID: "t1", Folder: "desk"}}, c.err
+func (c *control) Tokens(context.Context) ([]tokens.Token, error) {
+	return []tokens.Token{{ID: "t1", Folder: "desk"}}, c.err
 }
 
-func (c *control) MakeToken(_ context.Context, o operator.TokenOrder) (remote.NewToken, error) {
-	return remote.NewToken{Token: remote.Token{ID: "t2", Folder: o.Group, Thread: o.Thread, Peer: o.From}, Secret: "s"}, c.err
+func (c *control) MakeToken(_ context.Context, o operator.TokenOrder) (tokens.NewToken, error) {
+	return tokens.NewToken{Token: tokens.Token{ID: "t2", Folder: o.Group, Thread: o.Thread, Peer: o.From}, Secret: "s"}, c.err
 }
 
 func (c *control) RevokeToken(_ context.Context, id string) error {

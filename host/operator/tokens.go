@@ -3,7 +3,7 @@ package operator
 import (
 	"context"
 
-	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -14,22 +14,22 @@ type TokenOrder struct {
 	From   string `json:"from,omitempty"` // the only address that may use it; empty: any
 }
 
-// CodeDoorOff says that longshore.yaml opens no remote.
-const CodeDoorOff = "door_off"
+// CodeRemoteOff says that longshore.yaml lets no assistants in by HTTP.
+const CodeRemoteOff = "remote_off"
 
 // remote is the server for assistants elsewhere of a running host.
-func (l *Local) remote() (*remote.Server, error) {
+func (l *Local) remote() (*tokens.Tokens, error) {
 	switch {
 	case l.Running == nil:
 		return nil, ErrNoHost
 	case l.Running.Remote == nil:
-		return nil, &refusal.Error{Code: CodeDoorOff, Message: "this host lets no assistants in by HTTP", Hint: "add door: {listen: 127.0.0.1:8430} to longshore.yaml and restart the host"}
+		return nil, &refusal.Error{Code: CodeRemoteOff, Message: "this host lets no assistants in by HTTP", Hint: "add door: {listen: 127.0.0.1:8430} to longshore.yaml and restart the host"}
 	}
 	return l.Running.Remote, nil
 }
 
 // Tokens implements Control.
-func (l *Local) Tokens(ctx context.Context) ([]remote.Token, error) {
+func (l *Local) Tokens(ctx context.Context) ([]tokens.Token, error) {
 	at, err := l.remote()
 	if err != nil {
 		return nil, err
@@ -38,10 +38,10 @@ func (l *Local) Tokens(ctx context.Context) ([]remote.Token, error) {
 }
 
 // MakeToken implements Control.
-func (l *Local) MakeToken(ctx context.Context, o TokenOrder) (remote.NewToken, error) {
+func (l *Local) MakeToken(ctx context.Context, o TokenOrder) (tokens.NewToken, error) {
 	at, err := l.remote()
 	if err != nil {
-		return remote.NewToken{}, err
+		return tokens.NewToken{}, err
 	}
 	return at.Make(ctx, o.Group, o.Thread, o.From)
 }

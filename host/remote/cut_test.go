@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
 )
 
 // A form that ended between two parts, or in the header of one, was a call without the rest.
@@ -23,12 +24,12 @@ func TestAFormThatWasCutWasACall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Server{Options: Options{Quota: func() int64 { return 1 << 20 }, Reserve: func(int64) (func(), error) { return func() {}, nil }}}
+	d := &Server{bodies: intake.NewBodies(&settings{quota: 1 << 20}, diskFunc(plenty))}
 	tmp := t.TempDir()
 	read := func(body []byte) error {
-		place := d.begin("a")
-		defer place.end()
-		c, err := DefaultLimits().readForm(httpd.Form(bytes.NewReader(body), m.Boundary()), tmp, place, 1<<20)
+		place := d.bodies.Begin("a")
+		defer place.End()
+		c, err := readForm(intake.DefaultLimits(), httpd.Form(bytes.NewReader(body), m.Boundary()), tmp, place, 1<<20)
 		c.close()
 		return err
 	}

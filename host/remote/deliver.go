@@ -12,22 +12,24 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // sendMedia lets a file in, and answers with its delivery.
-func (d *Server) sendMedia(rw http.ResponseWriter, r *http.Request, who source) error {
-	wait, err := d.waitOf(r, d.Wait())
+func (d *Server) sendMedia(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	wait, err := d.waitOf(r, d.Live.Wait())
 	if err != nil {
 		return err
 	}
-	place := d.begin(who.folder)
+	place := d.bodies.Begin(who.Folder)
 	if place == nil {
 		return errBusy
 	}
 	var used mediaCall // without its file, which may be in memory
 	result, err := func() (ipc.Result, error) {
-		defer place.end()
+		defer place.End()
 		c, err := d.read(rw, r, place)
 		if c != nil {
 			defer c.close()
@@ -43,10 +45,10 @@ func (d *Server) sendMedia(rw http.ResponseWriter, r *http.Request, who source) 
 		return err
 	}
 	d.answerIn(rw, wait)
-	result = d.await(r.Context(), who.folder, result, wait, time.Time{})
+	result = d.await(r.Context(), who.Folder, result, wait, time.Time{})
 	d.unstage(who, result)
 	if used.upload != "" && result.Channel != "" {
-		d.spend(who, result.ID, &used)
+		d.releaseUploads(who, result.ID, &used)
 	}
 	answer(rw, result)
 	return nil
@@ -60,30 +62,30 @@ func (d *Server) answerIn(rw http.ResponseWriter, wait time.Duration) {
 }
 
 // unstage removes the copies of a delivery that no longer needs them.
-func (d *Server) unstage(who source, result ipc.Result) {
+func (d *Server) unstage(who tokens.Identity, result ipc.Result) {
 	if result.Channel == "" && !result.Status.Final() {
 		return
 	}
-	if err := d.release(who.folder, result.ID); err != nil {
-		d.Log.Warn("staged file not removed", "group", who.folder, "request", result.ID, "error", err)
+	if err := d.release(who.Folder, result.ID); err != nil {
+		d.Log.Warn("staged file not removed", "group", who.Folder, "request", result.ID, "error", err)
 	}
 }
 
 // read reads the body of a call by its type.
-func (d *Server) read(rw http.ResponseWriter, r *http.Request, place *body) (*mediaCall, error) {
+func (d *Server) read(rw http.ResponseWriter, r *http.Request, place *intake.Body) (*mediaCall, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err == nil && kind == "application/json":
-		return d.Limits.readJSON(d.Limits.pace(rw, r, d.Limits.largest()))
+		return readJSON(d.Limits, d.Limits.Body(rw, r, d.Limits.Largest()))
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
-		most := d.Quota() + d.Limits.Fields
-		return d.Limits.readForm(httpd.Form(d.Limits.pace(rw, r, most), params["boundary"]), d.temp(), place, most)
+		most := d.Live.Quota() + d.Limits.Fields
+		return readForm(d.Limits, httpd.Form(d.Limits.Body(rw, r, most), params["boundary"]), d.temp(), place, most)
 	}
 	return nil, httpd.Refuse(http.StatusUnsupportedMediaType, ipc.CodeMalformed, "the body is neither JSON nor a form", "send application/json or multipart/form-data")
 }
 
 // take keeps a call and submits it, unless that was done before.
-func (d *Server) take(r *http.Request, who source, c *mediaCall) (ipc.Result, error) {
+func (d *Server) take(r *http.Request, who tokens.Identity, c *mediaCall) (ipc.Result, error) {
 	key, err := keyOf(r, c.fields)
 	if err != nil {
 		return ipc.Result{}, err
@@ -100,72 +102,72 @@ func (d *Server) take(r *http.Request, who source, c *mediaCall) (ipc.Result, er
 	if _, err := ipc.Encode(request); err != nil { // refused before anything is kept
 		return ipc.Result{}, err
 	}
-	var files []staged
+	var files []stagedFile
 	if c.file != nil {
-		files = []staged{{path: stagedName, name: stagedName, file: c.file, spent: c.spent}}
+		files = []stagedFile{{path: stagedName, name: stagedName, file: c.file, sent: c.sent}}
 	}
 	return d.deliver(r.Context(), who, key, c.content(), request, files)
 }
 
-// staged is a file of a call that the queue gets a copy of.
-type staged struct {
-	path  string // in the request, until then
-	name  string // of the copy
-	file  io.ReadSeeker
-	sum   []byte
-	spent bool // a delivery has it: its bytes are gone
+// stagedFile is a file of a call that the queue gets a copy of.
+type stagedFile struct {
+	path string // in the request, until then
+	name string // of the copy
+	file io.ReadSeeker
+	sum  []byte
+	sent bool // a delivery has it: its bytes are gone
 }
 
 // deliver keeps a call and submits it, unless that was done before.
-func (d *Server) deliver(ctx context.Context, who source, key string, content []byte, request ipc.Request, files []staged) (ipc.Result, error) {
+func (d *Server) deliver(ctx context.Context, who tokens.Identity, key string, content []byte, request ipc.Request, files []stagedFile) (ipc.Result, error) {
 	kept, err := d.enter(ctx, who, key, content)
 	if err != nil {
 		return ipc.Result{}, err
 	}
-	defer d.turns.take(who, kept.id)()
+	defer d.locks.take(who, kept.id)()
 	if key != "" { // another call may have withdrawn it since
-		if kept.withdrawn, err = d.withdrawn(ctx, who, kept.id); err != nil {
+		if kept.cancelled, err = d.cancelled(ctx, who, kept.id); err != nil {
 			return ipc.Result{}, err
 		}
 	}
-	if kept.withdrawn {
-		return ipc.Result{}, errWithdrawn
+	if kept.cancelled {
+		return ipc.Result{}, errCancelled
 	}
 	if kept.fresh || !d.submitted(who, kept) {
 		switch {
-		case d.gone(kept):
+		case d.expired(kept):
 			return ipc.Result{}, errForgotten
-		case slices.ContainsFunc(files, func(f staged) bool { return f.spent }):
-			return ipc.Result{}, errSpent
+		case slices.ContainsFunc(files, func(f stagedFile) bool { return f.sent }):
+			return ipc.Result{}, errUploadSent
 		}
 	}
 	if err = d.submit(who, kept, request, files); (errors.Is(err, errBusy) || errors.Is(err, httpd.ErrDiskFull)) && kept.fresh {
-		return ipc.Result{}, errors.Join(err, d.unmake(ctx, who, kept.id))
+		return ipc.Result{}, errors.Join(err, d.deleteCall(ctx, who, kept.id))
 	}
-	return d.status(who.folder, kept), err
+	return d.status(who.Folder, kept), err
 }
 
 // submitted says whether a call waits in the queue or has a result. The order matters: the
 // result is there before the request is gone.
-func (d *Server) submitted(who source, c call) bool {
-	if d.Spool.Waits(who.folder, c.id) {
+func (d *Server) submitted(who tokens.Identity, c call) bool {
+	if d.Spool.Waits(who.Folder, c.id) {
 		return true
 	}
-	_, has := d.Spool.Result(who.folder, c.id)
+	_, has := d.Spool.Result(who.Folder, c.id)
 	return has
 }
 
 // request is what an assistant in a container would write. The token says where it is.
-func (d *Server) request(who source, c *mediaCall) (ipc.Request, error) {
+func (d *Server) request(who tokens.Identity, c *mediaCall) (ipc.Request, error) {
 	path, named := c.fields[fieldPath]
 	if named == (c.file != nil) || c.fields[fieldUpload] != "" && c.upload == "" {
 		return ipc.Request{}, httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the call has no file, or two", "give path, buffer, upload or the form's part named file")
 	}
-	g, ok := d.Groups().ByFolder(who.folder)
+	g, ok := d.Live.Registry().ByFolder(who.Folder)
 	if !ok {
-		return ipc.Request{}, errNoToken
+		return ipc.Request{}, tokens.ErrUnauthorized
 	}
-	if named && !d.Shares(g) {
+	if named && !d.Live.SharesDirectories(g) {
 		return ipc.Request{}, errNotShared
 	}
 	name := cmp.Or(c.fields["file_name"], c.name)
@@ -185,10 +187,10 @@ func (d *Server) request(who source, c *mediaCall) (ipc.Request, error) {
 
 // place bounds a request to the token's conversation, whatever the caller says of it, and
 // sends what is for the group's own chat there.
-func (d *Server) place(who source, g groups.Group, request *ipc.Request) {
-	request.Turn, request.Conversation = ipc.NoTurn, who.thread
-	if to, err := d.Groups().Authorize(who.folder, request.Chat); err == nil && to == g.Address() {
-		request.Thread = who.thread
+func (d *Server) place(who tokens.Identity, g groups.Group, request *ipc.Request) {
+	request.Turn, request.Conversation = ipc.NoTurn, who.Thread
+	if to, err := d.Live.Registry().Authorize(who.Folder, request.Chat); err == nil && to == g.Address() {
+		request.Thread = who.Thread
 	}
 }
 
@@ -200,7 +202,7 @@ const (
 // submit puts a call into its group's queue, unless the road has it. The order matters: a
 // request leaves the queue only after its refusal is written or it is recorded, and the
 // outbox knows a recorded one again. The caller has the call's turn.
-func (d *Server) submit(who source, c call, request ipc.Request, files []staged) error {
+func (d *Server) submit(who tokens.Identity, c call, request ipc.Request, files []stagedFile) error {
 	if d.submitted(who, c) {
 		return nil
 	}
@@ -208,20 +210,20 @@ func (d *Server) submit(who source, c call, request ipc.Request, files []staged)
 	if err != nil {
 		return err
 	}
-	if err := d.wait(who.folder, c.id, size); err != nil {
+	if err := d.wait(who.Folder, c.id, size); err != nil {
 		return err
 	}
 	if err = d.stageAll(who, c, request, files, size); err != nil && !d.submitted(who, c) {
-		return errors.Join(err, d.release(who.folder, c.id))
+		return errors.Join(err, d.release(who.Folder, c.id))
 	}
-	d.waiting.entered(who.folder, c.id)
+	d.waiting.entered(who.Folder, c.id)
 	return err
 }
 
 // stageAll puts a call and the bytes of its files into its group's queue.
-func (d *Server) stageAll(who source, c call, request ipc.Request, files []staged, size int64) error {
+func (d *Server) stageAll(who tokens.Identity, c call, request ipc.Request, files []stagedFile, size int64) error {
 	if size > 0 { // a text is no matter for the disk
-		release, err := d.Reserve(size)
+		release, err := d.Disk.Reserve(size)
 		if err != nil {
 			return errors.Join(httpd.ErrDiskFull, err)
 		}
@@ -229,7 +231,7 @@ func (d *Server) stageAll(who source, c call, request ipc.Request, files []stage
 	}
 	request.Files = slices.Clone(request.Files)
 	for _, f := range files {
-		path, err := d.Spool.Stage(who.folder, c.id, f.name, f.file)
+		path, err := d.Spool.Stage(who.Folder, c.id, f.name, f.file)
 		if err != nil {
 			return err
 		}
@@ -246,7 +248,7 @@ func (d *Server) stageAll(who source, c call, request ipc.Request, files []stage
 	if err != nil {
 		return err
 	}
-	return d.Spool.Submit(who.folder, c.id, b, c.made)
+	return d.Spool.Submit(who.Folder, c.id, b, c.made)
 }
 
 // status is what the host has said of a delivery so far.
@@ -293,14 +295,6 @@ func answer(rw http.ResponseWriter, r ipc.Result) {
 	httpd.Answer(rw, status, r)
 }
 
-var errWithdrawn = httpd.Refuse(http.StatusGone, "withdrawn", "this delivery was withdrawn", "call again without its key, or with another")
-
-// errForgotten is the answer to a call that was made before, and that the outbox may have
-// forgotten: it must not be submitted again.
-var errForgotten = httpd.Refuse(http.StatusGone, "forgotten", "this call was made before; its result is no longer kept", "look into the chat; call again with another key")
-
-var errSpent = httpd.Refuse(http.StatusConflict, "upload_spent", "this upload was sent already: its bytes are no longer kept", "upload the file again under another id")
-
 // waitOf is how long a call wants to wait, at most as long as any may.
 func (d *Server) waitOf(r *http.Request, without time.Duration) (time.Duration, error) {
 	text := r.URL.Query().Get("wait")
@@ -311,7 +305,7 @@ func (d *Server) waitOf(r *http.Request, without time.Duration) (time.Duration, 
 	if err != nil || wait < 0 {
 		return 0, httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, `"wait" is no duration`, "write 45s")
 	}
-	return min(wait, d.Wait()), nil
+	return min(wait, d.Live.Wait()), nil
 }
 
 // seenOf is the time of the result that the caller has; zero if it has none.
@@ -328,7 +322,7 @@ func seenOf(r *http.Request) (time.Time, error) {
 }
 
 // result answers with what became of a delivery.
-func (d *Server) result(rw http.ResponseWriter, r *http.Request, who source, id string) error {
+func (d *Server) result(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
 	wait, err := d.waitOf(r, 0)
 	if err != nil {
 		return err
@@ -341,12 +335,12 @@ func (d *Server) result(rw http.ResponseWriter, r *http.Request, who source, id 
 	if err != nil {
 		return err
 	}
-	if c.withdrawn {
-		return errWithdrawn
+	if c.cancelled {
+		return errCancelled
 	}
-	last := d.await(r.Context(), who.folder, d.status(who.folder, c), wait, seen)
+	last := d.await(r.Context(), who.Folder, d.status(who.Folder, c), wait, seen)
 	d.unstage(who, last)
-	if !last.Status.Final() && last.Channel == "" && d.gone(c) {
+	if !last.Status.Final() && last.Channel == "" && d.expired(c) {
 		return errUnknown
 	}
 	answer(rw, last)

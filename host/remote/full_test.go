@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -18,7 +19,7 @@ func TestAFullDiskHadOtherWordsAtEachWayIn(t *testing.T) {
 	httpd.Fail(want, httpd.ErrDiskFull)
 	for _, err := range []error{
 		syscall.ENOSPC, fmt.Errorf("record a call: %w", syscall.EDQUOT), store.ErrFull,
-		tooLarge(errNoRoom, 1), tooLarge(fmt.Errorf("write: %w", syscall.ENOSPC), 1),
+		tooLarge(intake.ErrNoRoom, 1), tooLarge(fmt.Errorf("write: %w", syscall.ENOSPC), 1),
 	} {
 		got := httptest.NewRecorder()
 		d.fail(got, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
 )
 
 // FuzzFields: what is taken is an object of known texts, each once, as any reader of JSON
@@ -44,20 +45,23 @@ func FuzzForm(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	tmp := f.TempDir()
-	d := &Server{Options: Options{Quota: func() int64 { return 1 << 20 }, Reserve: func(int64) (func(), error) { return func() {}, nil }}}
+	d := &Server{bodies: intake.NewBodies(&settings{quota: 1 << 20}, diskFunc(plenty))}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		place := d.begin("a")
-		c, err := DefaultLimits().readForm(httpd.Form(bytes.NewReader(b), "x"), tmp, place, 1<<20)
-		if place.n > int64(len(b)) {
-			t.Errorf("%d bytes of %d", place.n, len(b))
+		place := d.bodies.Begin("a")
+		c, err := readForm(intake.DefaultLimits(), httpd.Form(bytes.NewReader(b), "x"), tmp, place, 1<<20)
+		if _, _, n := d.bodies.Counts("a"); n > int64(len(b)) {
+			t.Errorf("%d bytes of %d", n, len(b))
 		}
 		if err == nil {
 			_ = c.content()
 		}
 		c.close()
-		place.end()
-		if left, _ := os.ReadDir(tmp); len(left) > 0 || len(d.bodies.bytes) > 0 {
+		place.End()
+		if left, _ := os.ReadDir(tmp); len(left) > 0 {
 			t.Error("something is left", left)
+		}
+		if open, _, n := d.bodies.Counts("a"); open > 0 || n > 0 {
+			t.Errorf("%d bodies and %d bytes are left", open, n)
 		}
 	})
 }

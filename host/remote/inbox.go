@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -53,10 +55,10 @@ type polls struct {
 }
 
 // begin counts a fetch, unless there are too many.
-func (p *polls) begin(who source) bool {
+func (p *polls) begin(who tokens.Identity) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	token, folder := "token "+who.token, "group "+who.folder
+	token, folder := "token "+who.Token, "group "+who.Folder
 	if p.open[token] >= maxTokenPolls || p.open[folder] >= maxGroupPolls {
 		return false
 	}
@@ -68,23 +70,18 @@ func (p *polls) begin(who source) bool {
 	return true
 }
 
-func (p *polls) end(who source) {
+func (p *polls) end(who tokens.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, of := range []string{"token " + who.token, "group " + who.folder} {
+	for _, of := range []string{"token " + who.Token, "group " + who.Folder} {
 		if p.open[of]--; p.open[of] == 0 {
 			delete(p.open, of)
 		}
 	}
 }
 
-var (
-	errNoInbox = httpd.Refuse(http.StatusNotFound, "no_inbox", "this group's assistant does not fetch its messages", "the operator gives the group an assistant with runtime: remote")
-	errPolls   = httpd.Refuse(http.StatusTooManyRequests, "busy", "too many fetches of this conversation wait", "end some of them, or wait until they end")
-)
-
 // inbox answers with the messages that wait, or with none after the time to wait.
-func (d *Server) inbox(rw http.ResponseWriter, r *http.Request, who source) error {
+func (d *Server) inbox(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
 	wait, err := d.waitOf(r, 0)
 	if err != nil {
 		return err
@@ -103,12 +100,12 @@ func (d *Server) inbox(rw http.ResponseWriter, r *http.Request, who source) erro
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
-		in, changed, err := d.Inbox.Offer(r.Context(), who.folder, who.thread, after)
+		in, changed, err := d.Inbox.Offer(r.Context(), who.Folder, who.Thread, after)
 		if err != nil {
 			return err
 		}
-		if revoked(r.Context()) { // before this came
-			return errNoToken
+		if tokens.Revoked(r.Context()) { // before this came
+			return tokens.ErrUnauthorized
 		}
 		if len(in.Messages) > 0 {
 			httpd.Answer(rw, http.StatusOK, in)
@@ -120,8 +117,8 @@ func (d *Server) inbox(rw http.ResponseWriter, r *http.Request, who source) erro
 			httpd.Answer(rw, http.StatusOK, in)
 			return nil
 		case <-r.Context().Done(): // the client has left, or the host or the token ends
-			if revoked(r.Context()) {
-				return errNoToken
+			if tokens.Revoked(r.Context()) {
+				return tokens.ErrUnauthorized
 			}
 			httpd.Answer(rw, http.StatusOK, in)
 			return nil
@@ -142,7 +139,7 @@ func cursorOf(query url.Values) (string, error) {
 }
 
 // message answers what concerns one message: its end, or a file of it.
-func (d *Server) message(rw http.ResponseWriter, r *http.Request, who source) error {
+func (d *Server) message(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
 	if d.Inbox == nil {
 		return errNoInbox
 	}
@@ -162,13 +159,13 @@ func (d *Server) message(rw http.ResponseWriter, r *http.Request, who source) er
 }
 
 // ack ends a message, with the answer in its body or without one.
-func (d *Server) ack(rw http.ResponseWriter, r *http.Request, who source, id string) error {
-	answer, err := d.Limits.readAck(r.Header.Get("Content-Type"), d.Limits.pace(rw, r, d.Limits.Fields))
+func (d *Server) ack(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
+	answer, err := readAck(d.Limits, r.Header.Get("Content-Type"), d.Limits.Body(rw, r, d.Limits.Fields))
 	if err != nil {
 		return err
 	}
 	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
-	done, err := d.Inbox.Ack(r.Context(), who.folder, who.thread, id, answer)
+	done, err := d.Inbox.Ack(r.Context(), who.Folder, who.Thread, id, answer)
 	if err != nil {
 		return err
 	}
@@ -178,8 +175,8 @@ func (d *Server) ack(rw http.ResponseWriter, r *http.Request, who source, id str
 
 // unheard takes the word of a program that pushes messages into a session, that the session
 // does not take one. It reads no body.
-func (d *Server) unheard(rw http.ResponseWriter, who source, id string) error {
-	done, err := d.Inbox.Unheard(who.folder, who.thread, id)
+func (d *Server) unheard(rw http.ResponseWriter, who tokens.Identity, id string) error {
+	done, err := d.Inbox.Unheard(who.Folder, who.Thread, id)
 	if err != nil {
 		return err
 	}
@@ -188,7 +185,7 @@ func (d *Server) unheard(rw http.ResponseWriter, who source, id string) error {
 }
 
 // readAck reads the body of an acknowledgement: nothing, or an object with a text.
-func (l Limits) readAck(contentType string, body io.Reader) (answer string, err error) {
+func readAck(l intake.Limits, contentType string, body io.Reader) (answer string, err error) {
 	b, err := io.ReadAll(body)
 	if err != nil {
 		return "", tooLarge(err, l.Fields)
@@ -209,12 +206,12 @@ func (l Limits) readAck(contentType string, body io.Reader) (answer string, err 
 const fieldText = "text" // of an acknowledgement: the answer
 
 // messageFile sends a file of a message, or a range of it.
-func (d *Server) messageFile(rw http.ResponseWriter, r *http.Request, who source, id, number string) error {
+func (d *Server) messageFile(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id, number string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || strconv.Itoa(n) != number {
 		return errWhere
 	}
-	f, about, err := d.Inbox.OfferedFile(who.folder, who.thread, id, n)
+	f, about, err := d.Inbox.OfferedFile(who.Folder, who.Thread, id, n)
 	if err != nil {
 		return err
 	}
@@ -222,25 +219,6 @@ func (d *Server) messageFile(rw http.ResponseWriter, r *http.Request, who source
 	h := rw.Header()
 	h.Set("Content-Type", "application/octet-stream") // whatever the member says that it is
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": media.SafeName(about.Name)}))
-	http.ServeContent(&pacedAnswer{ResponseWriter: rw, pacer: d.Limits.pacer(), ctx: r.Context(), rc: http.NewResponseController(rw)}, r, "", time.Time{}, f)
+	http.ServeContent(d.Limits.Answer(rw, r), r, "", time.Time{}, f)
 	return nil
-}
-
-// pacedAnswer is a long answer, whose reader is cut off if it reads slower than a body may
-// come.
-type pacedAnswer struct {
-	http.ResponseWriter
-	pacer
-	ctx context.Context
-	rc  *http.ResponseController
-}
-
-func (p *pacedAnswer) Write(b []byte) (int, error) {
-	if revoked(p.ctx) {
-		return 0, errNoToken
-	}
-	_ = p.rc.SetWriteDeadline(p.due) // recorders of tests have none
-	n, err := p.ResponseWriter.Write(b)
-	p.moved(n)
-	return n, err
 }

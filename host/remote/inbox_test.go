@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -172,12 +174,12 @@ func TestAFetchWaitsForAMessage(t *testing.T) {
 // TestWaitingFetchesAreBounded for a token, whose client holds up no other token's, and for
 // a group.
 func TestWaitingFetchesAreBounded(t *testing.T) {
-	p, tokens := &polls{}, 0
-	for p.begin(source{folder: "b", token: fmt.Sprint(tokens / maxTokenPolls)}) {
-		tokens++
+	p, fetches := &polls{}, 0
+	for p.begin(tokens.Identity{Folder: "b", Token: fmt.Sprint(fetches / maxTokenPolls)}) {
+		fetches++
 	}
-	if tokens != maxGroupPolls || !p.begin(source{folder: "a", token: "x"}) {
-		t.Errorf("%d fetches of a group wait", tokens)
+	if fetches != maxGroupPolls || !p.begin(tokens.Identity{Folder: "a", Token: "x"}) {
+		t.Errorf("%d fetches of a group wait", fetches)
 	}
 	l := newLetters(t)
 	w := newWorld(t, withLetters(l))
@@ -330,7 +332,7 @@ func FuzzAck(f *testing.F) {
 	}
 	f.Add("text/plain", "a")
 	f.Fuzz(func(t *testing.T, kind, body string) {
-		answer, err := DefaultLimits().readAck(kind, strings.NewReader(body))
+		answer, err := readAck(intake.DefaultLimits(), kind, strings.NewReader(body))
 		if err != nil || body == "" {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -56,14 +57,14 @@ func (k *kept) add(folder string, n int) {
 	k.of[folder] += n
 }
 
-// unmake forgets a call that nothing was submitted for.
-func (d *Server) unmake(ctx context.Context, who source, id string) error {
+// deleteCall forgets a call that nothing was submitted for.
+func (d *Server) deleteCall(ctx context.Context, who tokens.Identity, id string) error {
 	if _, err := d.db.ExecContext(context.WithoutCancel(ctx), `DELETE FROM call WHERE id = ?`, id); err != nil {
 		return fmt.Errorf("forget a call: %w", store.Words(err))
 	}
-	d.kept.add(who.folder, -1)
+	d.kept.add(who.Folder, -1)
 	return nil
 }
 
-// gone says that the outbox may have forgotten a call.
-func (d *Server) gone(c call) bool { return time.Since(c.made) >= d.Keep() }
+// expired says whether the outbox may have forgotten a call.
+func (d *Server) expired(c call) bool { return time.Since(c.made) >= d.Live.KeepResults() }

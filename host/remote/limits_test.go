@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -33,7 +36,7 @@ func (w *world) takesHeader(token string) bool {
 // TestBoundsWereNoSettings: each bound of a door is that of its options.
 func TestBoundsWereNoSettings(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
-		o.Limits = Limits{Fields: 200, Buffer: 300, Uploads: 1, UploadFor: time.Hour, Header: 8 << 10}
+		o.Limits = intake.Limits{Fields: 200, Buffer: 300, Uploads: 1, UploadFor: time.Hour, Header: 8 << 10}
 	})
 	token := w.token("b", "")
 	small := strings.Repeat("eHh4", 50)
@@ -62,7 +65,7 @@ func TestBoundsWereNoSettings(t *testing.T) {
 		t.Errorf("uploads: %d, then %d", first.http, second.http)
 	}
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(w.partOf(uploadName(source{folder: "b"}, "one")), old, old); err != nil {
+	if err := os.Chtimes(w.partOf(uploadName(tokens.Identity{Folder: "b"}, "one")), old, old); err != nil {
 		t.Fatal(err)
 	}
 	if w.sweep(t.Context()); begin("two").http != 200 {
@@ -87,23 +90,23 @@ func TestBoundsOfConnectionsWereNoSettings(t *testing.T) {
 		return err != nil && !os.IsTimeout(err)
 	}
 	const crawling = "GET / HTTP/1.1\r\n"
-	quick := newWorld(t, func(o *Options) { o.Limits = Limits{HeaderTime: 200 * time.Millisecond, Group: 1} })
+	quick := newWorld(t, func(o *Options) { o.Limits = intake.Limits{HeaderTime: 200 * time.Millisecond, Group: 1} })
 	token := quick.token("b", "")
 	if !quick.takesHeader(token) {
 		t.Error("a header within the bound is refused")
 	}
-	until(t, "that connection has ended", func() bool { quick.gate.mu.Lock(); defer quick.gate.mu.Unlock(); return len(quick.gate.guests) == 0 })
-	guest := connect(quick, "GET /api/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n")
-	if _, err := guest.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	until(t, "that connection has ended", func() bool {
+		guest, status := connect(quick, "GET /api/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n"), make([]byte, 12)
+		_, err := io.ReadFull(guest, status)
+		return err == nil && string(status) == "HTTP/1.1 200"
+	})
 	if got := quick.ask("GET", "/api/chat", token, nil); got.http != 429 {
 		t.Errorf("a second connection of a group: %d", got.http)
 	}
 	if !ends(connect(quick, crawling)) {
 		t.Error("a header that crawls keeps its connection")
 	}
-	few := newWorld(t, func(o *Options) { o.Limits = Limits{Strangers: 1} })
+	few := newWorld(t, func(o *Options) { o.Limits = intake.Limits{Strangers: 1} })
 	first := connect(few, crawling)
 	connect(few, crawling)
 	if !ends(first) {
@@ -117,7 +120,7 @@ func TestAnUploadThatIsTooOldIsGoneAtTheStart(t *testing.T) {
 	w := newWorld(t)
 	token := w.token("b", "")
 	w.put(token, "one", "1", 0)
-	part := w.partOf(uploadName(source{folder: "b"}, "one"))
+	part := w.partOf(uploadName(tokens.Identity{Folder: "b"}, "one"))
 	old := time.Now().Add(-uploadFor)
 	if err := os.Chtimes(part, old, old); err != nil {
 		t.Fatal(err)
@@ -136,7 +139,7 @@ func TestAnotherConversationsCallsWaitForNobody(t *testing.T) {
 	w := newWorld(t)
 	token := w.token("a", "")
 	id := w.send(token, map[string]string{"path": "/workspace/group/a"}).ID
-	defer w.turns.take(source{folder: "a"}, id)()
+	defer w.locks.take(tokens.Identity{Folder: "a"}, id)()
 	if got := w.ask("DELETE", "/api/deliveries/"+id, w.token("b", ""), nil); got.http != 404 || got.Error.Code != ipc.CodeUnknown {
 		t.Errorf("%d %s", got.http, got.body)
 	}

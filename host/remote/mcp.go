@@ -18,6 +18,8 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -26,14 +28,14 @@ const mcpPath = "/mcp"
 
 // serveMCP serves the tools by MCP's Streamable HTTP. A server lives as long as its
 // request: nothing of one caller can reach another.
-func (d *Server) serveMCP(rw http.ResponseWriter, r *http.Request, who source) error {
+func (d *Server) serveMCP(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
 	if r.Method != http.MethodPost {
 		rw.Header().Set("Allow", http.MethodPost)
 		return httpd.Refuse(http.StatusMethodNotAllowed, "not_found", "only POST is served here: no stream is open between calls", "see docs/remote.md")
 	}
-	g, ok := d.Groups().ByFolder(who.folder)
+	g, ok := d.Live.Registry().ByFolder(who.Folder)
 	if !ok {
-		return errNoToken
+		return tokens.ErrUnauthorized
 	}
 	key, err := keyOf(r, nil)
 	if err != nil {
@@ -44,22 +46,22 @@ func (d *Server) serveMCP(rw http.ResponseWriter, r *http.Request, who source) e
 		return err
 	}
 	if place != nil {
-		defer place.end()
+		defer place.End()
 	}
 	if isNotification(body) {
 		rw.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	longest := d.Wait() + d.Limits.Grace // a call for notifications would never end
+	longest := d.Live.Wait() + d.Limits.Grace // a call for notifications would never end
 	d.answerIn(rw, longest)
 	ctx, cancel := context.WithTimeout(r.Context(), longest)
 	defer cancel()
 	r = r.WithContext(ctx)
-	r.Body, r.ContentLength = io.NopCloser(&spending{body}), int64(len(body))
+	r.Body, r.ContentLength = io.NopCloser(&releasedBody{body}), int64(len(body))
 	about := d.about(g)
-	s := sender.Over(sender.Config{Folder: g.Folder, Main: about.Main, Thread: who.thread, Wait: d.Wait()},
+	s := sender.Over(sender.Config{Folder: g.Folder, Main: about.Main, Thread: who.Thread, Wait: d.Live.Wait()},
 		&inside{Server: d, who: who, about: about, key: key, ctx: ctx, place: place}, sender.FilesHosts)
-	// The door has checked the names that it answers to.
+	// guard has checked the names that it answers to.
 	server.NewStreamableHTTPServer(tools.Server(s, about.Host), server.WithStateLess(true), server.WithDisableStreaming(true),
 		server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(d.Log)).ServeHTTP(rw, r)
 	return nil
@@ -76,10 +78,10 @@ func isNotification(body []byte) bool {
 	return json.Unmarshal(body, &m) == nil && m.ID == nil && strings.HasPrefix(m.Method, "notifications/")
 }
 
-// spending is a body that lets go of its memory when it is read.
-type spending struct{ rest []byte }
+// releasedBody is a body that frees its memory once it is read.
+type releasedBody struct{ rest []byte }
 
-func (s *spending) Read(p []byte) (int, error) {
+func (s *releasedBody) Read(p []byte) (int, error) {
 	n := copy(p, s.rest)
 	if s.rest = s.rest[n:]; len(s.rest) == 0 {
 		s.rest = nil
@@ -90,13 +92,13 @@ func (s *spending) Read(p []byte) (int, error) {
 
 // readMCP reads a call. Only the content of a file may make it large: then the call keeps its
 // place, which the caller ends. The place of another call is nil.
-func (d *Server) readMCP(rw http.ResponseWriter, r *http.Request, who source) (_ []byte, place *body, err error) {
-	if place = d.begin(who.folder); place == nil {
+func (d *Server) readMCP(rw http.ResponseWriter, r *http.Request, who tokens.Identity) (_ []byte, place *intake.Body, err error) {
+	if place = d.bodies.Begin(who.Folder); place == nil {
 		return nil, nil, errBusy
 	}
-	body, err := d.readCall(d.Limits.pace(rw, r, d.Limits.largest()))
+	body, err := d.readCall(d.Limits.Body(rw, r, d.Limits.Largest()))
 	if err != nil || int64(len(body)) <= d.Limits.Fields {
-		place.end()
+		place.End()
 		return body, nil, err
 	}
 	return body, place, nil
@@ -106,7 +108,7 @@ func (d *Server) readMCP(rw http.ResponseWriter, r *http.Request, who source) (_
 func (d *Server) readCall(from io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(from)
 	if err != nil {
-		return nil, tooLarge(err, d.Limits.largest())
+		return nil, tooLarge(err, d.Limits.Largest())
 	}
 	if int64(len(body)) <= d.Limits.Fields {
 		return body, nil
@@ -128,8 +130,8 @@ func (d *Server) readCall(from io.Reader) ([]byte, error) {
 // about is what a group's tools may tell. Without an assistant of the host's, no directory
 // is shared.
 func (d *Server) about(g groups.Group) ipc.Context {
-	c := d.Chat(g)
-	if !d.Shares(g) {
+	c := d.Chats.Context(g)
+	if !d.Live.SharesDirectories(g) {
 		c.Mounts = nil
 	}
 	return c
@@ -138,12 +140,12 @@ func (d *Server) about(g groups.Group) ipc.Context {
 // inside is the way of the tools into the queue from within the host, for one request.
 type inside struct {
 	*Server
-	who   source
+	who   tokens.Identity
 	about ipc.Context
 	key   string
 	ctx   context.Context // of the request
-	given []staged        // what its calls carried
-	place *body           // of a large call; nil: the call is small
+	given []stagedFile    // what its calls carried
+	place *intake.Body    // of a large call; nil: the call is small
 }
 
 // workingDir is where relative paths begin in a container.
@@ -178,7 +180,7 @@ func (in *inside) words(err error) error {
 		return err
 	case errors.As(err, &p):
 	default:
-		in.Log.Error("call of a tool at the door not answered", "error", err)
+		in.Log.Error("call of a tool of an assistant elsewhere not answered", "error", err)
 		p = errNotRecorded
 	}
 	return &refusal.Error{Code: p.Code, Message: p.Message, Hint: p.Hint}
@@ -188,7 +190,7 @@ func (in *inside) words(err error) error {
 // the group wait, a further one hears at once that its delivery is queued.
 func (in *inside) Wait(ctx context.Context, id string, changed func(ipc.Result)) (ipc.Result, error) {
 	last, err := in.Status(id)
-	waits := in.place == nil || in.place.stay()
+	waits := in.place == nil || in.place.Stay()
 	for err == nil {
 		if changed != nil {
 			changed(last)
@@ -196,7 +198,7 @@ func (in *inside) Wait(ctx context.Context, id string, changed func(ipc.Result))
 		if last.Status.Final() || ctx.Err() != nil || !waits {
 			break
 		}
-		last = in.await(ctx, in.who.folder, last, in.Server.Wait(), last.Time)
+		last = in.await(ctx, in.who.Folder, last, in.Live.Wait(), last.Time)
 	}
 	in.unstage(in.who, last)
 	return last, err
@@ -205,14 +207,14 @@ func (in *inside) Wait(ctx context.Context, id string, changed func(ipc.Result))
 // Status returns the current result of a delivery of the conversation.
 func (in *inside) Status(id string) (ipc.Result, error) {
 	c, err := in.find(context.WithoutCancel(in.ctx), in.who, id)
-	if err == nil && c.withdrawn {
-		err = errWithdrawn
+	if err == nil && c.cancelled {
+		err = errCancelled
 	}
 	if err != nil {
 		return ipc.Result{}, in.words(err)
 	}
-	last := in.status(in.who.folder, c)
-	if !last.Status.Final() && last.Channel == "" && in.gone(c) {
+	last := in.status(in.who.Folder, c)
+	if !last.Status.Final() && last.Channel == "" && in.expired(c) {
 		return ipc.Result{}, in.words(errUnknown)
 	}
 	in.unstage(in.who, last)
@@ -221,7 +223,7 @@ func (in *inside) Status(id string) (ipc.Result, error) {
 
 // Withdraw takes a delivery back that is not accepted yet.
 func (in *inside) Withdraw(id string) (bool, error) {
-	_, done, err := in.takeBack(context.WithoutCancel(in.ctx), in.who, id)
+	_, done, err := in.cancelDelivery(context.WithoutCancel(in.ctx), in.who, id)
 	return done, in.words(err)
 }
 
@@ -236,7 +238,7 @@ func (in *inside) Stage(_ context.Context, _ string, r io.ReadSeeker) (string, e
 		return "", err
 	}
 	sum := sha256.Sum256(b)
-	f := staged{path: fmt.Sprint(contentPrefix, len(in.given)), name: stagedName, file: bytes.NewReader(b), sum: sum[:]}
+	f := stagedFile{path: fmt.Sprint(contentPrefix, len(in.given)), name: stagedName, file: bytes.NewReader(b), sum: sum[:]}
 	in.given = append(in.given, f)
 	return f.path, nil
 }
@@ -246,7 +248,5 @@ func (in *inside) Unstage(string) error { return nil }
 
 // Context returns what the tools may tell.
 func (in *inside) Context() (ipc.Context, error) { return in.about, nil }
-
-var errNotRecorded = httpd.Refuse(http.StatusServiceUnavailable, "not_recorded", "the host cannot take this at the moment", "repeat the call with the same key")
 
 var _ sender.Client = (*inside)(nil)

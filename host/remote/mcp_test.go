@@ -66,12 +66,11 @@ func (w *world) use(s *mcp.ClientSession, tool string, args map[string]any) (tex
 
 // able lets the chats have everything.
 func able(o *Options) {
-	chat := o.Chat
-	o.Chat = func(g groups.Group) ipc.Context {
-		c := chat(g)
+	o.Chats = chatsFunc(func(g groups.Group) ipc.Context {
+		c := chatOf(g)
 		c.Can = []string{"react", "edit", "unsend", "ask", "schedule", "history"}
 		return c
-	}
+	})
 }
 
 // TestTheToolsAreThoseOfStdio: names, texts and schemas, but those that need programs or

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -62,8 +64,8 @@ func TestARepeatedCallDoesNotSendWhatIsBeingWithdrawn(t *testing.T) {
 	if got := call(); got.http != 410 || got.Error.Code != "withdrawn" {
 		t.Errorf("%d %s", got.http, got.body)
 	}
-	if len(w.turns.of) > 0 {
-		t.Error("turns stay", w.turns.of)
+	if len(w.locks.of) > 0 {
+		t.Error("locks stay", w.locks.of)
 	}
 }
 
@@ -80,7 +82,6 @@ func TestARevokedTokenGetsNoMessageByAnOpenFetch(t *testing.T) {
 		got := make(chan answered, 1)
 		go func() { got <- w.ask("GET", "/api/inbox?wait=45s", made.Secret, nil) }()
 		l.awaits(1)
-		until(t, "the fetch waits", func() bool { w.callers.mu.Lock(); defer w.callers.mu.Unlock(); return len(w.callers.of[made.ID]) == 1 })
 		if err := w.Revoke(t.Context(), made.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,6 @@ func TestARevokedTokenGetsNoMessageByAnOpenFetch(t *testing.T) {
 		if a := <-got; a.http != 401 || strings.Contains(a.body, "secret") {
 			t.Errorf("%d %s", a.http, a.body)
 		}
-		until(t, "calls are forgotten", func() bool { w.callers.mu.Lock(); defer w.callers.mu.Unlock(); return len(w.callers.of) == 0 })
 	}
 }
 
@@ -116,11 +116,7 @@ func TestARevokedTokensBodyIsNotTaken(t *testing.T) {
 		}
 		defer c.Close()
 		fmt.Fprintf(c, "%s\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 80\r\n\r\n%s", head, w.Addr(), made.Secret, body[:40])
-		until(t, "the body is read", func() bool {
-			w.bodies.mu.Lock()
-			defer w.bodies.mu.Unlock()
-			return w.bodies.open["b"] == 1
-		})
+		until(t, "the body is read", func() bool { open, _, _ := w.bodies.Counts("b"); return open == 1 })
 		if err := w.Revoke(t.Context(), made.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +220,7 @@ func TestAContentInACallIsOneText(t *testing.T) {
 func TestBytesThatAKilledHostLeftAreNotThoseOfTheNextUpload(t *testing.T) {
 	w := newWorld(t)
 	token := w.token("b", "")
-	if err := os.WriteFile(w.partOf(uploadName(source{folder: "b"}, "one")), []byte("left"), 0o600); err != nil {
+	if err := os.WriteFile(w.partOf(uploadName(tokens.Identity{Folder: "b"}, "one")), []byte("left"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.put(token, "one", "hello", 0); got.http != 200 || !strings.Contains(got.body, `"whole":true`) {
@@ -276,25 +272,24 @@ func TestALargeCallGaveItsPlaceBackBeforeItsBytesWereStaged(t *testing.T) {
 	var inside atomic.Int32
 	on := make(chan struct{})
 	w := newWorld(t, func(o *Options) {
-		chat := o.Chat
-		o.Chat = func(g groups.Group) ipc.Context { // of a call whose body is read
+		o.Chats = chatsFunc(func(g groups.Group) ipc.Context { // of a call whose body is read
 			inside.Add(1)
 			<-on
-			return chat(g)
-		}
+			return chatOf(g)
+		})
 	})
 	token := w.token("b", "")
-	called := make(chan answered, maxBodies)
-	for range maxBodies {
+	called := make(chan answered, intake.MaxBodies)
+	for range intake.MaxBodies {
 		go func() { called <- w.largeCall(token) }()
 	}
-	until(t, "the calls are read", func() bool { return inside.Load() == maxBodies })
+	until(t, "the calls are read", func() bool { return inside.Load() == intake.MaxBodies })
 	small := map[string]string{"buffer": hello, "file_name": "a.txt"}
 	if got := w.send(token, small); got.http != 429 {
 		t.Errorf("one more body: %d %s", got.http, got.body)
 	}
 	close(on)
-	for range maxBodies {
+	for range intake.MaxBodies {
 		if got := <-called; got.http != 200 || !strings.Contains(got.body, `"status":"sent"`) {
 			t.Errorf("%d %s", got.http, got.body)
 		}
@@ -310,23 +305,18 @@ func TestLargeCallsThatWaitedHeldMemoryWithoutBound(t *testing.T) {
 	w := newWorld(t)
 	w.hold(true)
 	token := w.token("b", "")
-	called := make(chan answered, maxBodies)
-	for range maxBodies {
+	called := make(chan answered, intake.MaxBodies)
+	for range intake.MaxBodies {
 		go func() { called <- w.largeCall(token) }()
 	}
 	queued := func() int {
 		files, _ := filepath.Glob(filepath.Join(w.dir, "ipc/b/messages/*.json"))
 		return len(files)
 	}
-	places := func() (open, stay int) {
-		w.bodies.mu.Lock()
-		defer w.bodies.mu.Unlock()
-		return w.bodies.open["b"], w.bodies.stay["b"]
-	}
-	until(t, "the calls wait", func() bool { _, stay := places(); return stay == maxBodies })
+	until(t, "the calls wait", func() bool { _, stay, _ := w.bodies.Counts("b"); return stay == intake.MaxBodies })
 	for i := range 2 {
 		got := w.largeCall(token)
-		if got.http != 200 || !strings.Contains(got.body, `"status":"queued"`) || queued() != maxBodies+i+1 {
+		if got.http != 200 || !strings.Contains(got.body, `"status":"queued"`) || queued() != intake.MaxBodies+i+1 {
 			t.Errorf("one more: %d %s; %d are queued", got.http, got.body, queued())
 		}
 	}
@@ -338,13 +328,13 @@ func TestLargeCallsThatWaitedHeldMemoryWithoutBound(t *testing.T) {
 	}
 	w.hold(false)
 	w.spool.Wake("b")
-	for range maxBodies {
+	for range intake.MaxBodies {
 		if got := <-called; got.http != 200 || !strings.Contains(got.body, `"status":"sent"`) {
 			t.Errorf("%d %s", got.http, got.body)
 		}
 	}
-	until(t, "all are sent", func() bool { return len(w.all()) == maxBodies+2 })
-	until(t, "the places are given back", func() bool { open, stay := places(); return open+stay == 0 })
+	until(t, "all are sent", func() bool { return len(w.all()) == intake.MaxBodies+2 })
+	until(t, "the places are given back", func() bool { open, stay, _ := w.bodies.Counts("b"); return open+stay == 0 })
 }
 
 // broken is a file that the disk cannot read to its end.
@@ -367,10 +357,10 @@ func (b broken) WriteTo(to io.Writer) (int64, error) { return io.Copy(to, struct
 // waiting until the host's restart.
 func TestAFailedCopyKeptAGroupBusyForEver(t *testing.T) {
 	w := newWorld(t)
-	who, large := source{folder: "b"}, make([]byte, 3<<20)
+	who, large := tokens.Identity{Folder: "b"}, make([]byte, 3<<20)
 	request := ipc.Request{Type: ipc.TypeFile, Turn: ipc.NoTurn, Files: []ipc.FileRef{{Path: "one", Name: "a"}, {Path: "two", Name: "b"}}}
 	fail := func(r ipc.Request, second io.ReadSeeker) error {
-		_, err := w.Server.deliver(t.Context(), who, "", []byte("x"), r, []staged{{path: "one", name: "one", file: strings.NewReader("1")}, {path: "two", name: "two", file: second}})
+		_, err := w.Server.deliver(t.Context(), who, "", []byte("x"), r, []stagedFile{{path: "one", name: "one", file: strings.NewReader("1")}, {path: "two", name: "two", file: second}})
 		return err
 	}
 	for range 3 {
@@ -425,13 +415,13 @@ func TestACopyInTheQueueTookTheDisksLastRoom(t *testing.T) {
 	var reserved, free atomic.Int64
 	free.Store(4)
 	w := newWorld(t, func(o *Options) {
-		o.Reserve = func(n int64) (func(), error) {
+		o.Disk = diskFunc(func(n int64) (func(), error) {
 			if n > free.Load() {
 				return nil, errors.New("full")
 			}
 			reserved.Add(n)
 			return func() { reserved.Add(-n) }, nil
-		}
+		})
 	})
 	token := w.token("b", "")
 	call := func() answered {

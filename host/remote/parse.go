@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/ipc"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // maxKey is how many characters an idempotency key may have.
@@ -43,11 +43,7 @@ type mediaCall struct {
 	sum    hash.Hash     // of the file
 	upload string        // the name of the upload that it is; empty: none
 	hash   string        // that the upload was announced with
-	spent  bool          // a delivery has the upload: its bytes are gone
-}
-
-func malformed(message string) *httpd.Problem {
-	return httpd.Refuse(http.StatusBadRequest, ipc.CodeMalformed, message, "see docs/remote.md")
+	sent   bool          // a delivery has the upload: its bytes are gone
 }
 
 // parseFields reads the fields of a call that is JSON.
@@ -96,24 +92,9 @@ func takes(fields map[string]string, key string, names []string) error {
 	return nil
 }
 
-// tooLarge is the problem of a call that exceeds a bound, or err.
-func tooLarge(err error, most int64) error {
-	var bound *http.MaxBytesError
-	switch {
-	case errors.As(err, &bound), errors.Is(err, errQuota):
-		return httpd.Refuse(http.StatusRequestEntityTooLarge, ipc.CodeTooLarge, "the call is larger than "+media.Size(most), "send less; a large file goes as a form")
-	case errors.Is(err, errNoRoom):
-		return httpd.ErrDiskFull
-	}
-	if err = httpd.OrDiskFull(err); errors.Is(err, httpd.ErrDiskFull) {
-		return err
-	}
-	return malformed("the body did not come whole, or too slowly")
-}
-
 // readJSON reads a call that is JSON. Its file, if it has one, is in it.
-func (l Limits) readJSON(body io.Reader) (*mediaCall, error) {
-	most := l.largest()
+func readJSON(l intake.Limits, body io.Reader) (*mediaCall, error) {
+	most := l.Largest()
 	b, err := io.ReadAll(body)
 	if err != nil {
 		return nil, tooLarge(err, most)
@@ -142,7 +123,7 @@ func (l Limits) readJSON(body io.Reader) (*mediaCall, error) {
 
 // readForm reads a call that is a form: fields first, the file last, into a file of tmp. The
 // caller closes that, which has no name any more.
-func (l Limits) readForm(form *multipart.Reader, tmp string, b *body, most int64) (*mediaCall, error) {
+func readForm(l intake.Limits, form *multipart.Reader, tmp string, b *intake.Body, most int64) (*mediaCall, error) {
 	c := &mediaCall{fields: map[string]string{}}
 	size := int64(0)
 	for {
@@ -177,10 +158,10 @@ func (l Limits) readForm(form *multipart.Reader, tmp string, b *body, most int64
 	}
 }
 
-func (c *mediaCall) keep(from io.Reader, tmp string, b *body) error {
+func (c *mediaCall) keep(from io.Reader, tmp string, b *intake.Body) error {
 	f, err := os.CreateTemp(tmp, "body-")
 	if err != nil {
-		return errors.Join(errNoRoom, err)
+		return errors.Join(intake.ErrNoRoom, err)
 	}
 	_ = os.Remove(f.Name()) // it lives as long as it is open
 	c.file, c.sum = f, sha256.New()

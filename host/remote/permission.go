@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -16,15 +17,15 @@ const permissionsPath = "/api/permissions"
 const maxPermission = 16 << 10
 
 // askPermission asks members whether the session may use a tool.
-func (d *Server) askPermission(rw http.ResponseWriter, r *http.Request, who source) error {
+func (d *Server) askPermission(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
 	if d.Inbox == nil {
 		return errNoInbox
 	}
-	asks, err := readPermission(d.Limits.pace(rw, r, maxPermission))
+	asks, err := readPermission(d.Limits.Body(rw, r, maxPermission))
 	if err != nil {
 		return err
 	}
-	p, err := d.Inbox.AskPermission(r.Context(), who.folder, who.thread, asks)
+	p, err := d.Inbox.AskPermission(r.Context(), who.Folder, who.Thread, asks)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func readPermission(body io.Reader) (p ipc.Permission, err error) {
 }
 
 // permission answers with a question, after its answer or the time to wait.
-func (d *Server) permission(rw http.ResponseWriter, r *http.Request, who source) error {
+func (d *Server) permission(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
 	wait, err := d.waitOf(r, 0)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (d *Server) permission(rw http.ResponseWriter, r *http.Request, who source)
 		return errNoInbox
 	}
 	id := strings.TrimPrefix(r.URL.Path, permissionsPath+"/")
-	p, answered, err := d.Inbox.Permission(who.folder, who.thread, id)
+	p, answered, err := d.Inbox.Permission(who.Folder, who.Thread, id)
 	if err != nil {
 		return err
 	}
@@ -74,12 +75,12 @@ func (d *Server) permission(rw http.ResponseWriter, r *http.Request, who source)
 		case <-over.C:
 		case <-r.Context().Done():
 		}
-		if p, _, err = d.Inbox.Permission(who.folder, who.thread, id); err != nil {
+		if p, _, err = d.Inbox.Permission(who.Folder, who.Thread, id); err != nil {
 			return err
 		}
 	}
-	if revoked(r.Context()) {
-		return errNoToken
+	if tokens.Revoked(r.Context()) {
+		return tokens.ErrUnauthorized
 	}
 	httpd.Answer(rw, http.StatusOK, p)
 	return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 )
 
 // TestASessionAsksForAPermission: the answer comes as soon as it is given, to the
@@ -54,7 +55,7 @@ func TestQuestionsDoNotKeepMessagesBack(t *testing.T) {
 		t.Fatal(a.http, a.body)
 	}
 	for i := range maxGroupPolls {
-		w.asking.begin(source{folder: "b", token: fmt.Sprint(i / maxTokenPolls)})
+		w.asking.begin(tokens.Identity{Folder: "b", Token: fmt.Sprint(i / maxTokenPolls)})
 	}
 	if a := w.ask("GET", permissionsPath+"/q1?wait=1s", token, nil); a.http != http.StatusTooManyRequests || a.Error.Code != "busy" {
 		t.Errorf("one more: %d %s", a.http, a.body)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -22,12 +23,12 @@ const uploadPrefix = "upload:"
 
 // takeRequest lets a request of the queue's form in, and answers with its delivery. What it
 // names may be uploads, which are its own from then on.
-func (d *Server) takeRequest(rw http.ResponseWriter, r *http.Request, who source) error {
+func (d *Server) takeRequest(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
 	wait, err := d.waitOf(r, 0)
 	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(d.Limits.pace(rw, r, ipc.MaxRequest))
+	body, err := io.ReadAll(d.Limits.Body(rw, r, ipc.MaxRequest))
 	if err != nil {
 		return tooLarge(err, ipc.MaxRequest)
 	}
@@ -44,7 +45,7 @@ func (d *Server) takeRequest(rw http.ResponseWriter, r *http.Request, who source
 		return err
 	}
 	d.answerIn(rw, wait)
-	result = d.await(r.Context(), who.folder, result, wait, time.Time{})
+	result = d.await(r.Context(), who.Folder, result, wait, time.Time{})
 	d.unstage(who, result)
 	answer(rw, result)
 	return nil
@@ -52,18 +53,18 @@ func (d *Server) takeRequest(rw http.ResponseWriter, r *http.Request, who source
 
 // order keeps and submits a request. Its uploads are opened here, and the other files are
 // among given or a container's.
-func (d *Server) order(ctx context.Context, who source, key string, request ipc.Request, given []staged) (ipc.Result, error) {
-	g, ok := d.Groups().ByFolder(who.folder)
+func (d *Server) order(ctx context.Context, who tokens.Identity, key string, request ipc.Request, given []stagedFile) (ipc.Result, error) {
+	g, ok := d.Live.Registry().ByFolder(who.Folder)
 	if !ok {
-		return ipc.Result{}, errNoToken
+		return ipc.Result{}, tokens.ErrUnauthorized
 	}
-	if request.Thread != "" && request.Thread != who.thread {
+	if request.Thread != "" && request.Thread != who.Thread {
 		return ipc.Result{}, httpd.Refuse(http.StatusUnprocessableEntity, ipc.CodeConflict, "the token's conversation decides the thread", "leave the thread out")
 	}
 	request.Batch = false // the results of batches are read by nobody here
 	d.place(who, g, &request)
 	request.Time = "" // each attempt has another
-	files, uploads, err := d.open(who, &request, given, d.Shares(g))
+	files, uploads, err := d.open(who, &request, given, d.Live.SharesDirectories(g))
 	defer func() {
 		for _, f := range files {
 			if c, ok := f.file.(*os.File); ok {
@@ -82,13 +83,13 @@ func (d *Server) order(ctx context.Context, who source, key string, request ipc.
 	if err != nil {
 		return result, err
 	}
-	d.spend(who, result.ID, uploads...)
+	d.releaseUploads(who, result.ID, uploads...)
 	return result, nil
 }
 
 // contentOf is a hash of all that a request says, and of its files. The ids of uploads do
 // not count: a repeated call may have uploaded them again.
-func contentOf(request ipc.Request, files []staged) ([]byte, error) {
+func contentOf(request ipc.Request, files []stagedFile) ([]byte, error) {
 	sums := map[string]string{}
 	for _, f := range files {
 		sums[f.path] = hex.EncodeToString(f.sum)
@@ -111,7 +112,7 @@ func contentOf(request ipc.Request, files []staged) ([]byte, error) {
 
 // open opens the uploads that a request names, each once, and returns them, too. A path of
 // a container is refused if no directory is shared.
-func (d *Server) open(who source, request *ipc.Request, given []staged, shares bool) (files []staged, uploads []*mediaCall, err error) {
+func (d *Server) open(who tokens.Identity, request *ipc.Request, given []stagedFile, shares bool) (files []stagedFile, uploads []*mediaCall, err error) {
 	files = append(files, given...)
 	known := map[string]bool{"": true}
 	for _, f := range given {
@@ -137,19 +138,15 @@ func (d *Server) open(who source, request *ipc.Request, given []staged, shares b
 				return files, uploads, err
 			}
 			known[path] = true
-			files = append(files, staged{path: path, name: fmt.Sprint(stagedName, "-", len(files)), file: c.file, sum: c.sum.Sum(nil), spent: c.spent})
+			files = append(files, stagedFile{path: path, name: fmt.Sprint(stagedName, "-", len(files)), file: c.file, sum: c.sum.Sum(nil), sent: c.sent})
 			uploads = append(uploads, c)
 		}
 	}
 	return files, uploads, nil
 }
 
-var errNoName = httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the file has no name", "give its name with its extension, such as chart.png")
-
-var errNotShared = httpd.Refuse(http.StatusUnprocessableEntity, "not_shared", "this assistant shares no directory with the host", "upload it: PUT its bytes to /api/files/ID and name upload:ID, or send them in the call")
-
 // dropUpload deletes an upload that no delivery needs.
-func (d *Server) dropUpload(rw http.ResponseWriter, who source, id string) error {
+func (d *Server) dropUpload(rw http.ResponseWriter, who tokens.Identity, id string) error {
 	if !ipc.ValidID(id) {
 		return errNoUpload
 	}
@@ -161,7 +158,7 @@ func (d *Server) dropUpload(rw http.ResponseWriter, who source, id string) error
 	if _, _, err := d.upload(name); err != nil {
 		return err
 	}
-	if err := errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.spentOf(name))); err != nil {
+	if err := errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.sentOf(name))); err != nil {
 		return err
 	}
 	rw.WriteHeader(http.StatusNoContent)

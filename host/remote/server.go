@@ -1,14 +1,14 @@
-// Package door lets assistants in that share no directory with the host: by HTTP, with a
+// Package remote lets assistants in that share no directory with the host: by HTTP, with a
 // token that stands for one conversation of one group.
 //
-//	state/door/door.db   tokens as hashes, and the calls with their idempotency keys
-//	state/door/tmp       bodies while they come; emptied at the start
-//	state/door/uploads   files that come in pieces, and what was said of them
+//	state/remote/remote.db   tokens as hashes, and the calls with their idempotency keys
+//	state/remote/tmp         bodies while they come; emptied at the start
+//	state/remote/uploads     files that come in pieces, and what was announced of them
 //
-// A door holds no rule. What comes in is submitted to the group's queue, as if its
-// container had written it, and takes the same road: see [ipc.Spool.Submit]. So it is
-// authorized, checked, screened, counted, recorded and audited as every other request, and
-// a crash at any point ends as it does for the queue.
+// It holds no rule. A call is submitted to the group's queue, as if its container had written
+// it, and takes the same road: see [ipc.Spool.Submit]. So it is authorized, checked, screened,
+// counted, recorded and audited as every other request, and a crash at any point ends as it
+// does for the queue.
 //
 // A call's id and time are committed before it is submitted. The same call again, by its
 // key, is submitted with the same id, time and content, so the road knows it.
@@ -22,66 +22,81 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/remote/gate"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Options is what a Door works with. All but Hosts, Limits, Inbox and Log are needed. The functions are
-// asked at each use.
+// Options are what a Server works with. All but Hosts, Limits, Inbox and Log are needed.
 type Options struct {
-	Listen string   // host:port, or unix: and the path of a socket
+	Listen string   // host:port, or unix: and the path of a socket; empty: only Admit lets in
 	Hosts  []string // further names that it answers to
 	Dir    string   // its own
 	Home   store.Home
 
-	Groups  func() *groups.Registry
-	Chat    func(groups.Group) ipc.Context // what a group's tools may tell
-	Spool   *ipc.Spool
-	Wait    func() time.Duration // the longest that a call waits for its result
-	Keep    func() time.Duration // how long results stay
-	Quota   func() int64         // bytes of a group's bodies that come at the same time
-	Reserve func(n int64) (release func(), err error)
-	Shares  func(groups.Group) bool // whether the group's assistant shares directories with the host
+	Live  Live
+	Chats Chats
+	Spool *ipc.Spool
+	Disk  intake.Disk
 
-	Limits Limits // of what comes; the defaults if zero
+	Limits intake.Limits // the defaults if zero
 
 	Inbox Inbox // nil: no assistant fetches its messages
 
 	Log *slog.Logger // nil: none
 }
 
-// Door is a listener for assistants. Its methods may be called from several goroutines.
+// Live is the configuration in force. It is asked at each use.
+type Live interface {
+	Registry() *groups.Registry
+	SharesDirectories(groups.Group) bool // whether the group's assistant does with the host
+	Wait() time.Duration                 // the longest that a call waits for its result
+	KeepResults() time.Duration
+	Quota() int64 // bytes of a group's bodies that come at the same time
+}
+
+// Chats know what a group's tools may tell their agent.
+type Chats interface {
+	Context(groups.Group) ipc.Context
+}
+
+// Server listens for assistants. Its methods may be called from several goroutines.
 type Server struct {
 	Options
-	lock     *os.File
-	db       *store.DB
-	asks     asks
-	listener net.Listener
-	names    hostnames.Set
-	gate     gate
-	bodies   bodies
-	uploads  uploads
-	polls    polls // for messages
-	asking   polls // for answers to questions
-	visits   visits
-	callers  callers
-	turns    turns
-	waiting  waiting
-	kept     kept
+	*tokens.Tokens
+	lock       *os.File
+	db         *store.DB
+	statements statements
+	listener   net.Listener
+	names      hostnames.Set
+	gate       gate.Gate
+	bodies     *intake.Bodies
+	uploads    uploads
+	polls      polls // for messages
+	asking     polls // for answers to questions
+	locks      locks
+	waiting    waiting
+	kept       kept
 }
 
 // Open opens the store and listens. It answers nobody before Run. Errors are permanent
-// except an address in use; those of the store are *store.Error. The caller closes the Door.
+// except an address in use; those of the store are *store.Error. The caller closes the Server.
 func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.Limits = o.Limits.filled()
-	d := &Server{Options: o, gate: gate{limits: o.Limits}, kept: kept{most: maxKept}}
+	o.Limits = o.Limits.Filled()
+	d := &Server{
+		Options: o, gate: gate.Gate{Strangers: o.Limits.Strangers, Group: o.Limits.Group},
+		bodies: intake.NewBodies(o.Live, o.Disk), kept: kept{most: maxKept},
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -95,20 +110,23 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	d.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
-	if d.asks, err = prepare(ctx, d.db); err != nil {
+	if d.Tokens, err = tokens.New(ctx, d.db, o.Live, o.Log); err != nil {
+		return nil, err
+	}
+	if d.statements, err = prepare(ctx, d.db); err != nil {
 		return nil, err
 	}
 	if err := d.kept.count(ctx, d.db); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.RemoveAll(d.temp()), os.Mkdir(d.temp(), 0o700), os.MkdirAll(d.uploadDir(), 0o700), os.MkdirAll(d.spentDir(), 0o700)); err != nil {
+	if err := errors.Join(os.RemoveAll(d.temp()), os.Mkdir(d.temp(), 0o700), os.MkdirAll(d.uploadDir(), 0o700), os.MkdirAll(d.sentDir(), 0o700)); err != nil {
 		return nil, err
 	}
 	if o.Listen == "" {
 		d.names = hostnames.Of("localhost")
 		return d, nil
 	}
-	if d.listener, err = listen(o.Listen); err != nil {
+	if d.listener, err = gate.Listen(o.Listen); err != nil {
 		return nil, err
 	}
 	d.names = hostnames.Of(d.listener.Addr().String(), o.Hosts...)
@@ -117,7 +135,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 
 func (d *Server) temp() string { return filepath.Join(d.Dir, "tmp") }
 
-// Addr is where the door listens; it must.
+// Addr is where the Server listens; it must.
 func (d *Server) Addr() net.Addr { return d.listener.Addr() }
 
 // Close closes what Open opened. Run must have returned.
@@ -146,7 +164,7 @@ const (
 // Run serves until ctx is done, which is no error. Calls that wait for their results then
 // end; their deliveries go on.
 func (d *Server) Run(ctx context.Context) error {
-	srv := d.server(func(net.Listener) context.Context { return ctx })
+	srv := d.server(ctx)
 	served := make(chan error, 1)
 	go func() { served <- d.serve(ctx, srv) }()
 	sweep := time.NewTicker(sweepEvery)
@@ -170,27 +188,59 @@ func (d *Server) Run(ctx context.Context) error {
 	}
 }
 
-// sweep forgets what is too old.
+// sweep deletes what is too old.
 func (d *Server) sweep(ctx context.Context) {
-	if err := errors.Join(d.forget(ctx), d.expireUploads()); err != nil && ctx.Err() == nil {
-		d.Log.Error("old calls at the door are not forgotten", "error", err)
+	if err := d.deleteOld(ctx); err != nil && ctx.Err() == nil {
+		d.Log.Error("old calls of assistants elsewhere are not deleted", "error", err)
 	}
 }
 
-// server is a server of the door, whose requests have the context base.
-func (d *Server) server(base func(net.Listener) context.Context) *http.Server {
+func (d *Server) deleteOld(ctx context.Context) error {
+	before := time.Now().Add(-max(keyFor, d.Live.KeepResults()))
+	return errors.Join(d.deleteCalls(ctx, before), d.Tokens.Forget(ctx, before), d.expireUploads())
+}
+
+// Admit serves a group's assistant over a listener of its own, and returns the token that
+// it must show there, for a thread of the group's chat or the chat itself. end closes the
+// listener, refuses the token from then on, and returns when all calls have ended; what was
+// accepted goes on. Errors are refusals.
+func (d *Server) Admit(l net.Listener, folder, thread string) (token string, end func(), err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ctx, token, forget, err := d.OpenSession(ctx, folder, thread)
+	if err != nil {
+		cancel()
+		return "", nil, err
+	}
+	srv := d.server(ctx)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		if err := srv.Serve(d.gate.Count(l)); !errors.Is(err, http.ErrServerClosed) {
+			d.Log.Debug("a forwarded socket has ended", "group", folder, "error", err)
+		}
+	}()
+	return token, sync.OnceFunc(func() {
+		forget()
+		cancel()
+		_ = srv.Close()
+		<-served
+	}), nil
+}
+
+// server is an HTTP server whose requests have a context below ctx.
+func (d *Server) server(ctx context.Context) *http.Server {
 	return &http.Server{
 		Handler: d, ReadHeaderTimeout: d.Limits.HeaderTime, IdleTimeout: time.Minute, MaxHeaderBytes: max(d.Limits.Header-headerSlop, 1),
 		ErrorLog:    slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),
-		BaseContext: base, ConnContext: withConn,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: gate.WithConn,
 	}
 }
 
-// serve serves the door's own listener, if there is one.
+// serve serves the Server's own listener, if there is one.
 func (d *Server) serve(ctx context.Context, srv *http.Server) error {
 	if d.listener == nil {
 		<-ctx.Done()
 		return nil
 	}
-	return srv.Serve(&counted{d.listener, &d.gate})
+	return srv.Serve(d.gate.Count(d.listener))
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -116,14 +117,14 @@ func TestAFormIsNoLargerThanTheQuota(t *testing.T) {
 	if got.http != 413 || got.Error.Code != ipc.CodeTooLarge {
 		t.Errorf("%d %s", got.http, got.body)
 	}
-	if len(w.bodies.bytes) > 0 || len(w.bodies.open) > 0 {
+	if open, _, bytes := w.bodies.Counts("a"); open > 0 || bytes > 0 {
 		t.Error("the room is not given back")
 	}
 }
 
 // TestAFullDiskTakesNoBody counts the bytes as they come.
 func TestAFullDiskTakesNoBody(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.Reserve = func(int64) (func(), error) { return nil, errors.New("full") } })
+	w := newWorld(t, func(o *Options) { o.Disk = diskFunc(func(int64) (func(), error) { return nil, errors.New("full") }) })
 	var form bytes.Buffer
 	m := multipart.NewWriter(&form)
 	part, _ := m.CreateFormFile("file", "b.bin")
@@ -171,7 +172,7 @@ func TestAHostThatDiedBetweenCallAndQueue(t *testing.T) {
 	w := newWorld(t)
 	token := w.token("a", "")
 	c := &mediaCall{fields: map[string]string{"path": "/workspace/group/a"}}
-	kept, err := w.enter(t.Context(), source{folder: "a"}, "k", c.content())
+	kept, err := w.enter(t.Context(), tokens.Identity{Folder: "a"}, "k", c.content())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +253,7 @@ func TestWhoHasNoTokenIsToldTheSame(t *testing.T) {
 	if err := w.Revoke(t.Context(), ended.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Revoke(t.Context(), ended.ID); !errors.Is(err, ErrNoToken) {
+	if err := w.Revoke(t.Context(), ended.ID); !errors.Is(err, tokens.ErrUnknown) {
 		t.Error(err)
 	}
 	away, err := w.Make(t.Context(), "a", "", "192.0.2.7")
@@ -295,7 +296,7 @@ func TestWhoHasNoTokenIsToldTheSame(t *testing.T) {
 	if err != nil || len(list) != 4 {
 		t.Errorf("%d tokens, %v", len(list), err)
 	}
-	raw, err := os.ReadFile(filepath.Join(w.Dir, "door.db-wal"))
+	raw, err := os.ReadFile(filepath.Join(w.Dir, "remote.db-wal"))
 	if err != nil || bytes.Contains(raw, []byte(strings.SplitN(good, "_", 3)[2])) {
 		t.Error("the store holds the token", err)
 	}
@@ -325,14 +326,14 @@ func TestWebPagesAreRefused(t *testing.T) {
 
 // TestOldCallsAreForgotten with the results, and not before a day.
 func TestOldCallsAreForgotten(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.Keep = func() time.Duration { return time.Hour } })
+	w := newWorld(t, func(o *Options) { o.Live.(*settings).keep = time.Hour })
 	token := w.token("a", "")
 	old := w.send(token, map[string]string{"path": "/workspace/group/a"}, "Idempotency-Key", "k")
 	if _, err := w.db.Exec("UPDATE call SET made = ?", time.Now().Add(-2*time.Hour).UnixMicro()); err != nil {
 		t.Fatal(err)
 	}
 	w.unlinked("a", old.ID)
-	if err := errors.Join(os.Remove(filepath.Join(w.dir, "ipc", "a", "results", old.ID+".json")), w.forget(t.Context())); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(w.dir, "ipc", "a", "results", old.ID+".json")), w.deleteOld(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	again := w.send(token, map[string]string{"path": "/workspace/group/a"}, "Idempotency-Key", "k")
@@ -345,7 +346,7 @@ func TestOldCallsAreForgotten(t *testing.T) {
 	if _, err := w.db.Exec("UPDATE call SET made = ?", time.Now().Add(-25*time.Hour).UnixMicro()); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.forget(t.Context()); err != nil {
+	if err := w.deleteOld(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.send(token, map[string]string{"path": "/workspace/group/a"}, "Idempotency-Key", "k"); got.ID == old.ID || got.http != 200 {

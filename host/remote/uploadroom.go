@@ -26,8 +26,8 @@ func (d *Server) roomFor(folder string, length int64) error {
 		return err
 	case all >= maxUnsent:
 		return errBusy
-	case length > d.Quota()-kept:
-		return httpd.Refuse(http.StatusRequestEntityTooLarge, ipc.CodeTooLarge, "the group's uploads may have "+media.Size(d.Quota())+" together", "send what is uploaded, or wait until it is gone")
+	case length > d.Live.Quota()-kept:
+		return httpd.Refuse(http.StatusRequestEntityTooLarge, ipc.CodeTooLarge, "the group's uploads may have "+media.Size(d.Live.Quota())+" together", "send what is uploaded, or wait until it is gone")
 	case open < d.Limits.Uploads:
 		return nil
 	}

@@ -18,21 +18,21 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-var errNoUpload = httpd.Refuse(http.StatusNotFound, "unknown_upload", "no upload of this conversation has this id", "begin it: PUT with Upload-Length, Upload-SHA256 and offset 0")
-
 // upload is what is kept beside the bytes of an upload: uploads/<name>.json and
 // uploads/<name>.part, the name being a hash over its conversation and id. When a delivery
-// has the bytes, spent/<name>.json is what is left: a repeated call may name the upload.
+// has the bytes, sent/<name>.json is what is left: a repeated call may name the upload.
 type upload struct {
 	Folder string `json:"folder"`
 	Length int64  `json:"length"`
 	SHA256 string `json:"sha256"`          // in lower-case hex
 	Whole  bool   `json:"whole,omitempty"` // all bytes have come, and are what was said
-	Spent  bool   `json:"-"`               // a delivery has them: they are no longer kept
+	Sent   bool   `json:"-"`               // a delivery has them: they are no longer kept
 }
 
 // uploads are the files that come in pieces. The zero uploads has no writer.
@@ -44,25 +44,25 @@ type uploads struct {
 }
 
 func (d *Server) uploadDir() string { return filepath.Join(d.Dir, "uploads") }
-func (d *Server) spentDir() string  { return filepath.Join(d.Dir, "spent") }
+func (d *Server) sentDir() string   { return filepath.Join(d.Dir, "sent") }
 
 // uploadName is how an upload's files are called: no character of the id is in it.
-func uploadName(who source, id string) string {
-	h := sha256.Sum256([]byte(who.folder + "\x00" + who.thread + "\x00" + id))
+func uploadName(who tokens.Identity, id string) string {
+	h := sha256.Sum256([]byte(who.Folder + "\x00" + who.Thread + "\x00" + id))
 	return hex.EncodeToString(h[:])
 }
 
 func (d *Server) partOf(name string) string { return filepath.Join(d.uploadDir(), name+".part") }
 func (d *Server) metaOf(name string) string { return filepath.Join(d.uploadDir(), name+".json") }
 
-func (d *Server) spentOf(name string) string { return filepath.Join(d.spentDir(), name+".json") }
+func (d *Server) sentOf(name string) string { return filepath.Join(d.sentDir(), name+".json") }
 
 // upload returns an upload and how many of its bytes are there.
 func (d *Server) upload(name string) (u upload, offset int64, err error) {
 	b, err := os.ReadFile(d.metaOf(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		u.Spent = true
-		b, err = os.ReadFile(d.spentOf(name))
+		u.Sent = true
+		b, err = os.ReadFile(d.sentOf(name))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return u, 0, errNoUpload
@@ -92,7 +92,7 @@ func (d *Server) keepUpload(name string, u upload) error {
 }
 
 // files answers PUT and HEAD of an upload.
-func (d *Server) files(rw http.ResponseWriter, r *http.Request, who source, id string) error {
+func (d *Server) files(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
 	if !ipc.ValidID(id) {
 		return httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, "the upload's id is no id", "use letters, digits, dot, hyphen and underscore, at most 200")
 	}
@@ -110,15 +110,15 @@ func (d *Server) files(rw http.ResponseWriter, r *http.Request, who source, id s
 		return httpd.Refuse(http.StatusConflict, "upload_busy", "this upload is being written", "wait for the other writer, then ask with HEAD how far it is")
 	}
 	defer d.uploads.end(name)
-	place := d.begin(who.folder) // before the upload is kept: one that is refused has no place
+	place := d.bodies.Begin(who.Folder) // before the upload is kept: one that is refused has no place
 	if place == nil {
 		return errBusy
 	}
 	u, offset, err := d.beginUpload(r, who, name)
 	if err == nil && !u.Whole {
-		offset, err = d.append(d.Limits.pace(rw, r, u.Length-offset+1), place, name, u, offset)
+		offset, err = d.append(d.Limits.Body(rw, r, u.Length-offset+1), place, name, u, offset)
 	}
-	place.end()
+	place.End()
 	if err == nil && !u.Whole && offset == u.Length {
 		u.Whole = true
 		err = d.finish(name, u)
@@ -164,7 +164,7 @@ func (u *uploads) end(name string) {
 }
 
 // beginUpload finds the upload that a PUT goes on with, or keeps a new one.
-func (d *Server) beginUpload(r *http.Request, who source, name string) (upload, int64, error) {
+func (d *Server) beginUpload(r *http.Request, who tokens.Identity, name string) (upload, int64, error) {
 	at, err := headerNumber(r, "Upload-Offset", 0)
 	if err != nil {
 		return upload{}, 0, err
@@ -185,7 +185,7 @@ func (d *Server) beginUpload(r *http.Request, who source, name string) (upload, 
 
 // newUpload checks what an upload says of itself, and that the group may begin one, and
 // keeps it.
-func (d *Server) newUpload(r *http.Request, who source, name string) (upload, error) {
+func (d *Server) newUpload(r *http.Request, who tokens.Identity, name string) (upload, error) {
 	length, err := headerNumber(r, "Upload-Length", -1)
 	if err != nil {
 		return upload{}, err
@@ -196,10 +196,10 @@ func (d *Server) newUpload(r *http.Request, who source, name string) (upload, er
 	}
 	d.uploads.begins.Lock()
 	defer d.uploads.begins.Unlock()
-	if err := d.roomFor(who.folder, length); err != nil {
+	if err := d.roomFor(who.Folder, length); err != nil {
 		return upload{}, err
 	}
-	u := upload{Folder: who.folder, Length: length, SHA256: hex.EncodeToString(sum)}
+	u := upload{Folder: who.Folder, Length: length, SHA256: hex.EncodeToString(sum)}
 	return u, d.keepUpload(name, u)
 }
 
@@ -253,15 +253,15 @@ func (d *Server) eachUpload(dir string, fn func(name string, u upload, last time
 
 // append writes what comes behind the bytes that are there. What has come of a body that
 // breaks off stays.
-func (d *Server) append(from io.Reader, place *body, name string, u upload, offset int64) (int64, error) {
+func (d *Server) append(from io.Reader, place *intake.Body, name string, u upload, offset int64) (int64, error) {
 	f, err := os.OpenFile(d.partOf(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return offset, err
 	}
 	n, err := io.Copy(io.MultiWriter(place, f), io.LimitReader(from, u.Length-offset))
-	refused := errors.Is(err, errQuota) || errors.Is(err, errNoRoom)
+	refused := errors.Is(err, intake.ErrQuota) || errors.Is(err, intake.ErrNoRoom)
 	if err != nil {
-		err = tooLarge(err, d.Quota())
+		err = tooLarge(err, d.Live.Quota())
 	} else if more, _ := from.Read(make([]byte, 1)); more > 0 {
 		err, refused = malformed("more bytes came than Upload-Length says"), true
 	}
@@ -302,9 +302,9 @@ func (d *Server) finish(name string, u upload) error {
 	return d.keepUpload(name, u)
 }
 
-// useUpload opens a whole upload as the file of a call. A spent one has no bytes: its hash
+// useUpload opens a whole upload as the file of a call. One that was sent has no bytes: its hash
 // still says whether a repeated call is the same.
-func (d *Server) useUpload(who source, id string, c *mediaCall) error {
+func (d *Server) useUpload(who tokens.Identity, id string, c *mediaCall) error {
 	name := uploadName(who, id)
 	u, offset, err := d.upload(name)
 	switch {
@@ -316,7 +316,7 @@ func (d *Server) useUpload(who source, id string, c *mediaCall) error {
 	c.sum = sha256.New()
 	c.sum.Write([]byte("upload " + u.SHA256))
 	c.upload, c.hash = name, u.SHA256
-	if !u.Spent {
+	if !u.Sent {
 		f, err := os.Open(d.partOf(name))
 		if err == nil {
 			c.file = f
@@ -326,31 +326,31 @@ func (d *Server) useUpload(who source, id string, c *mediaCall) error {
 			return err
 		}
 	}
-	c.spent = true // or a power loss undid the move to spent, but not the end of the bytes
+	c.sent = true // or a power loss undid the move to sent, but not the end of the bytes
 	c.file = io.NewSectionReader(strings.NewReader(""), 0, 0)
 	return nil
 }
 
-// spend lets go of the bytes of uploads that a delivery has.
-func (d *Server) spend(who source, delivery string, all ...*mediaCall) {
+// releaseUploads deletes the bytes of uploads that a delivery has.
+func (d *Server) releaseUploads(who tokens.Identity, delivery string, all ...*mediaCall) {
 	for _, c := range all {
-		if err := d.spendOne(c); err != nil {
-			d.Log.Warn("bytes of an upload not removed", "group", who.folder, "request", delivery, "error", err)
+		if err := d.releaseUpload(c); err != nil {
+			d.Log.Warn("bytes of an upload not removed", "group", who.Folder, "request", delivery, "error", err)
 		}
 	}
 }
 
-// spendOne leaves an upload that the assistant has begun under the same id since.
-func (d *Server) spendOne(c *mediaCall) error {
+// releaseUpload deletes the bytes of an upload. It leaves an upload that the assistant has begun under the same id since.
+func (d *Server) releaseUpload(c *mediaCall) error {
 	if !d.uploads.begin(c.upload) {
 		return nil
 	}
 	defer d.uploads.end(c.upload)
 	u, _, err := d.upload(c.upload)
-	if errors.Is(err, errNoUpload) || err == nil && (u.Spent || !u.Whole || u.SHA256 != c.hash) {
+	if errors.Is(err, errNoUpload) || err == nil && (u.Sent || !u.Whole || u.SHA256 != c.hash) {
 		return nil
 	}
-	return errors.Join(err, os.Rename(d.metaOf(c.upload), d.spentOf(c.upload)), remove(d.partOf(c.upload)))
+	return errors.Join(err, os.Rename(d.metaOf(c.upload), d.sentOf(c.upload)), remove(d.partOf(c.upload)))
 }
 
 // remove deletes a file, which may be gone.
@@ -368,7 +368,7 @@ func (d *Server) expireUploads() error {
 			return nil
 		}
 		defer d.uploads.end(name)
-		return errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.spentOf(name)))
+		return errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.sentOf(name)))
 	}
-	return errors.Join(d.eachUpload(d.uploadDir(), expire), d.eachUpload(d.spentDir(), expire))
+	return errors.Join(d.eachUpload(d.uploadDir(), expire), d.eachUpload(d.sentDir(), expire))
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -105,10 +107,10 @@ func TestAnUploadGoesOnWhereItWasCut(t *testing.T) {
 		t.Error("the bytes stay", left, err)
 	}
 	old := time.Now().Add(-uploadFor)
-	if err := errors.Join(os.Chtimes(w.spentOf(uploadName(source{folder: "a"}, "film")), old, old), w.expireUploads()); err != nil {
+	if err := errors.Join(os.Chtimes(w.sentOf(uploadName(tokens.Identity{Folder: "a"}, "film")), old, old), w.expireUploads()); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(w.spentDir()); err != nil || len(left) != 0 {
+	if left, err := os.ReadDir(w.sentDir()); err != nil || len(left) != 0 {
 		t.Error("what was sent a day ago is remembered", left, err)
 	}
 }
@@ -121,8 +123,8 @@ func TestSentUploadsDoNotSlowTheNextDown(t *testing.T) {
 	if got := w.send(token, map[string]string{"upload": "one", "file_name": "a"}); got.http != 200 {
 		t.Fatal(got.body)
 	}
-	name := uploadName(source{folder: "a"}, "one")
-	if _, err := os.Stat(w.spentOf(name)); err != nil {
+	name := uploadName(tokens.Identity{Folder: "a"}, "one")
+	if _, err := os.Stat(w.sentOf(name)); err != nil {
 		t.Error(err)
 	}
 	if open, all, kept, err := w.Server.held("a"); open+all != 0 || kept != 0 || err != nil {
@@ -144,7 +146,7 @@ func TestUploadsThatBeginTogetherDoNotExceedWhatAGroupMay(t *testing.T) {
 			r := httptest.NewRequest("PUT", "/", nil)
 			r.Header.Set("Upload-Length", "5")
 			r.Header.Set("Upload-SHA256", sumOf("hello"))
-			_, _ = w.newUpload(r, source{folder: "a"}, uploadName(source{folder: "a"}, fmt.Sprint(i)))
+			_, _ = w.newUpload(r, tokens.Identity{Folder: "a"}, uploadName(tokens.Identity{Folder: "a"}, fmt.Sprint(i)))
 		})
 	}
 	all.Wait()
@@ -203,7 +205,7 @@ func TestWhatAnUploadMayNot(t *testing.T) {
 	if got := w.put(token, "one-more", "hello", 0); got.http != 429 {
 		t.Errorf("%d %s", got.http, got.body)
 	}
-	name := uploadName(source{folder: "a"}, "mine")
+	name := uploadName(tokens.Identity{Folder: "a"}, "mine")
 	w.uploads.begin(name)
 	if got := w.put(token, "mine", "hello", 2); got.http != 409 || got.Error.Code != "upload_busy" {
 		t.Errorf("a second writer: %d %s", got.http, got.body)
@@ -222,7 +224,7 @@ func TestAnUploadIsGoneADayAfterItsLastByte(t *testing.T) {
 		w.cut(token, id, "hello", 0, 3)
 	}
 	old := time.Now().Add(-uploadFor)
-	if err := errors.Join(os.Chtimes(w.partOf(uploadName(source{folder: "a"}, "old")), old, old), w.expireUploads()); err != nil {
+	if err := errors.Join(os.Chtimes(w.partOf(uploadName(tokens.Identity{Folder: "a"}, "old")), old, old), w.expireUploads()); err != nil {
 		t.Fatal(err)
 	}
 	if w.offset(token, "old") != -1 || w.offset(token, "young") != 3 {
@@ -235,7 +237,7 @@ func TestAnUploadIsGoneADayAfterItsLastByte(t *testing.T) {
 // being written.
 func TestUploadsOfKilledSessionsRefusedAllOthersForADay(t *testing.T) {
 	w := newWorld(t)
-	token, who := w.token("a", ""), source{folder: "a"}
+	token, who := w.token("a", ""), tokens.Identity{Folder: "a"}
 	idle := func(id string, since time.Duration) {
 		t.Helper()
 		at := time.Now().Add(-since)
@@ -248,7 +250,7 @@ func TestUploadsOfKilledSessionsRefusedAllOthersForADay(t *testing.T) {
 		idle(id, since)
 	}
 	w.cut(w.token("b", ""), "others", "hello", 0, 3)
-	others := uploadName(source{folder: "b"}, "others")
+	others := uploadName(tokens.Identity{Folder: "b"}, "others")
 	if past := time.Now().Add(-9 * uploadIdle); os.Chtimes(w.partOf(others), past, past) != nil {
 		t.Fatal("no upload of the other group")
 	}
@@ -289,9 +291,9 @@ func TestARefusedUploadKeepsNoPlace(t *testing.T) {
 			t.Errorf("an upload of too many bytes: %d %s", got.http, got.body)
 		}
 	}
-	var places []*body
-	for range maxBodies {
-		places = append(places, w.begin("a"))
+	var places []*intake.Body
+	for range intake.MaxBodies {
+		places = append(places, w.bodies.Begin("a"))
 	}
 	for i := range 2 * maxUploads {
 		if got := new(fmt.Sprint("busy", i), "hello"); got.http != 429 {
@@ -299,7 +301,7 @@ func TestARefusedUploadKeepsNoPlace(t *testing.T) {
 		}
 	}
 	for _, p := range places {
-		p.end()
+		p.End()
 	}
 	for _, id := range []string{"ahead0", "busy0"} {
 		if n := w.offset(token, id); n != -1 {
@@ -323,7 +325,7 @@ func TestAnUploadThatGaveWayBeginsAgain(t *testing.T) {
 		t.Errorf("it gives way at once: %v", err)
 	}
 	past := time.Now().Add(-2 * uploadIdle)
-	if err := os.Chtimes(w.partOf(uploadName(source{folder: "a"}, "film")), past, past); err != nil {
+	if err := os.Chtimes(w.partOf(uploadName(tokens.Identity{Folder: "a"}, "film")), past, past); err != nil {
 		t.Fatal(err)
 	}
 	if way, err := w.giveWay("a"); !way || err != nil {

@@ -23,7 +23,7 @@ type waitingCall struct {
 }
 
 // sizeOf is how many bytes the files have. Each is read from its beginning after that.
-func sizeOf(files []staged) (n int64, _ error) {
+func sizeOf(files []stagedFile) (n int64, _ error) {
 	for _, f := range files {
 		size, err := f.file.Seek(0, io.SeekEnd)
 		if err != nil {
@@ -76,7 +76,7 @@ func (d *Server) crowded(all map[string]waitingCall, n int64) bool {
 	for _, c := range all {
 		n += c.size
 	}
-	return len(all) >= maxWaiting || n > d.Quota()
+	return len(all) >= maxWaiting || n > d.Live.Quota()
 }
 
 // forgetTaken removes the copies of calls that the host has accepted or refused, whose callers

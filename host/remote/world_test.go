@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -27,7 +28,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// world is a door before a queue whose road sends everything.
+// The bounds where no others are set.
+var (
+	maxUploads = intake.DefaultLimits().Uploads
+	uploadFor  = intake.DefaultLimits().UploadFor
+	maxFields  = int(intake.DefaultLimits().Fields)
+	maxBuffer  = int(intake.DefaultLimits().Buffer)
+)
+
+// world is a server before a queue whose road sends everything.
 type world struct {
 	*Server
 	t     testing.TB
@@ -45,6 +54,33 @@ type sent struct {
 	it      *ipc.Item
 	content string
 }
+
+// settings are a Live.
+type settings struct {
+	registry *groups.Registry
+	keep     time.Duration
+	quota    int64
+}
+
+func (s *settings) Registry() *groups.Registry            { return s.registry }
+func (s *settings) SharesDirectories(g groups.Group) bool { return g.Assistant != "" }
+func (s *settings) Wait() time.Duration                   { return 45 * time.Second }
+func (s *settings) KeepResults() time.Duration            { return s.keep }
+func (s *settings) Quota() int64                          { return s.quota }
+
+type chatsFunc func(groups.Group) ipc.Context
+
+func (f chatsFunc) Context(g groups.Group) ipc.Context { return f(g) }
+
+func chatOf(g groups.Group) ipc.Context {
+	return ipc.Context{Folder: g.Folder, Mounts: []ipc.ContextMount{{Path: "/workspace/group"}}}
+}
+
+type diskFunc func(int64) (func(), error)
+
+func (f diskFunc) Reserve(n int64) (func(), error) { return f(n) }
+
+func plenty(int64) (func(), error) { return func() {}, nil }
 
 // newWorld begins with the groups a and b, of which only a has an assistant of the host's.
 func newWorld(t testing.TB, change ...func(*Options)) *world {
@@ -64,15 +100,8 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	}
 	w.spool = ipc.NewSpool(ipc.SpoolOptions{Dir: layout.IPCDir(), Folders: []string{"a", "b"}})
 	o := Options{
-		Listen: "127.0.0.1:0", Dir: layout.Door(), Groups: func() *groups.Registry { return registry }, Spool: w.spool,
-		Chat: func(g groups.Group) ipc.Context {
-			return ipc.Context{Folder: g.Folder, Mounts: []ipc.ContextMount{{Path: "/workspace/group"}}}
-		},
-		Wait:    func() time.Duration { return 45 * time.Second },
-		Keep:    func() time.Duration { return 7 * 24 * time.Hour },
-		Quota:   func() int64 { return 4 << 20 },
-		Shares:  func(g groups.Group) bool { return g.Assistant != "" },
-		Reserve: func(int64) (func(), error) { return func() {}, nil },
+		Listen: "127.0.0.1:0", Dir: layout.Remote(), Spool: w.spool, Chats: chatsFunc(chatOf), Disk: diskFunc(plenty),
+		Live: &settings{registry: registry, keep: 7 * 24 * time.Hour, quota: 4 << 20},
 	}
 	for _, f := range change {
 		f(&o)

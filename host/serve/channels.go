@@ -17,7 +17,7 @@ func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Set
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
-		Reserve: disk.reserve, Room: disk.room,
+		Reserve: disk.Reserve, Room: disk.room,
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {
@@ -34,7 +34,7 @@ func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Set
 // setupOf is SetupOf with what h lends its channels.
 func (h *Host) setupOf(cfg *config.Config, c config.Channel) channel.Setup {
 	s := SetupOf(cfg, c, h.opts.Log)
-	s.Reserve, s.Room, s.Links = h.disk.reserve, h.disk.room, h.links
+	s.Reserve, s.Room, s.Links = h.disk.Reserve, h.disk.room, h.links
 	s.Knock, s.Tasks, s.Clock = h.door.of(c.Name), h.lists.of(c.Name), h.clock.of(c.Name)
 	return s
 }

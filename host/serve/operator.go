@@ -25,7 +25,7 @@ func (h *Host) Local(running bool) *operator.Local {
 			Linker: h.linker, Notifier: h.notifier, Tasks: h.tasks, Recent: h.recent,
 		}
 		if h.Config().Door.Listen != "" {
-			o.Running.Remote = h.remote
+			o.Running.Remote = h.remote.Tokens
 		}
 	}
 	return operator.NewLocal(o)

@@ -43,7 +43,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Role:      carriers(h.Channels).role,
 		Fetch:     carriers(h.Channels).fetch,
 		Typing:    carriers(h.Channels).typing,
-		Reserve:   h.disk.reserve,
+		Reserve:   h.disk.Reserve,
 		TaskEnded: h.taskEnded,
 
 		OverBudget: h.overBudget,

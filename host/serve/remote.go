@@ -4,16 +4,17 @@ import (
 	"context"
 	"os"
 	"slices"
-	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // RemoteStore is the store of an installation's tokens.
-func RemoteStore(c *config.Config) store.Spec { return remote.Store(c.Layout().Door(), HomeOf(c)) }
+func RemoteStore(c *config.Config) store.Spec { return remote.Store(c.Layout().Remote(), HomeOf(c)) }
 
 // openRemote listens for assistants that share no directory with the host, if the
 // configuration says so.
@@ -23,13 +24,8 @@ func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 		return nil, nil
 	}
 	h.remote, err = remote.Open(ctx, remote.Options{
-		Listen: c.Door.Listen, Hosts: c.Door.Hosts, Dir: h.Layout.Door(), Home: HomeOf(c),
-		Groups: h.Registry, Chat: h.contextOf, Spool: h.spool, Wait: h.Wait,
-		Keep:    func() time.Duration { return h.Config().Limits.KeepResults.Std() },
-		Quota:   func() int64 { return int64(h.Config().Limits.Outbox) },
-		Reserve: h.disk.reserve, Log: h.opts.Log,
-		Shares: h.SharesDirectories,
-		Inbox:  fetching{h},
+		Listen: c.Door.Listen, Hosts: c.Door.Hosts, Dir: h.Layout.Remote(), Home: HomeOf(c),
+		Live: &h.Current, Chats: fetching{h}, Inbox: fetching{h}, Spool: h.spool, Disk: h.disk, Log: h.opts.Log,
 		Limits: remoteLimits(c.Door.Limits),
 	})
 	if err != nil {
@@ -45,8 +41,8 @@ type remotePart struct {
 }
 
 // remoteLimits are the bounds of the door as the configuration has them.
-func remoteLimits(l config.DoorLimits) remote.Limits {
-	return remote.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
+func remoteLimits(l config.DoorLimits) intake.Limits {
+	return intake.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
 		HeaderTime: l.HeaderTime.Std(), Pace: int64(l.Pace), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
 }
 
@@ -63,8 +59,12 @@ func usesSSH(c *config.Config) bool {
 // letsIn says whether an assistant that the host starts comes in at the door.
 func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }
 
-// fetching is the assistants' inbox, which is opened after the door.
+// fetching has the messages of the assistants, which are opened after the server that they are
+// fetched from.
 type fetching struct{ host *Host }
+
+// Context implements remote.Chats.
+func (f fetching) Context(g groups.Group) ipc.Context { return f.host.contextOf(g) }
 
 // Offer implements remote.Inbox.
 func (f fetching) Offer(ctx context.Context, folder, thread, after string) (ipc.Inbox, <-chan struct{}, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/remote/intake"
 )
 
 // TestNoBoundOfTheDoorIsLeftOut: the configuration has each, with the door's own default.
@@ -16,8 +16,8 @@ func TestNoBoundOfTheDoorIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := remoteLimits(c.Door.Limits); got != remote.DefaultLimits() {
-		t.Errorf("%+v, want %+v", got, remote.DefaultLimits())
+	if got := remoteLimits(c.Door.Limits); got != intake.DefaultLimits() {
+		t.Errorf("%+v, want %+v", got, intake.DefaultLimits())
 	}
 	set := reflect.ValueOf(&c.Door.Limits).Elem()
 	for i := range set.NumField() {

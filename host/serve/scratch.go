@@ -19,8 +19,8 @@ type scratch struct {
 	reserved int64
 }
 
-// reserve answers whether n bytes more may be written; release gives them back.
-func (s *scratch) reserve(n int64) (release func(), err error) {
+// Reserve answers whether n bytes more may be written; release gives them back.
+func (s *scratch) Reserve(n int64) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	disk, err := safefs.VolumeOf(s.dir)

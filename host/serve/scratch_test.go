@@ -14,20 +14,20 @@ func TestTemporaryFilesLeaveTheDiskItsRoom(t *testing.T) {
 	}
 	free := int64(volume.Free)
 	s := &scratch{dir: dir, keep: func() int64 { return free / 2 }}
-	first, err := s.reserve(free / 3)
+	first, err := s.Reserve(free / 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.reserve(free / 3); err == nil {
+	if _, err := s.Reserve(free / 3); err == nil {
 		t.Error("two thirds were promised, and half is to stay")
 	}
 	first()
 	first() // a second time gives nothing back
-	second, err := s.reserve(free / 3)
+	second, err := s.Reserve(free / 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.reserve(free / 3); err == nil {
+	if _, err := s.Reserve(free / 3); err == nil {
 		t.Error("more was given back than was taken")
 	}
 	second()

@@ -33,7 +33,7 @@ func (h *Host) openSSH(c *config.Config, all *runtimes) error {
 // after the runtimes.
 type gateway struct{ host *Host }
 
-// Admit implements ssh.Door.
+// Admit implements ssh.Access.
 func (g gateway) Admit(l net.Listener, folder, thread string) (token string, end func(), err error) {
 	if g.host.remote == nil {
 		return "", nil, errNoEntrance

@@ -59,7 +59,7 @@ func checkTranscription(ctx context.Context, cfg *config.Config) (findings []doc
 // file makes an unnamed temporary file on the disk of the state directory. The caller
 // closes it and then calls release.
 func (s *scratch) file(bytes int64) (f *os.File, release func(), err error) {
-	release, err = s.reserve(bytes)
+	release, err = s.Reserve(bytes)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -9,39 +8,30 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
-	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/longshore-bridge/longshore/ipc"
-)
-
-var (
-	errUnknown = httpd.Refuse(http.StatusNotFound, ipc.CodeUnknown, "no delivery of this conversation has this id", "use the id that the call returned; results are kept for a week")
-	errNoToken = httpd.Refuse(http.StatusUnauthorized, "no_token", "this needs a token that counts", "send it as Authorization: Bearer …; the operator makes one with: longshore tokens new")
-	errBusy    = httpd.Refuse(http.StatusTooManyRequests, "busy", "too much of this group is on its way", "wait until some of it is done, then repeat the call with its key")
-	errCalls   = httpd.Refuse(http.StatusTooManyRequests, "busy", "this group has made too many calls in the last days", "call less often; a repeated call with its key is still known")
-	errWhere   = httpd.Refuse(http.StatusNotFound, "not_found", "there is nothing here", "see docs/remote.md")
 )
 
 // ServeHTTP answers a request. Nothing of it but its header is read before its token is
 // known.
 func (d *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	httpd.Harden(rw.Header())
-	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(d.Wait() + d.Limits.Grace)) // recorders of tests have none
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(d.Live.Wait() + d.Limits.Grace)) // recorders of tests have none
 	if p := d.guard(r); p != nil {
 		refuse(rw, p)
 		return
 	}
 	token := bearer(r)
-	ctx, done := d.callers.begin(r.Context(), tokenID(token))
+	ctx, done := d.Begin(r.Context(), token)
 	defer done()
 	r = r.WithContext(ctx)
-	who, ok, err := d.whose(ctx, token, peerOf(r))
+	who, ok, err := d.Authenticate(ctx, token, peerOf(r))
 	switch {
 	case err != nil:
 		d.fail(rw, err)
 	case !ok:
-		refuse(rw, errNoToken)
-	case !d.gate.admit(r.Context(), who.folder):
+		refuse(rw, tokens.ErrUnauthorized)
+	case !d.gate.Admit(r.Context(), who.Folder):
 		refuse(rw, errBusy)
 	default:
 		d.route(rw, r, who)
@@ -57,7 +47,7 @@ func refuse(rw http.ResponseWriter, p *httpd.Problem) {
 // guard refuses what a browser sends, and other names. No client of ours sends an Origin.
 func (d *Server) guard(r *http.Request) *httpd.Problem {
 	if !d.names.Has(r.Host) {
-		return httpd.Refuse(http.StatusMisdirectedRequest, "unknown_host", "this server does not answer to the name "+httpd.Quote(r.Host), "use its own address, or have the operator add the name to door.hosts")
+		return httpd.Refuse(http.StatusMisdirectedRequest, "unknown_host", "this server does not answer to the name "+httpd.Quote(r.Host), "use its own address, or have the operator add the name to remote.hosts")
 	}
 	if _, has := r.Header["Origin"]; has || hostnames.Foreign(r) {
 		return httpd.Refuse(http.StatusForbidden, "cross_site", "requests of web pages are refused", "call it from a program")
@@ -88,7 +78,7 @@ func peerOf(r *http.Request) string {
 	return at.Unmap().String()
 }
 
-func (d *Server) route(rw http.ResponseWriter, r *http.Request, who source) {
+func (d *Server) route(rw http.ResponseWriter, r *http.Request, who tokens.Identity) {
 	id, delivery := strings.CutPrefix(r.URL.Path, "/api/deliveries/")
 	file, piece := strings.CutPrefix(r.URL.Path, "/api/files/")
 	_, message := strings.CutPrefix(r.URL.Path, inboxPath+"/")
@@ -117,60 +107,24 @@ func (d *Server) route(rw http.ResponseWriter, r *http.Request, who source) {
 	case delivery && r.Method == http.MethodGet:
 		err = d.result(rw, r, who, id)
 	case delivery && r.Method == http.MethodDelete:
-		err = d.withdraw(rw, r, who, id)
+		err = d.cancel(rw, r, who, id)
 	default:
 		err = errWhere
 	}
-	if err != nil && revoked(r.Context()) {
-		err = errNoToken
+	if err != nil && tokens.Revoked(r.Context()) {
+		err = tokens.ErrUnauthorized
 	}
 	if err != nil {
 		d.fail(rw, err)
 	}
 }
 
-// fail answers with an error. One that is the host's is for the log alone.
-func (d *Server) fail(rw http.ResponseWriter, err error) {
-	var p *httpd.Problem
-	var refused *ipc.Refusal
-	var unoffered *refusal.Error // of the inbox
-	err = httpd.OrDiskFull(err)
-	switch {
-	case errors.As(err, &p):
-	case errors.As(err, &refused):
-		p = httpd.Refuse(http.StatusUnprocessableEntity, refused.Code, refused.Message, refused.Hint)
-	case errors.As(err, &unoffered):
-		p = httpd.Refuse(statusOf(unoffered.Code), unoffered.Code, unoffered.Message, unoffered.Hint)
-	default:
-		d.Log.Error("call at the door not answered", "error", err)
-		p = errNotRecorded
-	}
-	httpd.Fail(rw, p)
-}
-
-// statusOf is the status of a refusal that the inbox makes.
-func statusOf(code string) int {
-	switch code {
-	case ipc.CodeWrongValue:
-		return http.StatusBadRequest
-	case "unknown_message", "no_such_file", "no_inbox", "unknown_permission":
-		return http.StatusNotFound
-	case "no_permissions":
-		return http.StatusForbidden
-	case errBusy.Code:
-		return errBusy.Status
-	case "file_gone":
-		return http.StatusGone
-	}
-	return http.StatusUnprocessableEntity
-}
-
 // chat says what the group's tools may tell. Without an assistant of the host's, no
 // directory is shared.
-func (d *Server) chat(rw http.ResponseWriter, who source) error {
-	g, ok := d.Groups().ByFolder(who.folder)
+func (d *Server) chat(rw http.ResponseWriter, who tokens.Identity) error {
+	g, ok := d.Live.Registry().ByFolder(who.Folder)
 	if !ok {
-		return errNoToken
+		return tokens.ErrUnauthorized
 	}
 	httpd.Answer(rw, http.StatusOK, d.about(g))
 	return nil

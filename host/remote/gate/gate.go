@@ -1,4 +1,6 @@
-package remote
+// Package gate listens, and bounds how many connections there are: of clients that have shown
+// no token, and of each group.
+package gate
 
 import (
 	"container/list"
@@ -15,14 +17,14 @@ import (
 // SocketPrefix begins the address of a unix socket.
 const SocketPrefix = "unix:"
 
-// listen opens the address. A socket that a host has left behind is replaced, another file
+// Listen opens an address. A socket that a host has left behind is replaced, another file
 // is not. The socket is for the host's own user.
-func listen(address string) (net.Listener, error) {
+func Listen(address string) (net.Listener, error) {
 	path, socket := strings.CutPrefix(address, SocketPrefix)
 	if !socket {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
-			return nil, fmt.Errorf("listen on %s: %w; another program may hold the port: choose another one with door.listen", address, err)
+			return nil, fmt.Errorf("listen on %s: %w; another program may hold the port: choose another one with remote.listen", address, err)
 		}
 		return l, nil
 	}
@@ -45,20 +47,24 @@ func listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// gate counts connections, and has none at first.
-type gate struct {
-	limits    Limits
-	mu        sync.Mutex
-	strangers list.List      // of *conn, the one that came first in front
-	guests    map[string]int // by folder
+// Gate counts connections. Both bounds must be set.
+type Gate struct {
+	Strangers int // the most connections that have shown no token
+	Group     int // the most connections of a group
+
+	mu      sync.Mutex
+	unknown list.List      // of *conn, the one that came first in front
+	guests  map[string]int // by folder
 }
 
-// counted bounds the connections of strangers: one too many takes the place of the one that
-// has shown no token for the longest time. A client that sends its header at once gets in
-// so, whatever number of others crawl.
+// Count returns l with its connections counted. A stranger too many replaces the one that has
+// shown no token for the longest time: a client that sends its header at once gets in, however
+// many others crawl.
+func (g *Gate) Count(l net.Listener) net.Listener { return &counted{l, g} }
+
 type counted struct {
 	net.Listener
-	gate *gate
+	gate *Gate
 }
 
 func (l *counted) Accept() (net.Conn, error) {
@@ -74,21 +80,21 @@ func (l *counted) Accept() (net.Conn, error) {
 }
 
 // enter counts a new connection, and returns the one that has to go for it, or nil.
-func (g *gate) enter(raw net.Conn) (c, oldest *conn) {
+func (g *Gate) enter(raw net.Conn) (c, oldest *conn) {
 	c = &conn{Conn: raw, gate: g}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.strangers.Len() >= g.limits.Strangers {
-		oldest = g.strangers.Front().Value.(*conn)
+	if g.unknown.Len() >= g.Strangers {
+		oldest = g.unknown.Front().Value.(*conn)
 	}
-	c.place = g.strangers.PushBack(c)
+	c.place = g.unknown.PushBack(c)
 	return c, oldest
 }
 
 // conn is a connection of a stranger, and of a group once it has shown a token.
 type conn struct {
 	net.Conn
-	gate   *gate
+	gate   *Gate
 	place  *list.Element // among the strangers
 	folder string        // guarded by gate.mu, as closed is
 	closed bool
@@ -96,13 +102,14 @@ type conn struct {
 
 type connKey struct{}
 
-func withConn(ctx context.Context, c net.Conn) context.Context {
+// WithConn is the ConnContext of a server whose listener is counted.
+func WithConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// admit counts the request's connection for a group. It returns false if the group has too
+// Admit counts the request's connection for a group. It returns false if the group has too
 // many. A connection that shows another group's token counts for that one from then on.
-func (g *gate) admit(ctx context.Context, folder string) bool {
+func (g *Gate) Admit(ctx context.Context, folder string) bool {
 	c, ok := ctx.Value(connKey{}).(*conn)
 	if !ok { // a recorder of a test
 		return true
@@ -112,7 +119,7 @@ func (g *gate) admit(ctx context.Context, folder string) bool {
 	if c.folder == folder || c.closed {
 		return true
 	}
-	if g.guests[folder] >= g.limits.Group {
+	if g.guests[folder] >= g.Group {
 		return false
 	}
 	g.leave(c)
@@ -125,9 +132,9 @@ func (g *gate) admit(ctx context.Context, folder string) bool {
 }
 
 // leave uncounts a connection. The caller holds mu.
-func (g *gate) leave(c *conn) {
+func (g *Gate) leave(c *conn) {
 	if c.folder == "" {
-		g.strangers.Remove(c.place)
+		g.unknown.Remove(c.place)
 	} else if g.guests[c.folder]--; g.guests[c.folder] == 0 {
 		delete(g.guests, c.folder)
 	}

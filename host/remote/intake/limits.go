@@ -1,8 +1,10 @@
-package remote
+// Package intake bounds what callers send: how much, how fast, and how much of a group at the
+// same time.
+package intake
 
 import "time"
 
-// Limits bound what comes to a door. A bound that is zero is the default.
+// Limits bound what comes. A bound that is zero is the default.
 type Limits struct {
 	Fields     int64         // bytes of a call without its file
 	Buffer     int64         // bytes of a file in a call, decoded
@@ -30,14 +32,14 @@ const (
 	maxStrangers = 512
 )
 
-// DefaultLimits are the bounds of a door that has no others.
+// DefaultLimits are the bounds where no others are set.
 func DefaultLimits() Limits {
 	return Limits{Fields: maxFields, Buffer: maxBuffer, Uploads: maxUploads, UploadFor: uploadFor, Header: headerSize, HeaderTime: headerTime,
 		Pace: minPace, Grace: paceGrace, Group: maxGuests, Strangers: maxStrangers}
 }
 
-// filled has the defaults in place of what is zero.
-func (l Limits) filled() Limits {
+// Filled returns l with the defaults in place of what is zero.
+func (l Limits) Filled() Limits {
 	all := DefaultLimits()
 	fill(&all.Fields, l.Fields)
 	fill(&all.Buffer, l.Buffer)
@@ -58,22 +60,5 @@ func fill[T int | int64 | time.Duration](to *T, with T) {
 	}
 }
 
-// largest is the size of a call that carries its file in base64.
-func (l Limits) largest() int64 { return l.Fields + l.Buffer/3*4 + 4 }
-
-// pacer says by when the next bytes of a body must have come. A body that came fast has no
-// more time than any other: it may fall behind by the grace, never by more.
-type pacer struct {
-	limits Limits
-	due    time.Time
-}
-
-func (l Limits) pacer() pacer { return pacer{l, time.Now().Add(l.Grace)} }
-
-// moved takes note of n bytes.
-func (p *pacer) moved(n int) {
-	p.due = p.due.Add(time.Duration(n) * time.Second / time.Duration(p.limits.Pace))
-	if latest := time.Now().Add(p.limits.Grace); p.due.After(latest) {
-		p.due = latest
-	}
-}
+// Largest is the size of a call that carries its file in base64.
+func (l Limits) Largest() int64 { return l.Fields + l.Buffer/3*4 + 4 }

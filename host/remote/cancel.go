@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// withdrawTimeout is how long a withdrawal looks for a result that says that the host has
+// cancelWait is how long a withdrawal looks for a result that says that the host has
 // recorded the request in the instant in which it was unlinked.
-const withdrawTimeout = time.Second
+const cancelWait = time.Second
 
-// withdraw answers a call that takes a delivery back.
-func (d *Server) withdraw(rw http.ResponseWriter, r *http.Request, who source, id string) error {
-	last, done, err := d.takeBack(r.Context(), who, id)
+// cancel answers a call that cancels a delivery.
+func (d *Server) cancel(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
+	last, done, err := d.cancelDelivery(r.Context(), who, id)
 	switch {
 	case err != nil:
 		return err
@@ -28,34 +29,34 @@ func (d *Server) withdraw(rw http.ResponseWriter, r *http.Request, who source, i
 	return nil
 }
 
-// takeBack takes a delivery out of the queue that is not accepted yet. Without done, last
+// cancelDelivery takes a delivery that is not accepted yet out of the queue. Without done, last
 // is what became of it.
-func (d *Server) takeBack(ctx context.Context, who source, id string) (last ipc.Result, done bool, err error) {
-	defer d.turns.take(who, id)() // or a repeated call would submit it again meanwhile
+func (d *Server) cancelDelivery(ctx context.Context, who tokens.Identity, id string) (last ipc.Result, done bool, err error) {
+	defer d.locks.take(who, id)() // or a repeated call would submit it again meanwhile
 	c, err := d.find(ctx, who, id)
 	if err != nil {
 		return last, false, err
 	}
-	if c.withdrawn {
-		return last, false, errWithdrawn
+	if c.cancelled {
+		return last, false, errCancelled
 	}
-	done, err = d.Spool.Withdraw(who.folder, id)
+	done, err = d.Spool.Withdraw(who.Folder, id)
 	if err != nil {
 		return ipc.Result{}, false, err
 	}
-	last = d.status(who.folder, c)
+	last = d.status(who.Folder, c)
 	if done {
-		last = d.awaitTaken(ctx, who.folder, last)
+		last = d.awaitTaken(ctx, who.Folder, last)
 	}
 	if !done || last.Channel != "" || last.Status.Final() {
 		return last, false, nil
 	}
-	return last, true, errors.Join(d.markWithdrawn(context.WithoutCancel(ctx), id), d.release(who.folder, id))
+	return last, true, errors.Join(d.markCancelled(context.WithoutCancel(ctx), id), d.release(who.Folder, id))
 }
 
 // awaitTaken waits a moment for a result that says that the host has a delivery.
 func (d *Server) awaitTaken(ctx context.Context, folder string, last ipc.Result) ipc.Result {
-	over := time.NewTimer(withdrawTimeout)
+	over := time.NewTimer(cancelWait)
 	defer over.Stop()
 	for {
 		told := d.Spool.Told(folder)

@@ -1,0 +1,67 @@
+package tokens
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"sync"
+)
+
+// sessions are those of assistants that the host has started elsewhere. Their tokens are kept in
+// memory alone: none outlives its session, or the host. The zero sessions has none.
+type sessions struct {
+	mu sync.Mutex
+	of map[string]*session // by the token's id
+}
+
+// session has a listener that leads nowhere else, and a token that is valid only there.
+type session struct {
+	Identity
+	hash [sha256.Size]byte
+}
+
+type sessionKey struct{}
+
+// OpenSession makes a token that is valid until end, for requests whose context is below ctx
+// alone. It returns an error if there is no such group.
+func (t *Tokens) OpenSession(below context.Context, folder, thread string) (ctx context.Context, token string, end func(), err error) {
+	if !t.known(folder) {
+		return nil, "", nil, fmt.Errorf("there is no group %q", folder)
+	}
+	id, secret, hash := generate()
+	s := &session{Identity{folder, thread, id}, hash}
+	t.sessions.add(s)
+	return context.WithValue(below, sessionKey{}, s), tokenPrefix + id + "_" + secret, func() { t.sessions.remove(id) }, nil
+}
+
+func (s *sessions) add(one *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[string]*session{}
+	}
+	s.of[one.Token] = one
+}
+
+func (s *sessions) remove(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, id)
+}
+
+// find returns the session of a token; the zero session, which no token matches, if there is none.
+func (s *sessions) find(id string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.of[id]; one != nil {
+		return one
+	}
+	return &session{}
+}
+
+// matches says whether a secret is the session's, and the request came over its listener.
+func (s *session) matches(ctx context.Context, given [sha256.Size]byte) bool {
+	same := subtle.ConstantTimeCompare(s.hash[:], given[:]) == 1
+	return same && ctx.Value(sessionKey{}) == any(s)
+}
