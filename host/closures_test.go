@@ -29,7 +29,6 @@ var tooManyFunctions = map[string]int{
 	"host/channel/memory":   1,
 	"host/channel/telegram": 1,
 	"host/channel/transfer": 2,
-	"host/channel/whatsapp": 4,
 	"host/config":           2,
 	"host/keys":             2,
 	"host/links":            1,

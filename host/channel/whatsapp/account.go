@@ -3,29 +3,33 @@ package whatsapp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // Unpair removes this device from the account, and its keys and messages from
 // the store. It works beside a Run of the same WhatsApp, and without one.
 func (w *WhatsApp) Unpair(ctx context.Context) error {
-	err := w.online(ctx, func(s *session) error {
+	err := w.withLogin(ctx, func(s *session) error {
 		if err := s.client.Logout(ctx); err != nil {
 			return fmt.Errorf("whatsapp: unlink: %w", err)
 		}
 		if err := s.messages.Clear(ctx); err != nil {
 			return fmt.Errorf("whatsapp: %w", err)
 		}
-		s.end(withDetail(stopNotPaired, ""))
+		s.stop(withDetail(stopNotPaired, ""))
 		return nil
 	})
 	w.link.Retry()
@@ -44,7 +48,7 @@ func (w *WhatsApp) Paired() (jid string, ok bool) {
 // Chats asks WhatsApp for the account's groups, sorted by name. It uses Run's
 // connection, or makes one for the moment.
 func (w *WhatsApp) Chats(ctx context.Context) (all []channel.Chat, err error) {
-	err = w.online(ctx, func(s *session) error {
+	err = w.withLogin(ctx, func(s *session) error {
 		joined, err := s.client.GetJoinedGroups(ctx)
 		if err != nil {
 			return fmt.Errorf("whatsapp: list groups: %w", err)
@@ -64,9 +68,9 @@ func (w *WhatsApp) Chats(ctx context.Context) (all []channel.Chat, err error) {
 	return all, err
 }
 
-// online calls do with a session that is logged in: the session of Run or, if
+// withLogin calls do with a session that is logged in: the session of Run or, if
 // Run is not running, a session made for this call.
-func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
+func (w *WhatsApp) withLogin(ctx context.Context, do func(*session) error) error {
 	if s, _, leave, ok := w.enter(ctx); ok {
 		defer leave()
 		if err := s.waitConnected(ctx); err != nil {
@@ -74,7 +78,7 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 		}
 		return do(s)
 	}
-	return w.alone(ctx, func(s *session) error {
+	return w.withSession(ctx, func(s *session) error {
 		if s.people.Me.IsEmpty() {
 			return fmt.Errorf("%w: link one with `%s`", ErrNotPaired, w.pairCommand())
 		}
@@ -101,4 +105,20 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 // pairedOnDisk reads the linked account from the store, without connecting.
 func (w *WhatsApp) pairedOnDisk(ctx context.Context) (jid string, ok bool) {
 	return device.Account(ctx, w.specs()[0])
+}
+
+// RoleOf implements channel.Roles.
+func (w *WhatsApp) RoleOf(ctx context.Context, chat groups.JID, sender string) (channel.Role, error) {
+	s := w.live.Load()
+	group, err := types.ParseJID(string(chat))
+	who, bad := types.ParseJID(sender)
+	if s == nil || err != nil || bad != nil {
+		return channel.RoleUnknown, outcome.NotConnected(errors.Join(err, bad))
+	}
+	ctx, leave, ok := s.gate.Enter(ctx)
+	if !ok {
+		return channel.RoleUnknown, outcome.NotConnected(nil)
+	}
+	defer leave()
+	return s.chats.Role(ctx, group, directory.Member{JID: who})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
-// association names the album that a file belongs to; nil if it belongs to none.
+// association returns the link of a file to its album, nil for a file of no album.
 func (s *session) association(m outgoing) *waE2E.MessageAssociation {
 	if m.album == "" {
 		return nil
@@ -72,7 +72,7 @@ func (s *session) sendAlbum(ctx context.Context, m outgoing) (channel.Receipt, e
 		if last.Time = sent[i].Acked; !last.Time.IsZero() {
 			continue // the record of what went before it was lost
 		}
-		if wait := s.albumTurn(m, i, next); wait != nil {
+		if wait := s.waitForRate(m, i, next); wait != nil {
 			return channel.Receipt{}, wait
 		}
 		if last, err = s.deliver(ctx, parts[i], sent[i]); err != nil {
@@ -93,9 +93,9 @@ func (s *session) sentBefore(ctx context.Context, parts []outgoing) (sent []*mes
 	return sent, nil
 }
 
-// albumTurn is the error of a file that has to wait for the rate. The attempt's first
-// message has had its turn, and the album shares that of its first file.
-func (s *session) albumTurn(m outgoing, i, next int) error {
+// waitForRate returns the error of a part that must wait for the rate, or nil. The attempt's
+// first message was counted before, and an album's own message counts with its first file.
+func (s *session) waitForRate(m outgoing, i, next int) error {
 	if i == next || i == 1 {
 		return nil
 	}
@@ -105,8 +105,7 @@ func (s *session) albumTurn(m outgoing, i, next int) error {
 	return nil
 }
 
-// incomplete says of a permanent error of the message at a place, which is not the album's
-// first, how many files members see. It ends the album: a lower form would repeat them.
+// incomplete adds to the permanent error of a later part how many files members see. It ends the album: a lower form would repeat them.
 func incomplete(err error, place, all int) error {
 	var known *channel.Error
 	if place == 0 || !errors.As(err, &known) || known.Class != channel.Permanent {

@@ -67,7 +67,7 @@ func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
 		return outcome.StoreFailed("look up the message", err)
 	}
 	for _, id := range ids {
-		if err := w.change(ctx, channel.Change{ID: unsendOf(id), Chat: c.Chat}, func(_ context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
+		if err := w.change(ctx, channel.Change{ID: unsendID(id), Chat: c.Chat}, func(_ context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
 			return s.client.BuildRevoke(chat, types.EmptyJID, id), nil
 		}); err != nil {
 			return err
@@ -76,14 +76,14 @@ func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
 	return nil
 }
 
-// unsendOf is the Change.ID under which a message is deleted.
-func unsendOf(id string) string { return "unsend " + id }
+// unsendID is the Change.ID under which a message is deleted.
+func unsendID(id string) string { return "unsend " + id }
 
-// React implements channel.Reactor. WhatsApp wants to know who wrote the message: the
-// journal does.
+// React implements channel.Reactor. WhatsApp needs the writer of the message, whom the journal
+// has.
 func (w *WhatsApp) React(ctx context.Context, c channel.Change) error {
 	return w.change(ctx, c, func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
-		id, writer, m, err := s.known(ctx, c.Chat, c.Target)
+		id, writer, m, err := s.findMessage(ctx, c.Chat, c.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -94,10 +94,10 @@ func (w *WhatsApp) React(ctx context.Context, c channel.Change) error {
 	})
 }
 
-// change sends what build makes, a message of its own to WhatsApp, under an id that
-// follows from the change's. Made again, it is the same message.
+// change sends the message that build makes, under an id that follows from the change's. A
+// repeated change is the same message.
 func (w *WhatsApp) change(ctx context.Context, c channel.Change, build changeBuilder) error {
-	_, err := w.sendOut(ctx, outgoing{Message: channel.Message{ID: c.ID, Chat: c.Chat}, change: build})
+	_, err := w.sendChecked(ctx, outgoing{Message: channel.Message{ID: c.ID, Chat: c.Chat}, change: build})
 	return err
 }
 

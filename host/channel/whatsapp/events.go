@@ -24,7 +24,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 )
 
-// deadLine is how long a connection may be silent before it counts as lost.
+// deadLine is the longest silence of a connection that does not count as lost.
 const deadLine = 90 * time.Second
 
 // handle takes the library's events. It runs on the library's receive queue, so it
@@ -33,48 +33,48 @@ const deadLine = 90 * time.Second
 func (s *session) handle(evt any) bool {
 	switch e := evt.(type) {
 	case *events.Message:
-		return s.keep(e)
+		return s.recordMessage(e)
 	case *events.UndecryptableMessage:
-		s.cannotRead(e, time.Now())
+		s.noteUnread(e, time.Now())
 	case *events.FBMessage:
-		if m := s.received(&e.Info); m.Chat != "" && !e.Info.IsFromMe {
+		if m := s.newInbound(&e.Info); m.Chat != "" && !e.Info.IsFromMe {
 			m.Meta.Unread = "armadillo" // as Messenger encrypts
-			return s.putUnread(m)
+			return s.recordUnread(m)
 		}
 	case *events.CallOffer:
-		return s.keepCall(e.BasicCallMeta, hasVideo(e.Data))
+		return s.recordCall(e.BasicCallMeta, hasVideo(e.Data))
 	case *events.CallOfferNotice:
-		return s.keepCall(e.BasicCallMeta, e.Media == "video")
+		return s.recordCall(e.BasicCallMeta, e.Media == "video")
 	case *events.Receipt:
 		return s.queueReceipt(e)
 	case *events.MediaRetry:
 		s.media.Answered(e)
 	case *events.Connected:
-		poke(s.state.up)
+		wake(s.state.up)
 	case *events.Disconnected:
 		s.w.link.Down()
-		poke(s.state.lost)
+		wake(s.state.lost)
 	case *events.StreamError:
-		poke(s.state.lost)
+		wake(s.state.lost)
 	case *events.KeepAliveTimeout:
 		if time.Since(e.LastSuccess) > deadLine {
 			s.client.Disconnect()
-			poke(s.state.lost)
+			wake(s.state.lost)
 		}
 	case *events.GroupInfo:
 		s.chats.Forget(e.JID, nil)
-		return s.keepMembers(e)
+		return s.recordMembership(e)
 	case *events.JoinedGroup:
 		s.chats.Forget(e.JID, nil)
 	default:
 		if reason := permanent(evt); reason != nil {
-			s.end(reason)
+			s.stop(reason)
 		}
 	}
 	return true
 }
 
-// hasVideo reports whether somebody calls by video, as the offer has it.
+// hasVideo reports whether a call's offer is one by video.
 func hasVideo(offer *waBinary.Node) bool {
 	_, video := offer.GetOptionalChildByTag("video")
 	return video
@@ -105,7 +105,7 @@ func permanent(evt any) *link.Stop {
 	return nil
 }
 
-// maxReceipts is how many receipts may wait for the Inbox.
+// maxReceipts bounds the receipts that wait for the Inbox.
 const maxReceipts = 4096
 
 // receipt is a device's report about one of our messages.
@@ -117,7 +117,7 @@ type receipt struct {
 
 type report struct {
 	id    string
-	state channel.State // empty: it proves only that WhatsApp has passed the message on
+	state channel.State // empty if the receipt proves only that WhatsApp has passed the message on
 }
 
 // queueReceipt returns false if the queue is full, so that WhatsApp repeats the
@@ -149,8 +149,8 @@ func (s *session) queueReceipt(e *events.Receipt) bool {
 	return true
 }
 
-// giveTo returns the function that hands a member's message to the host.
-func (s *session) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
+// receiver returns the function that hands a member's message to the host.
+func (s *session) receiver(in channel.Inbox) func(context.Context, journal.Inbound) error {
 	return func(ctx context.Context, row journal.Inbound) error {
 		m, err := messages.Read(&row, nil)
 		if err != nil {
@@ -164,13 +164,13 @@ func (s *session) giveTo(in channel.Inbox) func(context.Context, journal.Inbound
 // devices that the message was sent to: in a group, each device of each member
 // sends receipts.
 func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
-	var told journal.Once[report]
+	var reported journal.Once[report]
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case r := <-s.receipts:
-			if told.Has(r.report) {
+			if reported.Has(r.report) {
 				continue
 			}
 			m, err := s.messages.FindSent(ctx, r.id)
@@ -180,9 +180,9 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 			if m == nil || !s.chats.MayReferTo(ctx, m.Chat, r.src) {
 				continue
 			}
-			told.Note(r.report)
+			reported.Note(r.report)
 			if m.Acked.IsZero() {
-				s.reported(ctx, r.id, r.at)
+				s.acknowledgeByReceipt(ctx, r.id, r.at)
 			}
 			id, err := s.messages.Completed(ctx, m)
 			if err != nil {
@@ -195,8 +195,8 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 	}
 }
 
-// keep records a member's message durably; it returns false if that fails.
-func (s *session) keep(e *events.Message) bool {
+// recordMessage records a member's message durably; it returns false if that fails.
+func (s *session) recordMessage(e *events.Message) bool {
 	history := e.SourceWebMsg != nil && e.UnavailableRequestID == ""
 	if e.Info.IsFromMe || e.Info.Sender.IsBot() || e.Message == nil || history {
 		return true
@@ -204,8 +204,8 @@ func (s *session) keep(e *events.Message) bool {
 	if e.SourceWebMsg != nil { // from the account's phone; the library takes an edit for the message itself
 		e.Info.ID, e.Message = e.SourceWebMsg.GetKey().GetID(), e.RawMessage
 	}
-	m := s.received(&e.Info)
-	m.Message = s.opened(s.gate.Context(), e)
+	m := s.newInbound(&e.Info)
+	m.Message = s.decryptInner(s.gate.Context(), e)
 	d := decode.Message(m.Message, m.Meta)
 	if m.Chat == "" {
 		if d.Kind.IsMessage() && d.Ignored == "" {
@@ -221,20 +221,20 @@ func (s *session) keep(e *events.Message) bool {
 			return false
 		}
 	}
-	if keep && !s.put(m) {
+	if keep && !s.record(m) {
 		return false
 	}
 	if d.Ignored != decode.OnlyKeys {
-		s.came(m.Chat, m.ID)
+		s.endUnread(m.Chat, m.ID)
 	}
 	return true
 }
 
-// received is the record of a message without its content; its Chat is empty if the chat is
-// not registered.
-func (s *session) received(info *types.MessageInfo) messages.Inbound {
+// newInbound returns the record of a message without its content. Its Chat is empty if the chat
+// is not registered.
+func (s *session) newInbound(info *types.MessageInfo) messages.Inbound {
 	return messages.Inbound{
-		Inbound: journal.Inbound{Chat: s.chatOf(info.MessageSource), ID: info.ID}, Message: &waE2E.Message{},
+		Inbound: journal.Inbound{Chat: s.registeredChat(info.MessageSource), ID: info.ID}, Message: &waE2E.Message{},
 		Meta: decode.Meta{
 			Chat: info.Chat, Sender: info.Sender, Alt: info.SenderAlt, IsGroup: info.IsGroup,
 			PushName: info.PushName, Time: info.Timestamp,
@@ -242,9 +242,9 @@ func (s *session) received(info *types.MessageInfo) messages.Inbound {
 	}
 }
 
-// opened returns a message without the encryption that the secret of another message adds, if the
-// device has that secret. A decryption with another IV panics.
-func (s *session) opened(ctx context.Context, e *events.Message) *waE2E.Message {
+// decryptInner returns a message without the encryption by the secret of another message, if the
+// device has that secret. The library panics at an IV of another length.
+func (s *session) decryptInner(ctx context.Context, e *events.Message) *waE2E.Message {
 	const iv = 12 // bytes
 	m := e.Message
 	switch r, c, x := m.GetEncReactionMessage(), m.GetEncCommentMessage(), m.GetSecretEncryptedMessage(); {
@@ -265,9 +265,9 @@ func (s *session) opened(ctx context.Context, e *events.Message) *waE2E.Message 
 	return m
 }
 
-// keepCall records a call to the account, or in a group of its. Of a direct one, WhatsApp's
-// server vouches for From alone: the caller's app may name somebody else.
-func (s *session) keepCall(c types.BasicCallMeta, video bool) bool {
+// recordCall records a call to the account or to one of its groups. WhatsApp's server vouches
+// only for From of a direct call: the caller's app may name somebody else as its creator.
+func (s *session) recordCall(c types.BasicCallMeta, video bool) bool {
 	if c.GroupJID.User == "" && c.CallCreator.ToNonAD() != c.From.ToNonAD() {
 		c.CallCreator, c.CallCreatorAlt = c.From, types.EmptyJID
 	}
@@ -277,22 +277,19 @@ func (s *session) keepCall(c types.BasicCallMeta, video bool) bool {
 	if c.GroupJID.User != "" {
 		info.Chat, info.IsGroup = c.GroupJID, true
 	}
-	m := s.received(&info)
+	m := s.newInbound(&info)
 	if m.Chat == "" || s.people.IsMe(c.CallCreator) {
 		return true
 	}
 	m.Message.CallLogMesssage = &waE2E.CallLogMessage{IsVideo: &video, CallOutcome: waE2E.CallLogMessage_ONGOING.Enum()}
-	return s.put(m)
+	return s.record(m)
 }
 
-// knock tells the host of a message in a chat that no group has. The number names a
-// direct chat if it is known: an operator knows people by it.
+// knock reports a message in a chat that no group has. A direct chat is named by the number if
+// it is known: an operator knows people by their number.
 func (s *session) knock(e *events.Message, text string) {
-	if s.w.opts.Knock == nil {
-		return
-	}
 	if e.Info.IsGroup {
-		s.w.opts.Knock(channel.Knock{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: text, Time: e.Info.Timestamp})
+		s.w.opts.Host.Knock(channel.Knock{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: text, Time: e.Info.Timestamp})
 		return
 	}
 	chat := e.Info.Chat.ToNonAD()
@@ -300,18 +297,18 @@ func (s *session) knock(e *events.Message, text string) {
 		chat = alt
 	}
 	if jid := groups.JID(chat.String()); s.w.Owns(jid) {
-		s.w.opts.Knock(channel.Knock{Chat: jid, From: decode.CleanName(e.Info.PushName), Time: e.Info.Timestamp})
+		s.w.opts.Host.Knock(channel.Knock{Chat: jid, From: decode.CleanName(e.Info.PushName), Time: e.Info.Timestamp})
 	}
 }
 
-// keepMembers records durably who has joined or left a group. WhatsApp gives such
-// an event no id, so keepMembers derives one: a repeated event has the same id.
-func (s *session) keepMembers(e *events.GroupInfo) bool {
+// recordMembership records durably who has joined or left a group. WhatsApp gives such
+// an event no id, so recordMembership derives one: a repeated event has the same id.
+func (s *session) recordMembership(e *events.GroupInfo) bool {
 	source := types.MessageSource{Chat: e.JID, IsGroup: true}
 	m := messages.Inbound{Message: &waE2E.Message{}, Meta: decode.Meta{
 		Chat: e.JID, IsGroup: true, Time: e.Timestamp, Joined: e.Join, Left: e.Leave,
 	}}
-	if m.Chat = s.chatOf(source); m.Chat == "" || !m.Meta.IsMembership() {
+	if m.Chat = s.registeredChat(source); m.Chat == "" || !m.Meta.IsMembership() {
 		return true
 	}
 	if e.Sender != nil {
@@ -322,11 +319,11 @@ func (s *session) keepMembers(e *events.GroupInfo) bool {
 	}
 	news := sha256.Sum256(fmt.Append(nil, e.Timestamp.Unix(), e.ParticipantVersionID, e.Join, e.Leave))
 	m.ID = hex.EncodeToString(news[:16])
-	return s.put(m)
+	return s.record(m)
 }
 
-// put records a member's message or event durably; it returns false if that fails.
-func (s *session) put(m messages.Inbound) bool {
+// record records a member's message or event durably; it returns false if that fails.
+func (s *session) record(m messages.Inbound) bool {
 	err := s.messages.PutInbound(s.gate.Context(), m)
 	if err != nil {
 		s.log.Error("a member's message could not be kept; whatsapp will repeat it", "chat", m.Chat, "error", err)
@@ -337,17 +334,17 @@ func (s *session) put(m messages.Inbound) bool {
 	return err == nil
 }
 
-// chatOf returns the JID under which the chat is registered, or empty if it is not
+// registeredChat returns the JID under which the chat is registered, or empty if it is not
 // registered. A person may be addressed by number or by a hidden id (LID);
-// chatOf returns whichever is registered.
-func (s *session) chatOf(src types.MessageSource) groups.JID {
+// registeredChat returns whichever is registered.
+func (s *session) registeredChat(src types.MessageSource) groups.JID {
 	candidates := []types.JID{src.Chat}
 	if !src.IsGroup {
 		candidates = append(candidates, src.SenderAlt.ToNonAD())
 	}
 	for _, c := range candidates {
 		chat := groups.JID(c.String())
-		if s.w.Owns(chat) && s.w.counts(chat) {
+		if s.w.Owns(chat) && s.w.isRegistered(chat) {
 			return chat
 		}
 	}

@@ -27,11 +27,11 @@ const (
 func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	s, ctx, leave, ok := w.enter(ctx)
 	if !ok {
-		return nil, notAsked(nil)
+		return nil, unreachable(nil)
 	}
 	defer leave()
 	if err := s.waitConnected(ctx); err != nil {
-		return nil, notAsked(err)
+		return nil, unreachable(err)
 	}
 	m, err := s.byRef(ctx, f)
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	file, err := s.media.Download(ctx, d.File, d.Files[0].Info, from, pace)
 	var lost *whatsmeow.DisconnectedError
 	if errors.Is(err, whatsmeow.ErrNotConnected) || errors.As(err, &lost) {
-		return nil, notAsked(err)
+		return nil, unreachable(err)
 	}
 	return file, err
 }
@@ -82,7 +82,7 @@ func (s *session) byRef(ctx context.Context, f channel.FileRef) (*messages.Inbou
 	return &messages.Inbound{Message: m.Message, Meta: decode.Meta{Time: m.Created}}, nil
 }
 
-// notAsked is the temporary error of an attempt that reached no media server.
-func notAsked(err error) error {
+// unreachable returns the temporary error of a download without a connection.
+func unreachable(err error) error {
 	return &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the host is not connected to WhatsApp", Hint: "it is tried again by itself", Err: err}
 }

@@ -26,7 +26,7 @@ func (s *session) inbound(ctx context.Context, m *messages.Inbound) channel.Inbo
 	if m.Meta.Chat.Server != types.GroupServer { // their own chat
 		in.Role = channel.RoleAdmin
 	}
-	in.Target = s.ourName(ctx, m.Chat, in.Target)
+	in.Target = s.receiptIDOf(ctx, m.Chat, in.Target)
 	in.Joined, in.Left = s.persons(ctx, m.Meta.Joined), s.persons(ctx, m.Meta.Left)
 	var direct bool
 	in.Text, direct = s.mentions(ctx, in.Text, d.Context.GetMentionedJID())
@@ -43,9 +43,9 @@ func (s *session) inbound(ctx context.Context, m *messages.Inbound) channel.Inbo
 	return in
 }
 
-// ourName returns the id of the Receipt if a member refers to a file of an album of ours,
+// receiptIDOf returns the id of the Receipt if a member refers to a file of an album of ours,
 // else the id as it is.
-func (s *session) ourName(ctx context.Context, chat groups.JID, id string) string {
+func (s *session) receiptIDOf(ctx context.Context, chat groups.JID, id string) string {
 	if id == "" {
 		return ""
 	}
@@ -94,7 +94,7 @@ func (s *session) mentions(ctx context.Context, text string, mentioned []string)
 // ours. The quoted content comes from the phone of the one who answers, and may be
 // forged: only the journal's record of that id and writer counts.
 func (s *session) quote(ctx context.Context, m *messages.Inbound, info *waE2E.ContextInfo) (q *channel.Quote, ours bool) {
-	q = &channel.Quote{ID: decode.First(info.GetStanzaID(), decode.MaxID), Elsewhere: elsewhere(info, m.Meta.Chat)}
+	q = &channel.Quote{ID: decode.First(info.GetStanzaID(), decode.MaxID), Elsewhere: ofOtherChat(info, m.Meta.Chat)}
 	claimed, err := types.ParseJID(info.GetParticipant())
 	if err != nil {
 		claimed = types.EmptyJID
@@ -102,7 +102,7 @@ func (s *session) quote(ctx context.Context, m *messages.Inbound, info *waE2E.Co
 	who := directory.Member{JID: claimed.ToNonAD()}
 	ours = s.people.IsMe(who.JID)
 	if !q.Elsewhere {
-		if err := s.prove(ctx, m.Chat, who, q); err != nil {
+		if err := s.verifyQuote(ctx, m.Chat, who, q); err != nil {
 			s.log.Error("look up what a member's message answers; it is passed on as unverified", "chat", m.Chat, "error", err)
 		}
 	}
@@ -116,17 +116,17 @@ func (s *session) quote(ctx context.Context, m *messages.Inbound, info *waE2E.Co
 	return q, ours || q.Own
 }
 
-// elsewhere reports whether a message answers one of another chat: of a group, by which a
+// ofOtherChat reports whether a message answers one of another chat: of a group from which a
 // member began to write to the account, or of a status. The chat with a person has two names.
-func elsewhere(info *waE2E.ContextInfo, chat types.JID) bool {
+func ofOtherChat(info *waE2E.ContextInfo, chat types.JID) bool {
 	of, err := types.ParseJID(info.GetRemoteJID())
 	return err == nil && of.User != "" && of != chat && of.Server != types.DefaultUserServer && of.Server != types.HiddenUserServer
 }
 
-// prove fills a quote from the journal. It changes nothing if the journal does not
+// verifyQuote fills a quote from the journal. It changes nothing if the journal does not
 // have a message of that chat, id and writer. A message's id is chosen by its
 // writer's phone, so the id alone proves nothing.
-func (s *session) prove(ctx context.Context, chat groups.JID, who directory.Member, q *channel.Quote) error {
+func (s *session) verifyQuote(ctx context.Context, chat groups.JID, who directory.Member, q *channel.Quote) error {
 	if s.people.IsMe(who.JID) {
 		m, err := s.messages.Shown(ctx, q.ID)
 		if err != nil || m == nil || m.Chat != chat {

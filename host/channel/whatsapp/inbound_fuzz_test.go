@@ -179,7 +179,7 @@ func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, grou
 	e := &events.Message{RawMessage: m, Info: types.MessageInfo{ID: id, PushName: push, Timestamp: info.Time, MessageSource: types.MessageSource{
 		Chat: info.Chat, Sender: info.Sender, SenderAlt: info.Alt, IsGroup: group,
 	}}}
-	if !s.keep(e.UnwrapRaw()) {
+	if !s.recordMessage(e.UnwrapRaw()) {
 		t.Fatal("not kept, so that WhatsApp would repeat it for ever")
 	}
 	row, err := messages.Read(s.messages.Next(t.Context(), groups.JID(info.Chat.String()))) // an event, too

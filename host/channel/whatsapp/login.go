@@ -12,13 +12,12 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// lookTime is longer than a Run looks into its store for an account, and shorter than
-// somebody waits for an answer.
+// lookTime bounds the wait for a Run that only checks whether an account is linked.
 const lookTime = 3 * time.Second
 
-// alone calls do with a session made for this call, if Run has none. A Run that only looks
-// whether an account is linked is waited for.
-func (w *WhatsApp) alone(ctx context.Context, do func(*session) error) error {
+// withSession calls do with a session made for this call, if Run has none. It waits for a Run
+// that only checks whether an account is linked.
+func (w *WhatsApp) withSession(ctx context.Context, do func(*session) error) error {
 	s, err := w.open(ctx)
 	for began := time.Now(); errors.Is(err, stores.ErrLocked) && time.Since(began) < lookTime && ctx.Err() == nil; s, err = w.open(ctx) {
 		time.Sleep(lookTime / 60)
@@ -44,10 +43,10 @@ func newLogin() login {
 	return login{up: make(chan struct{}, 1), refused: make(chan *link.Stop, 1)}
 }
 
-// note takes each event of the library.
+// note handles each event of the library.
 func (l login) note(evt any) {
 	if _, ok := evt.(*events.Connected); ok {
-		poke(l.up)
+		wake(l.up)
 	}
 	if reason := permanent(evt); reason != nil {
 		select {

@@ -30,13 +30,16 @@ var phoneNumber = regexp.MustCompile(`^\+?[1-9][0-9 ()./-]{6,30}$`)
 
 // PairOptions say how to link an account.
 type PairOptions struct {
-	// Phone is the account's number with its country code. If it is set, OnCode
-	// is called with the code to type into the phone; else OnQR is called with the
-	// content of each QR code and the time for which the code is valid. Both
-	// return at once.
-	Phone  string
-	OnQR   func(code string, timeout time.Duration)
-	OnCode func(code string)
+	// Phone is the account's number with its country code. If it is set, a code is
+	// typed into the phone, else QR codes are scanned.
+	Phone string
+	Show  Codes
+}
+
+// Codes shows the codes of a pairing. Its methods return at once.
+type Codes interface {
+	ShowQR(code string, valid time.Duration) // the content of a QR code, which replaces the one before
+	ShowCode(code string)                    // to be typed into the phone
 }
 
 // Pair links an account. It returns when the phone has agreed and the device
@@ -46,7 +49,7 @@ func (w *WhatsApp) Pair(ctx context.Context, opts PairOptions) error {
 	if opts.Phone != "" && !phoneNumber.MatchString(opts.Phone) {
 		return fmt.Errorf("whatsapp: %q is no phone number: write it with its country code and without a leading 0, such as +4915112345678", media.Cut(media.Printable(opts.Phone), 40))
 	}
-	err := w.alone(ctx, func(s *session) error { return w.pair(ctx, s, opts) })
+	err := w.withSession(ctx, func(s *session) error { return w.pair(ctx, s, opts) })
 	w.link.Retry()
 	return err
 }
@@ -85,9 +88,7 @@ func (s *session) showCodes(ctx context.Context, items <-chan whatsmeow.QRChanne
 		switch item.Event {
 		case whatsmeow.QRChannelEventCode:
 			if opts.Phone == "" {
-				if opts.OnQR != nil {
-					opts.OnQR(item.Code, item.Timeout)
-				}
+				opts.Show.ShowQR(item.Code, item.Timeout)
 				continue
 			}
 			if asked {
@@ -98,9 +99,7 @@ func (s *session) showCodes(ctx context.Context, items <-chan whatsmeow.QRChanne
 			if err != nil {
 				return fmt.Errorf("whatsapp: ask for a phone code: %w", err)
 			}
-			if opts.OnCode != nil {
-				opts.OnCode(code)
-			}
+			opts.Show.ShowCode(code)
 		case whatsmeow.QRChannelSuccess.Event:
 			return nil
 		case whatsmeow.QRChannelErrUnexpectedEvent.Event: // the server's answer to a login, which may come first

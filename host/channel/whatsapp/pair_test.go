@@ -22,7 +22,7 @@ import (
 func TestPairingByAPhoneCode(t *testing.T) {
 	w := emptyWorld(t, func(o *whatsapp.Options) { o.DeviceName = "Harbour office" })
 	ctx := soon(t)
-	err := w.ch.Pair(ctx, whatsapp.PairOptions{Phone: "+49 155 5000 0000", OnCode: func(code string) {
+	err := w.ch.Pair(ctx, whatsapp.PairOptions{Phone: "+49 155 5000 0000", Show: onCode(func(code string) {
 		go func() {
 			if len(code) != 9 || code[4] != '-' {
 				t.Errorf("the code is %q", code)
@@ -31,7 +31,7 @@ func TestPairingByAPhoneCode(t *testing.T) {
 				t.Errorf("enter the code: %v", err)
 			}
 		}()
-	}})
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestTheDeviceIsListedUnderItsName(t *testing.T) {
 	if jid, ok := w.ch.Paired(); !ok || !strings.HasPrefix(jid, botNumber+":") {
 		t.Errorf("paired as %q, %t", jid, ok)
 	}
-	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); !errors.Is(err, whatsapp.ErrPaired) {
+	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{Show: onQR(noQR)}); !errors.Is(err, whatsapp.ErrPaired) {
 		t.Errorf("pairing again: %v", err)
 	}
 }
@@ -76,7 +76,7 @@ func TestALoginThatIsToldBeforeThePairingPairs(t *testing.T) {
 func TestABanIsToldWhilePairing(t *testing.T) {
 	w := emptyWorld(t)
 	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnLogin, Do: whatsapptest.Refuse, Code: 402, BanCode: 101, Expire: time.Hour})
-	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); err == nil || !strings.Contains(err.Error(), "banned the account") {
+	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{Show: onQR(noQR)}); err == nil || !strings.Contains(err.Error(), "banned the account") {
 		t.Errorf("pairing while banned: %v", err)
 	}
 }
@@ -84,12 +84,12 @@ func TestABanIsToldWhilePairing(t *testing.T) {
 func TestPairingCanBeGivenUpAndBegunAgain(t *testing.T) {
 	w := emptyWorld(t)
 	ctx, cancel := context.WithCancel(soon(t))
-	err := w.ch.Pair(ctx, whatsapp.PairOptions{OnQR: func(code string, wait time.Duration) {
+	err := w.ch.Pair(ctx, whatsapp.PairOptions{Show: onQR(func(code string, wait time.Duration) {
 		if strings.Count(code, ",") != 3 || wait <= 0 {
 			t.Errorf("code %q for %v", code, wait)
 		}
 		cancel()
-	}})
+	})})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Pair: %v", err)
 	}
@@ -99,11 +99,11 @@ func TestPairingCanBeGivenUpAndBegunAgain(t *testing.T) {
 func TestPairingWithNobodyThereFails(t *testing.T) {
 	w := emptyWorld(t)
 	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnConnect, Do: whatsapptest.Refuse, Code: 500})
-	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); err == nil {
+	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{Show: onQR(noQR)}); err == nil {
 		t.Error("paired with a server that does not answer")
 	}
 	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnLogin, Do: whatsapptest.Refuse, Code: 405})
-	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); err == nil || !strings.Contains(err.Error(), "update the host") {
+	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{Show: onQR(noQR)}); err == nil || !strings.Contains(err.Error(), "update the host") {
 		t.Errorf("pairing an outdated client: %v", err)
 	}
 }
@@ -113,7 +113,7 @@ func TestANumberIsCheckedBeforeAnythingIsSent(t *testing.T) {
 	w := emptyWorld(t)
 	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnConnect, Do: whatsapptest.Refuse, Code: 500})
 	for _, phone := range []string{"12", "0155 5000000", "mine"} {
-		if err := w.ch.Pair(soon(t), whatsapp.PairOptions{Phone: phone}); err == nil || !strings.Contains(err.Error(), "country code") {
+		if err := w.ch.Pair(soon(t), whatsapp.PairOptions{Phone: phone, Show: onQR(noQR)}); err == nil || !strings.Contains(err.Error(), "country code") {
 			t.Errorf("pairing by the number %s: %v", phone, err)
 		}
 	}
@@ -224,10 +224,10 @@ func TestTheLogHoldsNoSecrets(t *testing.T) {
 	w := emptyWorld(t)
 	var codes []string
 	ctx := soon(t)
-	if err := w.ch.Pair(ctx, whatsapp.PairOptions{OnQR: func(code string, _ time.Duration) {
+	if err := w.ch.Pair(ctx, whatsapp.PairOptions{Show: onQR(func(code string, _ time.Duration) {
 		codes = append(codes, strings.Split(code, ",")...)
 		go func() { _, _ = w.bot.Scan(ctx, code) }()
-	}}); err != nil {
+	})}); err != nil {
 		t.Fatal(err)
 	}
 	w.run()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -100,8 +101,8 @@ func (w *WhatsApp) Apply(s channel.Setup) {
 	w.pacer.Set(s.Settings.(*Settings).rates())
 }
 
-// counts reports whether a chat is registered for a group.
-func (w *WhatsApp) counts(chat groups.JID) bool {
+// isRegistered reports whether a chat is registered for a group.
+func (w *WhatsApp) isRegistered(chat groups.JID) bool {
 	chats := *w.chats.Load()
 	return chats == nil || slices.Contains(chats, chat)
 }
@@ -111,7 +112,7 @@ func newOf(s channel.Setup, net Net) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
 	w, err := New(Options{
 		Name: s.Name, Dir: s.Dir, Home: s.Home, DeviceName: set.Device, Chats: chatsOf(s), Limits: set.limits(), Log: s.Log,
-		Network: net.Network, Tools: confine.Mode(s.Tools), Reserve: s.Reserve, Room: s.Room, Knock: s.Knock,
+		Network: net.Network, Tools: confine.Mode(s.Tools), Reserve: s.Reserve, Host: setupHost{s},
 		Rates: set.rates(),
 	})
 	if err != nil {
@@ -120,13 +121,35 @@ func newOf(s channel.Setup, net Net) (channel.Channel, error) {
 	return w, nil
 }
 
+// setupHost is the Host of a channel.Setup.
+type setupHost struct{ channel.Setup }
+
+func (h setupHost) Room() error {
+	if h.Setup.Room == nil {
+		return nil
+	}
+	return h.Setup.Room()
+}
+
+func (h setupHost) Knock(k channel.Knock) {
+	if h.Setup.Knock != nil {
+		h.Setup.Knock(k)
+	}
+}
+
 // pairAccount links an account, and returns its name.
 func pairAccount(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
 	w := c.(*WhatsApp)
-	err := w.Pair(ctx, PairOptions{Phone: p.Phone, OnQR: p.ShowQR, OnCode: p.ShowCode})
+	err := w.Pair(ctx, PairOptions{Phone: p.Phone, Show: pairing{p}})
 	jid, _ := w.Paired()
 	if errors.Is(err, ErrPaired) {
 		return "", &channel.LinkedError{Account: jid}
 	}
 	return jid, err
 }
+
+// pairing shows codes as channel.Pairing does.
+type pairing struct{ channel.Pairing }
+
+func (p pairing) ShowQR(code string, valid time.Duration) { p.Pairing.ShowQR(code, valid) }
+func (p pairing) ShowCode(code string)                    { p.Pairing.ShowCode(code) }

@@ -27,7 +27,7 @@ func (s *session) vote(ctx context.Context, chat groups.JID, e *events.Message) 
 	if asked == nil || asked.Chat != chat || asked.Message.GetPollCreationMessage() == nil {
 		return nil, false, nil
 	}
-	deleted, err := s.messages.FindSent(ctx, compose.MessageID(unsendOf(id)))
+	deleted, err := s.messages.FindSent(ctx, compose.MessageID(unsendID(id)))
 	if err != nil || deleted != nil && !deleted.Acked.IsZero() {
 		return nil, false, err
 	}

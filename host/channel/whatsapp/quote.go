@@ -17,7 +17,7 @@ import (
 func (s *session) contextInfo(ctx context.Context, m outgoing, chat directory.Facts) (*waE2E.ContextInfo, error) {
 	info := &waE2E.ContextInfo{}
 	if m.ReplyTo != "" {
-		id, writer, quoted, err := s.known(ctx, m.Chat, m.ReplyTo)
+		id, writer, quoted, err := s.findMessage(ctx, m.Chat, m.ReplyTo)
 		if err != nil {
 			return nil, outcome.StoreFailed("look up what the message answers", err)
 		}
@@ -35,9 +35,9 @@ func (s *session) contextInfo(ctx context.Context, m outgoing, chat directory.Fa
 	return info, nil
 }
 
-// known returns a recorded message of a chat, ours or a member's, its writer, and the id
+// findMessage returns a recorded message of a chat, ours or a member's, its writer, and the id
 // that it has for members.
-func (s *session) known(ctx context.Context, chat groups.JID, id string) (shown string, writer directory.Member, m *waE2E.Message, err error) {
+func (s *session) findMessage(ctx context.Context, chat groups.JID, id string) (shown string, writer directory.Member, m *waE2E.Message, err error) {
 	ours, err := s.messages.Shown(ctx, id)
 	if err != nil {
 		return "", directory.Member{}, nil, err

@@ -27,11 +27,11 @@ const (
 // Pair, also in another process, has linked an account. It returns an error only
 // if a store cannot be opened or closed.
 func (w *WhatsApp) Run(ctx context.Context, in channel.Inbox) error {
-	return w.link.Run(ctx, func(ctx context.Context) error { return w.withRemedy(w.serve(ctx, in)) })
+	return w.link.Run(ctx, func(ctx context.Context) error { return w.withRemedy(w.runSession(ctx, in)) })
 }
 
-// serve runs one session, from opening the stores to the reason for its end.
-func (w *WhatsApp) serve(ctx context.Context, in channel.Inbox) (err error) {
+// runSession runs one session, from opening the stores to the reason for its end.
+func (w *WhatsApp) runSession(ctx context.Context, in channel.Inbox) (err error) {
 	s, err := w.open(ctx)
 	if errors.Is(err, stores.ErrLocked) {
 		return withDetail(stopLocked, "")
@@ -57,7 +57,7 @@ func (w *WhatsApp) serve(ctx context.Context, in channel.Inbox) (err error) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer end()
-	workers.Go(func() { s.messages.Hand(work, s.giveTo(in)) })
+	workers.Go(func() { s.messages.Hand(work, s.receiver(in)) })
 	workers.Go(func() { s.passReceipts(work, in) })
 	workers.Go(func() { s.watchUnread(work) })
 	err = w.link.Stay(work, s.connect)
@@ -94,7 +94,7 @@ func (s *session) connect(ctx context.Context, up func(detail string)) error {
 		case <-s.state.up:
 			up("connected as +" + s.people.Me.User)
 			if ctx, leave, ok := s.gate.Enter(ctx); ok {
-				go s.warm(ctx, leave)
+				go s.preload(ctx, leave)
 			}
 		case <-s.state.lost:
 			if !s.alive() {
@@ -120,8 +120,8 @@ func (s *session) connect(ctx context.Context, up func(detail string)) error {
 	}
 }
 
-// end stops the session for a reason; the first one counts.
-func (s *session) end(reason *link.Stop) {
+// stop ends the session for a reason; the first one counts.
+func (s *session) stop(reason *link.Stop) {
 	s.w.link.Down()
 	select {
 	case s.state.stops <- reason:
@@ -129,8 +129,8 @@ func (s *session) end(reason *link.Stop) {
 	}
 }
 
-// warm asks WhatsApp in advance for what the first Send needs.
-func (s *session) warm(ctx context.Context, leave func()) {
+// preload asks WhatsApp in advance for what the first Send needs.
+func (s *session) preload(ctx context.Context, leave func()) {
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()

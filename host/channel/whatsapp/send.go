@@ -20,13 +20,13 @@ import (
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
-// reuseFor is how long an uploaded file is sent under its first upload. The
-// servers keep media for weeks.
+// reuseFor is how long a later attempt uses the upload of an earlier one. The servers keep
+// media for weeks.
 const reuseFor = 24 * time.Hour
 
-// Send uploads the files, if any, and sends m; several files go as an album. The
-// receipt's id is WhatsApp's, derived from m.ID; a message that was acknowledged before is not sent again,
-// also after a restart.
+// Send uploads the files, if any, and sends m. Several files go as an album. The receipt's id is
+// WhatsApp's, derived from m.ID. A message that was acknowledged before is not sent again, even
+// after a restart.
 //
 // An error is Permanent if the account is not a member of the chat or may not
 // write there, if the message exceeds the limits, if the file's bytes are not
@@ -38,11 +38,11 @@ func (w *WhatsApp) Send(ctx context.Context, m channel.Message) (channel.Receipt
 	if err := w.check(&out); err != nil && w.Owns(m.Chat) {
 		return channel.Receipt{}, err
 	}
-	return w.sendOut(ctx, out)
+	return w.sendChecked(ctx, out)
 }
 
-// sendOut sends what was checked.
-func (w *WhatsApp) sendOut(ctx context.Context, out outgoing) (channel.Receipt, error) {
+// sendChecked sends a message that check has accepted, or a change.
+func (w *WhatsApp) sendChecked(ctx context.Context, out outgoing) (channel.Receipt, error) {
 	var err error
 	if out.to, err = types.ParseJID(string(out.Chat)); err != nil || !w.Owns(out.Chat) {
 		return channel.Receipt{}, outcome.UnknownChat(err)
@@ -68,7 +68,7 @@ func (w *WhatsApp) sendOut(ctx context.Context, out outgoing) (channel.Receipt, 
 	return s.send(ctx, out)
 }
 
-// outgoing is a message on its way out.
+// outgoing is a message to send.
 type outgoing struct {
 	channel.Message
 	id   string // WhatsApp's
@@ -128,7 +128,8 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 	return s.deliver(ctx, m, before)
 }
 
-// mayWrite waits for nothing: it is an error if a message cannot go to its chat now.
+// mayWrite returns the chat's facts, or an error if no message can go to the chat now. It does
+// not wait for the rate.
 func (s *session) mayWrite(ctx context.Context, m outgoing) (directory.Facts, error) {
 	if !s.connected() {
 		return directory.Facts{}, outcome.NotConnected(nil)
@@ -176,8 +177,8 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat directory.Facts,
 	return sent, nil
 }
 
-// prepareChange is prepare for a message that changes another one. It is built once: a
-// repeat is the same message.
+// prepareChange is prepare for a message that changes another one. The message is built once: a
+// repeat sends the same message.
 func (s *session) prepareChange(ctx context.Context, m outgoing, before *messages.Sent) (*messages.Sent, error) {
 	if before != nil {
 		return before, nil
@@ -225,7 +226,7 @@ func (s *session) content(ctx context.Context, m outgoing, info *waE2E.ContextIn
 }
 
 func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInfo) (*waE2E.Message, error) {
-	known := s.facts(ctx, m.file)
+	known := s.probeFile(ctx, m.file)
 	up, err := s.media.Upload(ctx, m.file, m.Progress)
 	if err != nil {
 		return nil, err
@@ -234,8 +235,8 @@ func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInf
 	return a.Message(), nil
 }
 
-// facts reads what the members' apps show of a file before they download it.
-func (s *session) facts(ctx context.Context, f *channel.File) probe.Facts {
+// probeFile reads what the members' apps show of a file before they download it.
+func (s *session) probeFile(ctx context.Context, f *channel.File) probe.Facts {
 	src, err := f.Open()
 	if err != nil {
 		return probe.Facts{} // the upload meets the same error, and returns it

@@ -73,7 +73,7 @@ func (w *WhatsApp) open(ctx context.Context) (_ *session, err error) {
 	s.keys, s.people = keys, directory.NewPeople(device)
 	if s.scratch, err = transfer.OpenScratch(filepath.Join(w.opts.Dir, "whatsapp-tmp"), w.opts.Reserve); err == nil {
 		s.probe = probe.New(w.opts.Tools, s.scratch.File)
-		s.messages.Journal, err = journal.Open(ctx, specs[1], journal.Options{Room: w.opts.Room, Log: w.log})
+		s.messages.Journal, err = journal.Open(ctx, specs[1], journal.Options{Room: w.opts.Host.Room, Log: w.log})
 	}
 	if err == nil {
 		err = s.loadUnread(ctx, time.Now())
@@ -94,7 +94,7 @@ func (s *session) newClient() {
 	c.BackgroundEventCtx = s.gate.Context()
 	c.GetClientPayload = s.w.version.Payload(s.people.Device, s.w.opts.DeviceName)
 	c.GetMessageForRetry = s.messageForRetry
-	c.PreRetryCallback = s.again
+	c.PreRetryCallback = s.onRetryRequest
 	c.SetPreLoginHTTPClient(s.w.http)
 	c.SetWebsocketHTTPClient(s.w.http)
 	media := *s.w.media
@@ -142,8 +142,8 @@ func (s *session) close() error {
 	return errors.Join(append(errs, s.keys.Close())...)
 }
 
-// poke wakes the receiver of c; it never blocks, since one wake-up is enough.
-func poke(c chan struct{}) {
+// wake wakes the receiver of c. It never blocks, since one wake-up is enough.
+func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

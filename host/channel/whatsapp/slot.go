@@ -20,7 +20,7 @@ import (
 // message delays the messages of other chats.
 const (
 	// defaultAckWait is how long the lock is held for an acknowledgement.
-	// Acknowledgements take a fraction of a second; hear waits for a later one
+	// Acknowledgements take a fraction of a second; awaitAck waits for a later one
 	// without the lock.
 	defaultAckWait = 3 * time.Second
 	// leastAckWait bounds the halving of ackWait from below.
@@ -65,9 +65,9 @@ func (t *sendSlot) ackWaitNow() time.Duration {
 func (s *session) deliver(ctx context.Context, m outgoing, sent *messages.Sent) (channel.Receipt, error) {
 	reported, end := s.reports.Expect(m.id)
 	defer end()
-	at, ack, err := s.handOver(ctx, m, sent)
+	at, ack, err := s.encryptAndSend(ctx, m, sent)
 	if ack != nil {
-		at, err = s.hear(ctx, ack, reported)
+		at, err = s.awaitAck(ctx, ack, reported)
 	}
 	if err != nil {
 		err = outcome.Of(err)
@@ -84,11 +84,11 @@ func (s *session) deliver(ctx context.Context, m outgoing, sent *messages.Sent) 
 	return channel.Receipt{ID: m.id, Time: at, Note: sent.Note}, nil
 }
 
-// handOver waits for the slot, lets the library encrypt and send the message, and
+// encryptAndSend waits for the slot, lets the library encrypt and send the message, and
 // returns WhatsApp's time of the message. If the message has left and no
-// acknowledgement came in time, handOver frees the slot and returns ack, on which
+// acknowledgement came in time, encryptAndSend frees the slot and returns ack, on which
 // the acknowledgement will arrive.
-func (s *session) handOver(ctx context.Context, m outgoing, sent *messages.Sent) (at time.Time, ack <-chan *waBinary.Node, err error) {
+func (s *session) encryptAndSend(ctx context.Context, m outgoing, sent *messages.Sent) (at time.Time, ack <-chan *waBinary.Node, err error) {
 	leave, err := s.w.sendSlot.take(ctx)
 	if err != nil {
 		return time.Time{}, nil, err
@@ -110,8 +110,8 @@ func (s *session) handOver(ctx context.Context, m outgoing, sent *messages.Sent)
 	return res.Timestamp, nil, err
 }
 
-// hear waits, without the slot, for an acknowledgement that is late.
-func (s *session) hear(ctx context.Context, ack <-chan *waBinary.Node, reported <-chan time.Time) (time.Time, error) {
+// awaitAck waits, without the slot, for a late acknowledgement.
+func (s *session) awaitAck(ctx context.Context, ack <-chan *waBinary.Node, reported <-chan time.Time) (time.Time, error) {
 	t := &s.w.sendSlot
 	t.missing.Add(1)
 	defer t.missing.Add(-1)
@@ -145,8 +145,9 @@ func acknowledged(answer *waBinary.Node) (time.Time, error) {
 	return attrs.OptionalUnixTime("t"), nil
 }
 
-// reported makes a believed receipt of a message count as its acknowledgement.
-func (s *session) reported(ctx context.Context, id string, at time.Time) {
+// acknowledgeByReceipt records a message as acknowledged because a device has sent a receipt
+// for it.
+func (s *session) acknowledgeByReceipt(ctx context.Context, id string, at time.Time) {
 	if at.IsZero() {
 		at = time.Now()
 	}

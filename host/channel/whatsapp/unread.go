@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	unreadAfter = time.Minute // after which nobody waits for a message any more that the device could not read
-	maxUnread   = 500         // that are waited for
-	unreadFact  = "unread "   // begins the key of the fact that a message is waited for
+	unreadAfter = time.Minute // how long the host waits for a message that the device could not decrypt
+	maxUnread   = 500         // messages in the list
+	unreadFact  = "unread "   // begins the key of a message in the journal
 )
 
-// unread are the messages that the device could not read. The library asks the sender's
-// device and the account's phone for each. If neither sends it, the host gets words in its
-// place. Facts of the journal keep them over a restart, after which they are waited for anew.
+// unread are the messages that the device could not decrypt. The library asks the sender's
+// device and the account's phone for each. If neither sends the message, the host gets a
+// description in its place. The journal keeps the list over a restart; then the wait begins anew.
 type unread struct {
 	mu  sync.Mutex
 	all map[string]waiting // by the key of the fact
@@ -40,7 +40,7 @@ func unreadKey(chat groups.JID, id types.MessageID) string {
 	return unreadFact + string(chat) + " " + id
 }
 
-// loadUnread reads what an earlier session has waited for.
+// loadUnread reads the list of an earlier session.
 func (s *session) loadUnread(ctx context.Context, now time.Time) error {
 	s.unread.all = map[string]waiting{}
 	facts, err := s.messages.AllNoted(ctx, unreadFact)
@@ -58,9 +58,9 @@ func (s *session) loadUnread(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// cannotRead notes a message that the device could not read, unless the apps would hide it, too.
-func (s *session) cannotRead(e *events.UndecryptableMessage, now time.Time) {
-	m := s.received(&e.Info)
+// noteUnread notes a message that the device could not read, unless the apps would hide it, too.
+func (s *session) noteUnread(e *events.UndecryptableMessage, now time.Time) {
+	m := s.newInbound(&e.Info)
 	if m.Chat == "" || e.Info.IsFromMe || e.Info.Sender.IsBot() || e.DecryptFailMode == events.DecryptFailHide {
 		return
 	}
@@ -79,7 +79,7 @@ func (s *session) cannotRead(e *events.UndecryptableMessage, now time.Time) {
 		return
 	}
 	if len(s.unread.all) >= maxUnread {
-		s.putUnread(m)
+		s.recordUnread(m)
 		return
 	}
 	s.unread.all[key] = waiting{m, now}
@@ -91,8 +91,8 @@ func (s *session) cannotRead(e *events.UndecryptableMessage, now time.Time) {
 	}
 }
 
-// came ends the wait for a message.
-func (s *session) came(chat groups.JID, id types.MessageID) {
+// endUnread ends the wait for a message.
+func (s *session) endUnread(chat groups.JID, id types.MessageID) {
 	s.unread.mu.Lock()
 	defer s.unread.mu.Unlock()
 	key := unreadKey(chat, id)
@@ -105,14 +105,15 @@ func (s *session) came(chat groups.JID, id types.MessageID) {
 	}
 }
 
-// putUnread records words in place of a message, under another id: it may still come.
-func (s *session) putUnread(m messages.Inbound) bool {
+// recordUnread records a description in place of a message, under another id, since the message
+// may still come.
+func (s *session) recordUnread(m messages.Inbound) bool {
 	m.ID = "unread-" + m.ID
-	return s.put(m)
+	return s.record(m)
 }
 
-// giveUp puts words in the place of what was waited for until now.
-func (s *session) giveUp(now time.Time) {
+// expireUnread records descriptions of the messages whose wait is over.
+func (s *session) expireUnread(now time.Time) {
 	s.unread.mu.Lock()
 	var over []messages.Inbound
 	for _, w := range s.unread.all {
@@ -122,13 +123,13 @@ func (s *session) giveUp(now time.Time) {
 	}
 	s.unread.mu.Unlock()
 	for _, m := range over {
-		if s.putUnread(m) {
-			s.came(m.Chat, m.ID)
+		if s.recordUnread(m) {
+			s.endUnread(m.Chat, m.ID)
 		}
 	}
 }
 
-// watchUnread calls giveUp while there is a connection by which messages could come.
+// watchUnread calls expireUnread while there is a connection by which messages could come.
 func (s *session) watchUnread(ctx context.Context) {
 	tick := time.NewTicker(s.w.unread / 12)
 	defer tick.Stop()
@@ -138,7 +139,7 @@ func (s *session) watchUnread(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			if s.connected() {
-				s.giveUp(now)
+				s.expireUnread(now)
 			}
 		}
 	}

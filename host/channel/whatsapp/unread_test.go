@@ -50,16 +50,16 @@ const cannot = "sent something that cannot be shown here: a message that this de
 // UndecryptableMessage had no case: such a message was silence.
 func TestAMessageThatCannotBeReadIsToldAfterAMinute(t *testing.T) {
 	s, start := fuzzSession(t), time.Now()
-	s.cannotRead(&events.UndecryptableMessage{Info: annas("1")}, start)
-	s.cannotRead(&events.UndecryptableMessage{Info: annas("2"), IsUnavailable: true, UnavailableType: events.UnavailableTypeViewOnce}, start)
-	s.cannotRead(&events.UndecryptableMessage{Info: annas("3"), DecryptFailMode: events.DecryptFailHide}, start)
-	s.cannotRead(&events.UndecryptableMessage{Info: annas(fuzzAnnas)}, start) // a copy of what was read
-	s.cannotRead(&events.UndecryptableMessage{Info: annas("1")}, start.Add(50*time.Second))
-	s.giveUp(start.Add(59 * time.Second))
+	s.noteUnread(&events.UndecryptableMessage{Info: annas("1")}, start)
+	s.noteUnread(&events.UndecryptableMessage{Info: annas("2"), IsUnavailable: true, UnavailableType: events.UnavailableTypeViewOnce}, start)
+	s.noteUnread(&events.UndecryptableMessage{Info: annas("3"), DecryptFailMode: events.DecryptFailHide}, start)
+	s.noteUnread(&events.UndecryptableMessage{Info: annas(fuzzAnnas)}, start) // a copy of what was read
+	s.noteUnread(&events.UndecryptableMessage{Info: annas("1")}, start.Add(50*time.Second))
+	s.expireUnread(start.Add(59 * time.Second))
 	if got := handed(t, s); got != nil {
 		t.Errorf("in the first minute came in %q", got)
 	}
-	s.giveUp(start.Add(time.Minute))
+	s.expireUnread(start.Add(time.Minute))
 	want := []string{"undecryptable: " + cannot, "view_once: sent something that cannot be shown here: a picture, film or voice note to be viewed once, which only the phone shows"}
 	got := handed(t, s)
 	if len(got) == 2 && got[0] != want[0] {
@@ -68,8 +68,8 @@ func TestAMessageThatCannotBeReadIsToldAfterAMinute(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("after a minute (-want +got):\n%s", diff)
 	}
-	s.giveUp(start.Add(time.Hour))
-	if !s.keep(annasMessage("1", words("late"))) {
+	s.expireUnread(start.Add(time.Hour))
+	if !s.recordMessage(annasMessage("1", words("late"))) {
 		t.Error("not kept")
 	}
 	if diff := cmp.Diff([]string{": late"}, handed(t, s)); diff != "" {
@@ -84,18 +84,18 @@ func TestAMessageThatCannotBeReadIsToldAfterAMinute(t *testing.T) {
 func TestAMessageThatCameAfterAllIsNotToldAsUnread(t *testing.T) {
 	s, start := fuzzSession(t), time.Now()
 	for _, id := range []string{"1", "2", "3"} {
-		s.cannotRead(&events.UndecryptableMessage{Info: annas(id)}, start)
+		s.noteUnread(&events.UndecryptableMessage{Info: annas(id)}, start)
 	}
 	keys := &waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{GroupID: proto.String("g")}}
 	for _, e := range []*events.Message{
 		annasMessage("1", words("here I am")), annasMessage("2", keys),
 		annasMessage("3", &waE2E.Message{AlbumMessage: &waE2E.AlbumMessage{}}), // which the host does not get
 	} {
-		if !s.keep(e) {
+		if !s.recordMessage(e) {
 			t.Error("not kept")
 		}
 	}
-	s.giveUp(start.Add(time.Hour))
+	s.expireUnread(start.Add(time.Hour))
 	if diff := cmp.Diff([]string{": here I am", "undecryptable: " + cannot}, handed(t, s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -103,14 +103,14 @@ func TestAMessageThatCameAfterAllIsNotToldAsUnread(t *testing.T) {
 
 func TestARestartDoesNotForgetAMessageThatCannotBeRead(t *testing.T) {
 	s := fuzzSession(t)
-	s.cannotRead(&events.UndecryptableMessage{Info: annas("1"), IsUnavailable: true, UnavailableType: "a new\nkind"}, time.Now())
+	s.noteUnread(&events.UndecryptableMessage{Info: annas("1"), IsUnavailable: true, UnavailableType: "a new\nkind"}, time.Now())
 	later := time.Now().Add(time.Hour)
 	must(t, s.loadUnread(t.Context(), later))
-	s.giveUp(later.Add(59 * time.Second)) // WhatsApp may bring it now
+	s.expireUnread(later.Add(59 * time.Second)) // WhatsApp may bring it now
 	if got := handed(t, s); got != nil {
 		t.Errorf("right after the restart came in %q", got)
 	}
-	s.giveUp(later.Add(time.Minute))
+	s.expireUnread(later.Add(time.Minute))
 	if diff := cmp.Diff([]string{"undecryptable: " + cannot}, handed(t, s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -121,7 +121,7 @@ func TestAFloodOfMessagesThatCannotBeReadIsBounded(t *testing.T) {
 	for i := range maxUnread {
 		s.unread.all[fmt.Sprint(i)] = waiting{since: start}
 	}
-	s.cannotRead(&events.UndecryptableMessage{Info: annas("1")}, start)
+	s.noteUnread(&events.UndecryptableMessage{Info: annas("1")}, start)
 	if diff := cmp.Diff([]string{"undecryptable: " + cannot}, handed(t, s)); diff != "" || len(s.unread.all) > maxUnread {
 		t.Errorf("%d are waited for; (-want +got):\n%s", len(s.unread.all), diff)
 	}

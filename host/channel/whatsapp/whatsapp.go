@@ -12,7 +12,7 @@
 // # What goes out
 //
 // A message's id on WhatsApp is derived from [channel.Message.ID], so that a
-// repeat carries the same one. Before it is handed over, the finished message
+// repeat carries the same one. Before the library sends it, the finished message
 // is recorded durably in whatsapp-messages.db, with the keys of its uploaded file.
 // WhatsApp's acknowledgement is recorded durably, too. So a repeat after a crash
 // uploads nothing again, an acknowledged message is not sent again, and a member's
@@ -24,10 +24,17 @@
 // # What comes in
 //
 // A member's message is acknowledged to WhatsApp after it has been recorded
-// durably in whatsapp-messages.db. From there it is handed to the Inbox until the
+// durably in whatsapp-messages.db. From there the Inbox gets it, again until the
 // Inbox keeps it, one message at a time in each chat; no chat waits for another.
 // Fetch downloads its file afterwards. Devices' receipts go through a bounded queue
 // in memory; if it is full, they are not acknowledged, and WhatsApp repeats them.
+//
+// # Packages
+//
+// This package holds the connection and the order of events. What has no need of it lies
+// below: decode and compose read and build messages, messages records them, directory knows
+// chats and people, mediaserver moves files, device has the keys, outcome classifies errors,
+// librarylog passes the libraries' logs on.
 //
 // The package does not decide who may send what. It never reads history, marks
 // nothing as read, and sends nothing by itself.
@@ -68,6 +75,7 @@ var (
 	_ channel.Lister   = (*WhatsApp)(nil)
 	_ channel.Unpairer = (*WhatsApp)(nil)
 	_ channel.Applier  = (*WhatsApp)(nil)
+	_ channel.Roles    = (*WhatsApp)(nil)
 )
 
 // Options configures a WhatsApp. Only Dir is needed.
@@ -86,18 +94,23 @@ type Options struct {
 	// error, Send fails temporarily.
 	Reserve transfer.Reserve
 
-	// Room, if not nil, is called before a member's message is recorded. If it
-	// returns an error, the message is not acknowledged: WhatsApp keeps it.
-	Room func() error
-
-	// Knock is as in channel.Setup; may be nil.
-	Knock func(channel.Knock)
+	Host Host // nil: there is always room, and nobody hears of unknown chats
 
 	// Network is nil except in tests: the system's, with the environment's proxies.
 	Network transfer.Network
 
 	Tools confine.Mode // how ffmpeg, ffprobe, pdfinfo and pdftoppm run, for thumbnails and durations; not at all when empty
 	Log   *slog.Logger // discarded when nil
+}
+
+// Host is what WhatsApp asks and reports, beside what goes to its Inbox.
+type Host interface {
+	// Room is called before a member's message is recorded. If it returns an
+	// error, the message is not acknowledged: WhatsApp keeps it.
+	Room() error
+
+	// Knock is as in channel.Setup.
+	Knock(channel.Knock)
 }
 
 // WhatsApp is the channel. New makes one, Run connects it.
@@ -147,6 +160,9 @@ func New(opts Options) (*WhatsApp, error) {
 	}
 	if opts.AckTimeout == 0 {
 		opts.AckTimeout = 25 * time.Second
+	}
+	if opts.Host == nil {
+		opts.Host = setupHost{}
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)

@@ -140,16 +140,29 @@ func (w *world) open() *whatsapp.WhatsApp {
 	return ch
 }
 
+// onQR and onCode show codes to a function.
+type (
+	onQR   func(code string, valid time.Duration)
+	onCode func(code string)
+)
+
+func (f onQR) ShowQR(code string, valid time.Duration) { f(code, valid) }
+func (onQR) ShowCode(string)                           {}
+func (onCode) ShowQR(string, time.Duration)            {}
+func (f onCode) ShowCode(code string)                  { f(code) }
+
+func noQR(string, time.Duration) {}
+
 func (w *world) pair() {
 	w.t.Helper()
 	ctx := soon(w.t)
-	err := w.ch.Pair(ctx, whatsapp.PairOptions{OnQR: func(code string, _ time.Duration) {
+	err := w.ch.Pair(ctx, whatsapp.PairOptions{Show: onQR(func(code string, _ time.Duration) {
 		go func() {
 			if _, err := w.bot.Scan(ctx, code); err != nil {
 				w.t.Errorf("scan: %v", err)
 			}
 		}()
-	}})
+	})})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -19,12 +19,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
 )
 
-// sendAgain encrypts a message once more for the one device that asks for it,
+// resend encrypts a message once more for the one device that asks for it,
 // as the library's handleRetryReceipt does, but under the lock of sendSlot. The
 // library encrypts in one goroutine per request, without a lock: two messages
 // encrypted at the same time could get the same key, and then the device
 // discarded the second message as a repeat of the first.
-func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int, m *messages.Sent) error {
+func (s *session) resend(ctx context.Context, asks *events.Receipt, count int, m *messages.Sent) error {
 	leave, err := s.w.sendSlot.take(ctx)
 	if err != nil {
 		return err

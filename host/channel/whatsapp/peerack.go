@@ -15,8 +15,8 @@ var (
 	peerID      = regexp.MustCompile(`^<message [^>]*\bid="([0-9A-Z]+)"`)
 )
 
-// Sent implements librarylog.Observer. It bounds how long the library waits for the acknowledgement of a
-// message to the account's own phone. The library asks the phone for each message
+// Sent implements librarylog.Observer. It bounds how long the library waits for the
+// acknowledgement of a message to the account's own phone. The library asks the phone for each message
 // that it cannot decrypt, which any member can cause, and waits for 75 seconds. It
 // holds the lock that every send needs, and blocks the queue on which all events
 // come in. Nothing depends on that acknowledgement, so after the slot's ackWait
