@@ -22,8 +22,6 @@ const (
 // tooDense are the packages above a bound, with what they may have until they are cut. A
 // package that has less lowers its row, so that none grows back.
 var tooDense = map[string]density{
-	"agentrunner/sender":    {11, 5.4},
-	"e2e/stage":             {11, 3.2},
 	"host/assistant":        {20, 9.4},
 	"host/channel/discord":  {10, 6.6},
 	"host/channel/slack":    {14, 6.7},
@@ -32,7 +30,6 @@ var tooDense = map[string]density{
 	"host/config":           {13, 5.7},
 	"host/outbox":           {17, 9.5},
 	"host/remote":           {12, 5.1},
-	"ipc":                   {12, 6.5},
 }
 
 type density struct {

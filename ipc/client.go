@@ -59,10 +59,10 @@ func (c *Client) EnqueueAs(ctx context.Context, r Request, file Type) (id string
 		return "", err
 	}
 	id = u.String()
-	if err := safefs.WriteFile(c.path(MessagesDir, id+suffix), b, 0o644); err != nil {
+	if err := safefs.WriteFile(c.path(MessagesDir, id+Suffix), b, 0o644); err != nil {
 		// The rename may have succeeded and only the sync failed. An error promises
 		// that nothing is queued, so the file goes.
-		os.Remove(c.path(MessagesDir, id+suffix))
+		os.Remove(c.path(MessagesDir, id+Suffix))
 		return "", fmt.Errorf("queue request: %w", err)
 	}
 	return id, nil
@@ -80,7 +80,7 @@ func (c *Client) Withdraw(id string) (bool, error) {
 	if !ValidID(id) {
 		return false, unknown(id)
 	}
-	err := os.Remove(c.path(MessagesDir, id+suffix))
+	err := os.Remove(c.path(MessagesDir, id+Suffix))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -112,7 +112,7 @@ func (c *Client) Status(id string) (Result, error) {
 	}
 	waiting := c.waits(id) // checked before the result: a refusal is written before its request is unlinked
 	var r Result
-	err := c.readJSON(&r, ResultsDir, id+suffix)
+	err := c.readJSON(&r, ResultsDir, id+Suffix)
 	switch {
 	case err == nil && (r.Status.Final() || r.Channel != ""):
 		r.ID = id
@@ -140,7 +140,7 @@ func (c *Client) Status(id string) (Result, error) {
 }
 
 func (c *Client) waits(id string) bool {
-	_, err := os.Lstat(c.path(MessagesDir, id+suffix))
+	_, err := os.Lstat(c.path(MessagesDir, id+Suffix))
 	return err == nil
 }
 
@@ -201,7 +201,7 @@ func (c *Client) Unstage(path string) error {
 // error is fs.ErrNotExist.
 func (c *Client) Context() (Context, error) {
 	var x Context
-	if err := c.readJSON(&x, ContextDir, contextFile); err != nil {
+	if err := c.readJSON(&x, ContextDir, ContextFile); err != nil {
 		return Context{}, fmt.Errorf("read context: %w", err)
 	}
 	return x, nil

@@ -1,5 +1,26 @@
 package ipc
 
+import "github.com/longshore-bridge/longshore/internal/refusal"
+
+// Refusal says why a request was not accepted. The agent sees the texts, so they
+// never hold a host path.
+type Refusal struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+
+	// Parts holds the problem of each file if the request has several. A request is
+	// accepted or refused as a whole.
+	Parts []Outcome `json:"parts,omitempty"`
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+// Unwrap returns the refusal without its parts.
+func (r *Refusal) Unwrap() error {
+	return &refusal.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
+}
+
 // The codes of this package's refusals. They are stable; docs/protocol.md lists each
 // with its remedy.
 const (
@@ -26,14 +47,18 @@ const (
 
 // Limits of a request's fields, in bytes unless stated otherwise.
 const (
-	MaxFiles  = 32       // files in one request
-	MaxPath   = 4096     // of a file's path
-	MaxText   = 60 << 10 // of a text or a caption
-	MaxAlt    = 1000     // of what a picture shows, in words; Slack takes as many characters
-	MaxPrompt = 8 << 10  // of a task's prompt
-	maxName   = 1024     // of the name shown in the chat
-	maxField  = 512      // of every other field
+	MaxRequest = 64 << 10 // a whole request; a larger one is refused unread
+	MaxFiles   = 32       // files in one request
+	MaxPath    = 4096     // of a file's path
+	MaxText    = 60 << 10 // of a text or a caption
+	MaxAlt     = 1000     // of what a picture shows, in words; Slack takes as many characters
+	MaxPrompt  = 8 << 10  // of a task's prompt
+	maxName    = 1024     // of the name shown in the chat
+	maxField   = 512      // of every other field
 )
+
+// limits are those that a tag of Request or FileRef names.
+var limits = map[string]int{"": maxField, "name": maxName, "alt": MaxAlt, "path": MaxPath, "prompt": MaxPrompt, "text": MaxText}
 
 func refuse(code, message, hint string) *Refusal {
 	return &Refusal{Code: code, Message: message, Hint: hint}

@@ -2,13 +2,14 @@ package ipc
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
-	"fmt"
-	"io"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -20,169 +21,232 @@ import (
 // check and another to the sender. Decode refuses all of these.
 func Decode(b []byte) (Request, error) {
 	w, refusal := parse(b)
-	if refusal != nil {
-		return Request{}, refusal
-	}
-	r, refusal := w.request()
 	if refusal == nil {
-		refusal = r.check()
+		refusal = w.complete()
+	}
+	if refusal == nil {
+		refusal = w.request.check()
 	}
 	if refusal != nil {
 		return Request{}, refusal
 	}
-	return r, nil
+	return w.request, nil
 }
+
+// written is a request while it is read.
+type written struct {
+	request  Request
+	given    uint64  // the request's fields that were given, by index
+	own      FileRef // the file that the keys of the top level describe
+	ownGiven uint64
+
+	// NanoClaw v1's. The host runs no script of a container, and who may mount or call
+	// what is the operator's to say.
+	script    bool
+	everyCall bool // requiresTrigger is false
+}
+
+// ignored are keys that forks write. The container's statements about itself do not
+// count, and answers are written to results/.
+var ignored = []string{"id", "isMain", "createdBy", "responseFile"}
+
+// onlyAtTop are spellings that the elements of "files" do not have.
+var onlyAtTop = []string{"comment", "fileComment"}
 
 // parse reads the single JSON object of a request. A lone surrogate becomes U+FFFD,
 // which checkText refuses.
 func parse(b []byte) (w written, refusal *Refusal) {
-	if len(b) > MaxRequest {
-		return w, tooLarge(int64(len(b)))
-	}
-	if !utf8.Valid(b) {
+	const space = " \t\r\n"
+	switch start := bytes.TrimLeft(b, space); {
+	case len(b) > MaxRequest:
+		return w, TooLarge(int64(len(b)))
+	case !utf8.Valid(b):
 		return w, refuse(CodeMalformed, "the request is not valid UTF-8", "write the JSON as UTF-8")
-	}
-	if start := bytes.TrimLeft(b, " \t\r\n"); len(start) > 0 && start[0] != '{' {
+	case len(start) > 0 && start[0] != '{':
 		return w, refuse(CodeMalformed, "the request is not a JSON object", "write one object per file")
 	}
-	if err := json.Unmarshal(b, &w, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+	d := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowInvalidUTF8(true))
+	err := object(d, w.member)
+	if err == nil && len(bytes.TrimLeft(b[d.InputOffset():], space)) > 0 {
+		err = errors.New("something follows the object")
+	}
+	if err != nil {
 		return w, asRefusal(err)
 	}
 	return w, nil
 }
 
-// asRefusal turns a JSON error into a Refusal that says what is wrong.
-func asRefusal(err error) *Refusal {
-	if r, ok := errors.AsType[*Refusal](err); ok {
-		return r
-	}
-	if e, ok := errors.AsType[*json.SemanticError](err); ok && errors.Is(err, json.ErrUnknownName) {
-		return refuse(CodeUnknownKey, "key "+quote(e.JSONPointer.LastToken())+" is not known", "keys are case-sensitive; leave out keys that the protocol does not define")
-	}
-	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
-		return duplicate(e.JSONPointer.LastToken())
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return refuse(CodeMalformed, "the request ends in the middle", "write it under a dotted name and rename it when it is whole")
-	}
-	return refuse(CodeMalformed, "the request is not valid JSON", "write one JSON object per file")
-}
-
-// text is the value of a key that must be a string.
-type text struct {
-	value string
-	given bool
-}
-
-// UnmarshalJSONFrom is called for every value, including null.
-func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	token, err := d.ReadToken()
-	if err != nil {
+// object reads an object. member reads the value of one key.
+func object(d *jsontext.Decoder, member func(d *jsontext.Decoder, key string) error) error {
+	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	if token.Kind() != jsontext.KindString {
-		return refuse(CodeWrongValue, "key "+quote(d.StackPointer().LastToken())+" is not a text", "write a text in quotes, or leave the key out")
-	}
-	*t = text{token.String(), true}
-	if fit(t.value) {
-		return nil
-	}
-	return checkText(d.StackPointer().LastToken(), t.value)
-}
-
-// scalar is the value of a key that may be a string or a number. True, false and
-// null are ignored.
-type scalar string
-
-// UnmarshalJSONFrom is called for every value, including null.
-func (s *scalar) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	switch d.PeekKind() {
-	case jsontext.KindTrue, jsontext.KindFalse, jsontext.KindNull:
-		return d.SkipValue()
-	case jsontext.KindNumber:
+	for d.PeekKind() != jsontext.KindEndObject {
 		token, err := d.ReadToken()
-		*s = scalar(token.String())
-		return err
+		if err != nil {
+			return err
+		}
+		if err := member(d, token.String()); err != nil {
+			return err
+		}
 	}
-	var t text
-	err := t.UnmarshalJSONFrom(d)
-	*s = scalar(t.value)
+	_, err := d.ReadToken()
 	return err
 }
 
-// entries is a list whose elements are paths or objects that describe a file.
-type entries []entry
+func (w *written) member(d *jsontext.Decoder, key string) (err error) {
+	if f := requestForm.spelling[key]; f != nil {
+		return f.read(d, key, reflect.ValueOf(&w.request), &w.given)
+	}
+	if f := fileForm.spelling[key]; f != nil {
+		return f.read(d, key, reflect.ValueOf(&w.own), &w.ownGiven)
+	}
+	switch {
+	case key == "script":
+		var s string
+		s, err = text(d, key)
+		w.script = s != ""
+	case key == "containerConfig", key == "requiresTrigger" && d.PeekKind() == jsontext.KindNull:
+		err = d.SkipValue()
+	case key == "requiresTrigger":
+		var needed bool
+		needed, err = flag(d, key)
+		w.everyCall = !needed
+	case slices.Contains(ignored, key):
+		_, err = scalar(d, key)
+	default:
+		err = unknownKey(key)
+	}
+	return err
+}
 
-// UnmarshalJSONFrom is called for every value, including null.
-func (all *entries) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+// read reads the value of a key into the field of a struct, and notes it in given. It is
+// called for every value, including null.
+func (f *field) read(d *jsontext.Decoder, key string, to reflect.Value, given *uint64) (err error) {
+	if *given&(1<<f.index) != 0 {
+		return duplicate(f.key) // in another spelling
+	}
+	*given |= 1 << f.index
+	v := to.Elem().Field(f.index)
+	switch to := v.Addr().Interface().(type) {
+	case *[]FileRef:
+		*to, err = files(d)
+	case *[]string:
+		*to, err = texts(d, key)
+	case *int:
+		*to, err = count(d, key)
+	case *bool:
+		if f.form == "batch" {
+			*to, err = batch(d, key)
+		} else {
+			*to, err = flag(d, key)
+		}
+	default:
+		var s string
+		if f.form == "scalar" {
+			s, err = scalar(d, key)
+		} else {
+			s, err = text(d, key)
+		}
+		v.SetString(s)
+	}
+	return err
+}
+
+// files reads a list whose elements are paths or objects that describe a file.
+func files(d *jsontext.Decoder) (all []FileRef, err error) {
 	token, err := d.ReadToken()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if token.Kind() != jsontext.KindBeginArray {
-		return refuse(CodeWrongValue, `key "files" is not a list`, `write "files": [{"filePath": "/workspace/group/report.pdf"}]`)
+		return nil, refuse(CodeWrongValue, `key "files" is not a list`, `write "files": [{"filePath": "/workspace/group/report.pdf"}]`)
 	}
 	for d.PeekKind() != jsontext.KindEndArray {
-		if len(*all) == MaxFiles {
-			return tooManyFiles()
+		if len(all) == MaxFiles {
+			return nil, tooManyFiles()
 		}
-		var e entry
+		var ref FileRef
 		switch d.PeekKind() {
 		case jsontext.KindBeginObject:
-			err = json.UnmarshalDecode(d, &e)
+			var given uint64
+			err = object(d, func(d *jsontext.Decoder, key string) error {
+				f := fileForm.spelling[key]
+				if f == nil || slices.Contains(onlyAtTop, key) {
+					return unknownKey(key)
+				}
+				return f.read(d, key, reflect.ValueOf(&ref), &given)
+			})
+		case jsontext.KindString:
+			ref.Path, err = text(d, strconv.Itoa(len(all)))
 		case jsontext.KindBeginArray:
 			err = refuse(CodeWrongValue, `"files" holds a list`, "give each file as a path or an object")
-		case jsontext.KindString:
-			err = e.FilePath.UnmarshalJSONFrom(d)
 		case jsontext.KindInvalid:
 			_, err = d.ReadToken()
 		default:
 			err = refuse(CodeWrongValue, `"files" holds a value that is not a file`, "give each file as a path or an object")
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		*all = append(*all, e)
+		all = append(all, ref)
 	}
 	_, err = d.ReadToken()
-	return err
+	return all, err
 }
 
-// fit reports whether every reader reads a text in the same way: it has no NUL and
-// no undecodable character.
-func fit(s string) bool {
-	return strings.IndexByte(s, 0) < 0 && !strings.ContainsRune(s, utf8.RuneError)
-}
-
-// checkText refuses a text that is not fit; see fit.
-func checkText(key, s string) *Refusal {
-	if fit(s) {
-		return nil
+// complete makes one request of what was given, whatever its spelling.
+func (w *written) complete() *Refusal {
+	r, typ := &w.request, string(w.request.Type)
+	if typ == "send_file" || typ == "send_files" || typ == "message" && len(r.Files) > 0 {
+		r.Type = TypeFile
 	}
-	if strings.ContainsRune(s, 0) {
-		return refuse(CodeWrongValue, "key "+quote(key)+" holds a NUL character", "leave it out")
+	hasFile := w.own != FileRef{} || len(r.Files) > 0
+	switch {
+	case typ == "":
+		return refuse(CodeMissing, `key "type" is missing`, `write "type": "message" or "type": "file"`)
+	case !types[r.Type]:
+		return unknownType(typ)
+	case r.Type == TypeMessage && hasFile:
+		return refuse(CodeConflict, "a request of type \"message\" has fields of a file", `use "type": "file" with "filePath"`)
+	case r.Type != TypeMessage && r.Type != TypeFile && w.script:
+		return refuse("not_supported", "tasks have no script: the host runs no code of a container", "leave script out, and say in the prompt what to check first")
+	case r.Type != TypeFile && hasFile:
+		return notOf(typ, "filePath")
 	}
-	return refuse(CodeWrongValue, "key "+quote(key)+" holds a character that could not be decoded (U+FFFD)", "write the text as valid UTF-8")
-}
-
-func duplicate(key string) *Refusal {
-	return refuse(CodeDuplicateKey, "key "+quote(key)+" is given twice, or in two spellings", "give each key once")
-}
-
-func tooLarge(size int64) *Refusal {
-	return refuse(CodeTooLarge, fmt.Sprintf("the request has %d bytes; the limit is %d", size, MaxRequest),
-		"write a long text to a file and send the file")
-}
-
-func tooManyFiles() *Refusal {
-	return refuse(CodeTooManyFiles, fmt.Sprintf("a request names at most %d files", MaxFiles), "send the rest in another request")
-}
-
-// quote makes untrusted text safe for a log, a terminal and a page.
-func quote(s string) string {
-	const most = 64
-	if len(s) > most {
-		return fmt.Sprintf("%+q...", s[:most])
+	v := reflect.ValueOf(r).Elem()
+	for i, f := range requestForm.fields {
+		if value := v.Field(i); w.given&(1<<i) != 0 && !f.takes(r.Type) && (f.form == "" && value.Kind() == reflect.String || !value.IsZero()) {
+			return notOf(typ, f.key)
+		}
 	}
-	return fmt.Sprintf("%+q", s)
+	if w.everyCall {
+		r.Trigger = ""
+	}
+	if r.Type == TypeFile {
+		return w.completeFiles()
+	}
+	return nil
+}
+
+// completeFiles takes the single file of the top level if none is listed.
+func (w *written) completeFiles() *Refusal {
+	r, own := &w.request, w.own
+	switch {
+	case len(r.Files) > 0 && (own.Path != "" || own.Name != "" || own.MIME != ""):
+		return refuse(CodeConflict, `the request has "files" and the fields of a single file`, `put every file into "files"`)
+	case len(r.Files) == 0 && own.Path != "":
+		r.Files = []FileRef{own}
+		r.Files[0].Caption = ""
+	case len(r.Files) == 0:
+		return noFile()
+	}
+	for i := range r.Files {
+		r.Files[i].As = cmp.Or(r.Files[i].As, own.As)
+	}
+	// No text is lost, and the rest of the program reads one caption only.
+	words := []string{r.Text, own.Caption, r.Files[0].Caption}
+	r.Files[0].Caption = strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), "\n\n")
+	r.Text = ""
+	return nil
 }

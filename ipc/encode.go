@@ -2,59 +2,11 @@ package ipc
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"reflect"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
-
-// wireRequest is a request as it is written, in v1's field names and order.
-type wireRequest struct {
-	Type    Type       `json:"type"`
-	Chat    string     `json:"chatJid,omitempty"`
-	Folder  string     `json:"groupFolder,omitempty"`
-	Text    string     `json:"text,omitempty"`
-	Sender  string     `json:"sender,omitempty"`
-	ReplyTo string     `json:"replyTo,omitempty"`
-	Thread  string     `json:"thread,omitempty"`
-	Turn    string     `json:"turn,omitempty"`
-	Bound   string     `json:"conversation,omitempty"`
-	Results string     `json:"results,omitempty"`
-	Files   []wireFile `json:"files,omitempty"`
-	wireFile
-	Time string `json:"timestamp,omitempty"`
-	wireAction
-}
-
-type wireAction struct {
-	Target        string   `json:"target,omitempty"`
-	Emoji         string   `json:"emoji,omitempty"`
-	Choices       []string `json:"choices,omitempty"`
-	Several       bool     `json:"several,omitempty"`
-	Seconds       int      `json:"seconds,omitempty"`
-	TaskID        string   `json:"taskId,omitempty"`
-	Prompt        string   `json:"prompt,omitempty"`
-	ScheduleType  string   `json:"schedule_type,omitempty"`
-	ScheduleValue string   `json:"schedule_value,omitempty"`
-	ContextMode   string   `json:"context_mode,omitempty"`
-	TargetJID     string   `json:"targetJid,omitempty"`
-	TaskName      string   `json:"name,omitempty"`
-	JID           string   `json:"jid,omitempty"`
-	NewFolder     string   `json:"folder,omitempty"`
-	Trigger       string   `json:"trigger,omitempty"`
-	Limit         int      `json:"limit,omitempty"`
-	Before        string   `json:"before,omitempty"`
-	Number        int      `json:"number,omitempty"`
-}
-
-type wireFile struct {
-	Path    string `json:"filePath,omitempty"`
-	Name    string `json:"fileName,omitempty"`
-	MIME    string `json:"mimeType,omitempty"`
-	Caption string `json:"caption,omitempty"`
-	Alt     string `json:"alt,omitempty"`
-	As      string `json:"as,omitempty"`
-	From    string `json:"copiedFrom,omitempty"`
-	Source  string `json:"printedFrom,omitempty"`
-}
 
 // Encode returns a request as indented JSON, which Decode reads back unchanged.
 // NanoClaw v1 and its forks can read a message and a request with one file. If the
@@ -66,33 +18,76 @@ func encode(r Request, file Type) ([]byte, error) {
 	if refusal := r.check(); refusal != nil {
 		return nil, refusal
 	}
-	w := wireRequest{
-		Type: r.Type, Chat: r.Chat, Folder: r.Folder, Text: r.Text,
-		Sender: r.Sender, ReplyTo: r.ReplyTo, Thread: r.Thread, Turn: r.Turn, Bound: r.Conversation, Time: r.Time,
-		wireAction: wireAction{
-			r.Target, r.Emoji, r.Choices, r.Several, r.Seconds, r.TaskID, r.Prompt, r.ScheduleType, r.ScheduleValue,
-			r.ContextMode, r.TargetJID, r.Name, r.JID, r.NewFolder, r.Trigger, r.Limit, r.Before, r.Number,
-		},
-	}
-	if r.Batch {
-		w.Results = batchResults
-	}
-	if r.Type == TypeFile && len(r.Files) == 1 {
-		w.Type, w.wireFile = file, wireFile(r.Files[0])
-	} else {
-		for _, f := range r.Files {
-			w.Files = append(w.Files, wireFile(f))
-		}
+	if len(r.Files) == 1 {
+		r.Type = file
 	}
 	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(w); err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
+	e := encoder{Encoder: jsontext.NewEncoder(&buf, jsontext.WithIndent("  "), jsontext.EscapeForJS(true))}
+	e.write(jsontext.BeginObject)
+	e.members(requestForm, reflect.ValueOf(r))
+	e.write(jsontext.EndObject)
+	if e.err != nil {
+		return nil, fmt.Errorf("encode request: %w", e.err)
 	}
 	if buf.Len() > MaxRequest {
-		return nil, tooLarge(int64(buf.Len()))
+		return nil, TooLarge(int64(buf.Len()))
 	}
 	return buf.Bytes(), nil
+}
+
+// encoder keeps its first error.
+type encoder struct {
+	*jsontext.Encoder
+	err error
+}
+
+func (e *encoder) write(t jsontext.Token) {
+	if e.err == nil {
+		e.err = e.WriteToken(t)
+	}
+}
+
+// members writes the keys that have a value. A single file has its keys at the top level.
+func (e *encoder) members(form form, of reflect.Value) {
+	for i, f := range form.fields {
+		v := of.Field(i)
+		if v.IsZero() {
+			continue
+		}
+		if refs, ok := v.Interface().([]FileRef); ok && len(refs) == 1 {
+			e.members(fileForm, v.Index(0))
+			continue
+		}
+		e.write(jsontext.String(f.key))
+		e.value(f, v)
+	}
+}
+
+func (e *encoder) value(f field, v reflect.Value) {
+	switch value := v.Interface().(type) {
+	case []FileRef:
+		e.write(jsontext.BeginArray)
+		for i := range value {
+			e.write(jsontext.BeginObject)
+			e.members(fileForm, v.Index(i))
+			e.write(jsontext.EndObject)
+		}
+		e.write(jsontext.EndArray)
+	case []string:
+		e.write(jsontext.BeginArray)
+		for _, s := range value {
+			e.write(jsontext.String(s))
+		}
+		e.write(jsontext.EndArray)
+	case int:
+		e.write(jsontext.Int(int64(value)))
+	case bool:
+		if f.form == "batch" {
+			e.write(jsontext.String(batchResults))
+		} else {
+			e.write(jsontext.True)
+		}
+	default:
+		e.write(jsontext.String(v.String()))
+	}
 }

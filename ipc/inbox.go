@@ -2,25 +2,25 @@ package ipc
 
 import "time"
 
-// Inbox is what an assistant that lives elsewhere fetches: the messages of its
-// conversation that wait for an acknowledgement, oldest first.
+// Inbox is the answer to a remote assistant that fetches its messages: those of its
+// conversation that it has not acknowledged, oldest first.
 type Inbox struct {
 	Messages []Message `json:"messages"`
 	Cursor   string    `json:"cursor,omitempty"` // of the last message, for the next fetch
-	Waiting  int       `json:"waiting"`          // messages that wait in all, also those before the cursor
+	Waiting  int       `json:"waiting"`          // number of unacknowledged messages, including those before the cursor
 }
 
-// Message is one message for an assistant that lives elsewhere. All texts are a member's,
-// except a notice, which is the host's, and a task, which was scheduled.
+// Message is one message for a remote assistant. A member wrote the texts, except those
+// of a notice, which are the host's, and of a task, which was scheduled.
 type Message struct {
 	ID        string        `json:"id"`                   // for the acknowledgement
 	Kind      string        `json:"kind"`                 // message, notice, event or task
-	Calls     bool          `json:"calls"`                // it wants an answer; otherwise it is to be known
+	Calls     bool          `json:"calls"`                // it asks for an answer; otherwise it is for information
 	Time      time.Time     `json:"time"`                 // when it was written
 	Thread    string        `json:"thread,omitempty"`     // the platform's
 	MessageID string        `json:"message_id,omitempty"` // the platform's: for reply_to
-	From      string        `json:"from,omitempty"`       // as the member calls themselves
-	SenderID  string        `json:"sender_id,omitempty"`  // by which the member is known again
+	From      string        `json:"from,omitempty"`       // the member's display name
+	SenderID  string        `json:"sender_id,omitempty"`  // a stable pseudonym of the member
 	Text      string        `json:"text"`
 	Forwarded bool          `json:"forwarded,omitempty"`
 	Author    string        `json:"author,omitempty"` // who wrote what is forwarded, if the platform says so
@@ -37,10 +37,10 @@ type Quote struct {
 	SenderID   string `json:"sender_id,omitempty"`
 	Text       string `json:"text"`
 	Own        bool   `json:"yours,omitempty"`      // the assistant's own message
-	Unverified bool   `json:"unverified,omitempty"` // only the answer's writer vouches for it
+	Unverified bool   `json:"unverified,omitempty"` // quoted by the writer of the answer, and not checked
 	Selected   string `json:"selected,omitempty"`   // the part that the answer is about; empty: all of it
-	Forwarded  bool   `json:"forwarded,omitempty"`  // somebody else had written it
-	Elsewhere  bool   `json:"elsewhere,omitempty"`  // it stands in another chat
+	Forwarded  bool   `json:"forwarded,omitempty"`  // its writer had forwarded it
+	Elsewhere  bool   `json:"elsewhere,omitempty"`  // it is from another chat
 }
 
 // MessageFile is a file of a message, which is fetched by its number.
@@ -55,8 +55,8 @@ type MessageFile struct {
 	Transcript string `json:"transcript,omitempty"` // of a voice note, by a machine
 }
 
-// Permission is a question of a session that lives elsewhere: whether it may use one of its
-// own tools. All texts are the session's.
+// Permission is the question of a remote session whether it may use one of its own tools.
+// The session wrote all texts.
 type Permission struct {
 	ID          string    `json:"id"`
 	Tool        string    `json:"tool,omitempty"`

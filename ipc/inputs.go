@@ -21,7 +21,7 @@ type Input struct {
 // message or such a request, or until ctx ends. A message stays in the directory
 // until [Client.TakeInput].
 func (c *Client) Inputs(ctx context.Context, known map[string]bool) (inputs []Input, closed bool, err error) {
-	hint, stop := hints(c.path(InputDir), func(name string) bool { return isRequest(name) || name == closeFile })
+	hint, stop := hints(c.path(InputDir), func(name string) bool { return IsRequest(name) || name == closeFile })
 	defer stop()
 	tick := time.NewTicker(clientPoll)
 	defer tick.Stop()
@@ -52,7 +52,7 @@ func (c *Client) listInputs(known map[string]bool) (inputs []Input, closed bool,
 			continue
 		}
 		closed = closed || e.Name() == closeFile
-		if !isRequest(e.Name()) || known[e.Name()] {
+		if !IsRequest(e.Name()) || known[e.Name()] {
 			continue
 		}
 		var in input

@@ -20,7 +20,7 @@ const clientPoll = 500 * time.Millisecond
 // which may be nil, with the first result and with every change, including the last.
 // On a host that writes no results, Wait returns at once.
 func (c *Client) Wait(ctx context.Context, id string, changed func(Result)) (Result, error) {
-	hint, stop := hints(c.path(ResultsDir), func(name string) bool { return name == id+suffix || strings.HasSuffix(name, batchSuffix) })
+	hint, stop := hints(c.path(ResultsDir), func(name string) bool { return name == id+Suffix || strings.HasSuffix(name, BatchSuffix) })
 	defer stop()
 	tick := time.NewTicker(clientPoll)
 	defer tick.Stop()

@@ -1,6 +1,6 @@
 // Package claudepush pushes members' messages into a Claude Code session that runs elsewhere:
 // "agentrunner channel" is an MCP server on stdin and stdout that Claude Code starts. It
-// fetches the messages at the host's door and writes each as a notification. It also has
+// fetches the messages at the host and writes each as a notification. It also has
 // the tools of package tools, and those that end a message.
 //
 // Claude Code acknowledges no notification, and drops those of a server that it does not
@@ -41,8 +41,8 @@ const (
 	notifyRequest = "notifications/claude/channel/permission_request"
 )
 
-// Door is what this package asks of the host; *remote.Client has it.
-type Door interface {
+// Host is what this package asks of the host; *remoteclient.Client has it.
+type Host interface {
 	Chat(ctx context.Context) (ipc.Context, error)
 	Inbox(ctx context.Context, after string, wait time.Duration) (ipc.Inbox, error)
 	Ack(ctx context.Context, id, text string) (done bool, err error)
@@ -52,11 +52,11 @@ type Door interface {
 	Permission(ctx context.Context, id string, wait time.Duration) (ipc.Permission, error)
 }
 
-var _ Door = (*remoteclient.Client)(nil)
+var _ Host = (*remoteclient.Client)(nil)
 
 // Options is what Serve works with. All but Log are needed.
 type Options struct {
-	Door        Door
+	Host        Host
 	Sender      *sender.Sender
 	Version     string
 	Permissions bool   // the session may ask members for permissions
@@ -72,11 +72,11 @@ const hostTimeout = 20 * time.Second
 
 // Allowed asks the host what a session of the token's group may do. It waits a while for a
 // host that is away. The error is ErrOff or a *sender.Problem.
-func Allowed(ctx context.Context, door *remoteclient.Client) (permissions bool, err error) {
+func Allowed(ctx context.Context, host *remoteclient.Client) (permissions bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	for {
-		x, err := door.Chat(ctx)
+		x, err := host.Chat(ctx)
 		if codeOf(err) == "unreachable" && pause(ctx, time.Second) {
 			continue
 		}
@@ -120,7 +120,7 @@ func Serve(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) er
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	p := newPusher(o.Door, o.Log)
+	p := newPusher(o.Host, o.Log)
 	capabilities := map[string]any{capChannel: map[string]any{}}
 	if o.Permissions {
 		capabilities[capPermission] = map[string]any{}
@@ -134,7 +134,7 @@ func Serve(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) er
 		return m.SendNotificationToSpecificClient("stdio", method, params)
 	}
 	if o.Permissions {
-		r := &relay{door: o.Door, log: o.Log, notify: p.notify, open: map[string]bool{}}
+		r := &relay{host: o.Host, log: o.Log, notify: p.notify, open: map[string]bool{}}
 		m.AddNotificationHandler(notifyRequest, func(_ context.Context, n mcp.JSONRPCNotification) {
 			if q, ok := r.begin(n.Params.AdditionalFields); ok {
 				running.Go(func() { r.ask(ctx, q) })

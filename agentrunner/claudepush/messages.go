@@ -64,12 +64,12 @@ func (m *messages) Pending(ctx context.Context) (sender.Report, error) {
 
 // End implements tools.Messages.
 func (m *messages) End(ctx context.Context, id, answer string) (sender.Report, error) {
-	done, err := m.Door.Ack(ctx, id, answer)
+	done, err := m.Host.Ack(ctx, id, answer)
 	if err != nil {
 		return sender.Report{}, asProblem(err)
 	}
 	for _, read := range m.pusher.end(id) {
-		if _, err := m.Door.Ack(ctx, read, ""); err != nil {
+		if _, err := m.Host.Ack(ctx, read, ""); err != nil {
 			m.Log.Warn("message not acknowledged", "error", err)
 		}
 	}
@@ -144,7 +144,7 @@ func (m *messages) save(ctx context.Context, of ipc.Message, file ipc.MessageFil
 	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(m.Door.CopyFile(ctx, f, of, file), f.Close()); err != nil {
+	if err := errors.Join(m.Host.CopyFile(ctx, f, of, file), f.Close()); err != nil {
 		return "", errors.Join(err, dir.Remove(name))
 	}
 	return filepath.Join(m.Dir, filesDir, name), nil

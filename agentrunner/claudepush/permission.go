@@ -23,7 +23,7 @@ var requestID = regexp.MustCompile(`^[a-km-z]{5}$`)
 
 // relay has the host ask members whether the session may use a tool.
 type relay struct {
-	door   Door
+	host   Host
 	log    *slog.Logger
 	notify func(method string, params map[string]any) error
 
@@ -63,7 +63,7 @@ func (r *relay) ask(ctx context.Context, q question) {
 	session := ctx
 	ctx, cancel := context.WithTimeout(ctx, answerIn)
 	defer cancel()
-	asked, err := r.door.AskPermission(ctx, q.Permission)
+	asked, err := r.host.AskPermission(ctx, q.Permission)
 	if err != nil {
 		r.log.Warn("nobody was asked for a permission", "error", err)
 		return
@@ -92,7 +92,7 @@ func (r *relay) end(id string) {
 func (r *relay) wait(ctx context.Context, id string) string {
 	for ctx.Err() == nil {
 		asked := time.Now()
-		p, err := r.door.Permission(ctx, id, fetchWait)
+		p, err := r.host.Permission(ctx, id, fetchWait)
 		switch {
 		case err == nil && p.Answer != "":
 			return p.Answer

@@ -13,8 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-func newRelay(d *door, told *[]string) *relay {
-	return &relay{door: d, log: slog.New(slog.DiscardHandler), open: map[string]bool{}, notify: func(method string, p map[string]any) error {
+func newRelay(d *host, told *[]string) *relay {
+	return &relay{host: d, log: slog.New(slog.DiscardHandler), open: map[string]bool{}, notify: func(method string, p map[string]any) error {
 		*told = append(*told, fmt.Sprint(method, " ", p["request_id"], " ", p["behavior"]))
 		return nil
 	}}
@@ -45,7 +45,7 @@ func TestAPermissionIsNoWithoutAnAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDoor()
+				d := newHost()
 				d.fails = test.first
 				var told []string
 				r := newRelay(d, &told)
@@ -83,7 +83,7 @@ func TestAPermissionIsNoWithoutAnAnswer(t *testing.T) {
 // TestAnAnswerReachesASessionThatReadsSlowly.
 func TestAnAnswerReachesASessionThatReadsSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor()
+		d := newHost()
 		var told []string
 		r := newRelay(d, &told)
 		passes, full := r.notify, 3
@@ -104,7 +104,7 @@ func TestAnAnswerReachesASessionThatReadsSlowly(t *testing.T) {
 func TestASessionThatEndsHearsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		r := newRelay(newDoor(), &told)
+		r := newRelay(newHost(), &told)
 		q, _ := r.begin(fields("abcde"))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -119,7 +119,7 @@ func TestASessionThatEndsHearsNoAnswer(t *testing.T) {
 // TestQuestionsOfASessionAreCheckedAndBounded.
 func TestQuestionsOfASessionAreCheckedAndBounded(t *testing.T) {
 	var told []string
-	r := newRelay(newDoor(), &told)
+	r := newRelay(newHost(), &told)
 	for _, id := range []string{"", "abcd", "abcdl", "ABCDE", "abcdef", "abc\nd"} {
 		if _, ok := r.begin(fields(id)); ok {
 			t.Errorf("%q is taken for an id", id)

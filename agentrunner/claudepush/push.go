@@ -21,7 +21,7 @@ const (
 
 // pusher fetches messages and pushes them.
 type pusher struct {
-	door   Door
+	host   Host
 	log    *slog.Logger
 	notify func(method string, params map[string]any) error
 	nudge  chan struct{} // of capacity one: there is a new message
@@ -33,8 +33,8 @@ type pusher struct {
 	off bool      // the operator does not let messages be pushed any more
 }
 
-func newPusher(door Door, log *slog.Logger) *pusher {
-	return &pusher{door: door, log: log, nudge: make(chan struct{}, 1)}
+func newPusher(host Host, log *slog.Logger) *pusher {
+	return &pusher{host: host, log: log, nudge: make(chan struct{}, 1)}
 }
 
 // pushed is a message that has not ended, as far as this process knows.
@@ -55,7 +55,7 @@ func (p *pusher) fetch(ctx context.Context) {
 			continue
 		}
 		asked := time.Now()
-		in, err := p.door.Inbox(ctx, cursor, fetchWait)
+		in, err := p.host.Inbox(ctx, cursor, fetchWait)
 		if err == nil {
 			cursor, told = in.Cursor, ""
 			p.add(in.Messages)
@@ -90,7 +90,7 @@ func rest(ctx context.Context, asked time.Time) {
 // waits at the host, which tells the chat. A host that is away is not asked: nothing comes
 // from it.
 func (p *pusher) allowed(ctx context.Context) bool {
-	x, err := p.door.Chat(ctx)
+	x, err := p.host.Chat(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if off := x.Claude == ""; err == nil && off != p.off {
@@ -158,7 +158,7 @@ func (p *pusher) pushDue(ctx context.Context) time.Time {
 			return at
 		}
 		if m.pushes == maxPushes {
-			if _, err := p.door.Unheard(ctx, m.ID); err != nil {
+			if _, err := p.host.Unheard(ctx, m.ID); err != nil {
 				p.log.Warn("host not told that a message is not acknowledged", "error", err)
 			}
 		} else if err := p.notify(notifyMessage, notification(m.Message)); err != nil {
@@ -227,7 +227,7 @@ func (p *pusher) refresh(ctx context.Context) bool {
 // each calls f with every message that waits at the host.
 func (p *pusher) each(ctx context.Context, f func(ipc.Message)) error {
 	for cursor := ""; ; {
-		in, err := p.door.Inbox(ctx, cursor, 0)
+		in, err := p.host.Inbox(ctx, cursor, 0)
 		if err != nil {
 			return err
 		}

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// door is a host in memory. Its messages have ids that sort as they came.
-type door struct {
+// host is a host in memory. Its messages have ids that sort as they came.
+type host struct {
 	mu      sync.Mutex
 	waiting []ipc.Message
 	changed chan struct{}
@@ -41,9 +41,9 @@ type door struct {
 	answer  chan string // of a permission
 }
 
-func newDoor() *door { return &door{changed: make(chan struct{}), answer: make(chan string, 1)} }
+func newHost() *host { return &host{changed: make(chan struct{}), answer: make(chan string, 1)} }
 
-func (d *door) post(id, text string, calls bool) {
+func (d *host) post(id, text string, calls bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting = append(d.waiting, ipc.Message{ID: id, Kind: "message", Text: text, Calls: calls, From: "Ann"})
@@ -52,26 +52,26 @@ func (d *door) post(id, text string, calls bool) {
 }
 
 // stop drops all, as a member's /stop does.
-func (d *door) stop() {
+func (d *host) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting = nil
 }
 
-func (d *door) fail(err error) {
+func (d *host) fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fails = err
 }
 
 // turn lets messages be pushed, or not.
-func (d *door) turn(off bool) {
+func (d *host) turn(off bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.off = off
 }
 
-func (d *door) Chat(context.Context) (x ipc.Context, err error) {
+func (d *host) Chat(context.Context) (x ipc.Context, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if x.Claude = "messages"; d.off {
@@ -80,7 +80,7 @@ func (d *door) Chat(context.Context) (x ipc.Context, err error) {
 	return x, d.fails
 }
 
-func (d *door) Inbox(ctx context.Context, after string, wait time.Duration) (in ipc.Inbox, err error) {
+func (d *host) Inbox(ctx context.Context, after string, wait time.Duration) (in ipc.Inbox, err error) {
 	d.mu.Lock()
 	d.calls++
 	if d.hasty {
@@ -111,7 +111,7 @@ func (d *door) Inbox(ctx context.Context, after string, wait time.Duration) (in 
 	}
 }
 
-func (d *door) Ack(_ context.Context, id, text string) (bool, error) {
+func (d *host) Ack(_ context.Context, id, text string) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := len(d.waiting)
@@ -122,7 +122,7 @@ func (d *door) Ack(_ context.Context, id, text string) (bool, error) {
 	return len(d.waiting) < n, d.fails
 }
 
-func (d *door) CopyFile(_ context.Context, w io.Writer, _ ipc.Message, f ipc.MessageFile) error {
+func (d *host) CopyFile(_ context.Context, w io.Writer, _ ipc.Message, f ipc.MessageFile) error {
 	if f.Missing != "" {
 		return remoteclient.ErrMissing
 	}
@@ -132,20 +132,20 @@ func (d *door) CopyFile(_ context.Context, w io.Writer, _ ipc.Message, f ipc.Mes
 	return d.fails
 }
 
-func (d *door) Unheard(_ context.Context, id string) (bool, error) {
+func (d *host) Unheard(_ context.Context, id string) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.unheard = append(d.unheard, id)
 	return true, d.fails
 }
 
-func (d *door) told() []string {
+func (d *host) told() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.unheard)
 }
 
-func (d *door) AskPermission(_ context.Context, p ipc.Permission) (ipc.Permission, error) {
+func (d *host) AskPermission(_ context.Context, p ipc.Permission) (ipc.Permission, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked = append(d.asked, p)
@@ -153,7 +153,7 @@ func (d *door) AskPermission(_ context.Context, p ipc.Permission) (ipc.Permissio
 	return p, d.fails
 }
 
-func (d *door) Permission(ctx context.Context, id string, wait time.Duration) (p ipc.Permission, err error) {
+func (d *host) Permission(ctx context.Context, id string, wait time.Duration) (p ipc.Permission, err error) {
 	d.mu.Lock()
 	err = d.fails
 	d.mu.Unlock()
@@ -173,14 +173,14 @@ func (d *door) Permission(ctx context.Context, id string, wait time.Duration) (p
 // session is a pusher that runs, and what was pushed.
 type session struct {
 	*pusher
-	door   *door
+	host   *host
 	mu     sync.Mutex
 	pushed []string
 	full   bool // the client reads nothing
 }
 
-func run(t *testing.T, d *door) *session {
-	s := &session{pusher: newPusher(d, slog.New(slog.DiscardHandler)), door: d}
+func run(t *testing.T, d *host) *session {
+	s := &session{pusher: newPusher(d, slog.New(slog.DiscardHandler)), host: d}
 	s.notify = func(method string, params map[string]any) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func equal(t *testing.T, what string, got, want any) {
 // it may have been restarted. What calls nobody is pushed once.
 func TestAMessageIsPushedThreeTimesThenTheHostIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor()
+		d := newHost()
 		s := run(t, d)
 		d.post("1", "by the way", false)
 		d.post("2", "hello?", true)
@@ -244,13 +244,13 @@ func TestAMessageIsPushedThreeTimesThenTheHostIsTold(t *testing.T) {
 // TestAnAnsweredMessageIsNotPushedAgain, nor what was said before it to nobody.
 func TestAnAnsweredMessageIsNotPushedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor()
+		d := newHost()
 		s := run(t, d)
 		d.post("1", "by the way", false)
 		d.post("2", "hello?", true)
 		d.post("3", "by the way", false)
 		s.takes()
-		m := &messages{Options: Options{Door: d, Log: s.log}, pusher: s.pusher}
+		m := &messages{Options: Options{Host: d, Log: s.log}, pusher: s.pusher}
 		for _, want := range []string{"on its way", "had ended before"} {
 			r, err := m.End(t.Context(), "2", "Hi.")
 			if err != nil || !strings.Contains(r.Summary, want) {
@@ -267,7 +267,7 @@ func TestAnAnsweredMessageIsNotPushedAgain(t *testing.T) {
 // TestWhatAMemberStoppedIsNotPushedAgain: the host knows first.
 func TestWhatAMemberStoppedIsNotPushedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor()
+		d := newHost()
 		s := run(t, d)
 		d.post("1", "hello?", true)
 		s.takes()
@@ -282,7 +282,7 @@ func TestWhatAMemberStoppedIsNotPushedAgain(t *testing.T) {
 // operator allows it again.
 func TestNothingIsPushedAfterTheOperatorsNo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor()
+		d := newHost()
 		s := run(t, d)
 		d.post("1", "hello?", true)
 		equal(t, "before", s.takes(), "1")
@@ -303,7 +303,7 @@ func TestNothingIsPushedAfterTheOperatorsNo(t *testing.T) {
 // forgotten.
 func TestAHostThatIsAwayLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor()
+		d := newHost()
 		s := run(t, d)
 		d.post("1", "hello?", true)
 		equal(t, "first", s.takes(), "1")
@@ -326,7 +326,7 @@ func TestAHostThatIsAwayLosesNothing(t *testing.T) {
 // TestAClientThatReadsNothingIsTriedAgain, and that is no push.
 func TestAClientThatReadsNothingIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor()
+		d := newHost()
 		s := run(t, d)
 		s.mu.Lock()
 		s.full = true
@@ -343,8 +343,8 @@ func TestAClientThatReadsNothingIsTriedAgain(t *testing.T) {
 
 // TestPendingMessagesAreBounded, and name what is left out.
 func TestPendingMessagesAreBounded(t *testing.T) {
-	d := newDoor()
-	m := &messages{Options: Options{Door: d, Log: slog.New(slog.DiscardHandler)}, pusher: newPusher(d, nil)}
+	d := newHost()
+	m := &messages{Options: Options{Host: d, Log: slog.New(slog.DiscardHandler)}, pusher: newPusher(d, nil)}
 	if r, err := m.Pending(t.Context()); err != nil || r.Summary != "No message waits." {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -364,9 +364,9 @@ func TestPendingMessagesAreBounded(t *testing.T) {
 
 // TestAMembersFileFollowsNoLinkAndReplacesNothing.
 func TestAMembersFileFollowsNoLinkAndReplacesNothing(t *testing.T) {
-	d := newDoor()
+	d := newHost()
 	dir, outside := t.TempDir(), t.TempDir()
-	m := &messages{Options: Options{Door: d, Dir: dir, Log: slog.New(slog.DiscardHandler)}, pusher: newPusher(d, nil)}
+	m := &messages{Options: Options{Host: d, Dir: dir, Log: slog.New(slog.DiscardHandler)}, pusher: newPusher(d, nil)}
 	d.waiting = []ipc.Message{{ID: "1", Files: []ipc.MessageFile{
 		{Number: 1, Name: "../../plan.pdf"}, {Number: 2, Name: "gone.pdf", Missing: "it is no longer kept"},
 	}}}
@@ -409,7 +409,7 @@ func TestAMembersFileFollowsNoLinkAndReplacesNothing(t *testing.T) {
 // TestAHostThatDoesNotWaitWasAskedWithoutAPause, as one with limits.wait: 0s.
 func TestAHostThatDoesNotWaitWasAskedWithoutAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor()
+		d := newHost()
 		d.hasty = true
 		s := run(t, d)
 		time.Sleep(time.Minute)

@@ -33,8 +33,8 @@ func (c *call) mcp(args []string) int {
 		return c.fail(err)
 	}
 	config.Upload = config.Wait // a call that ends too late is lost to the CLI
-	if config.Door != nil {
-		config.Door.OnRefused(check.Refused)
+	if config.Remote != nil {
+		config.Remote.OnRefused(check.Refused)
 	}
 	ctx, stop := interrupted(false)
 	defer stop()
@@ -54,13 +54,13 @@ func (c *call) channel(args []string) int {
 	if err != nil {
 		return c.fail(err)
 	}
-	if config.Door == nil {
+	if config.Remote == nil {
 		return c.usage(errors.New("channel: LONGSHORE_URL and LONGSHORE_TOKEN are missing; see docs/remote.md"))
 	}
 	config.Upload = config.Wait
 	ctx, stop := interrupted(false)
 	defer stop()
-	permissions, err := claudepush.Allowed(ctx, config.Door)
+	permissions, err := claudepush.Allowed(ctx, config.Remote)
 	if err != nil {
 		return c.refused(err, false)
 	}
@@ -69,7 +69,7 @@ func (c *call) channel(args []string) int {
 		return c.fail(err)
 	}
 	err = claudepush.Serve(ctx, claudepush.Options{
-		Door: config.Door, Sender: sender.New(config), Version: c.version, Permissions: permissions, Dir: dir, Log: c.logger(),
+		Host: config.Remote, Sender: sender.New(config), Version: c.version, Permissions: permissions, Dir: dir, Log: c.logger(),
 	}, c.stdin, c.stdout)
 	if err != nil {
 		return c.fail(err)

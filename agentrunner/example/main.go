@@ -6,7 +6,7 @@
 // `agentrunner mcp` within itself, and calls its tools. Here a few lines decide what to call.
 // In your program a model does: give it the list of the tools, and pass on what it calls.
 //
-// Start it in a directory of its own, with the address of the host's door and a token of a
+// Start it in a directory of its own, with the address of the host and a token of a
 // group whose assistant has `runtime: remote`:
 //
 //	LONGSHORE_URL=http://127.0.0.1:8430 LONGSHORE_TOKEN=lsh_… go run .
@@ -48,7 +48,7 @@ func main() {
 
 // assistant answers the members of one chat.
 type assistant struct {
-	door  *remoteclient.Client // to the host
+	host  *remoteclient.Client // to the host
 	tools *client.Client       // to the tools, within this program
 }
 
@@ -57,7 +57,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if config.Door == nil {
+	if config.Remote == nil {
 		return errors.New("set LONGSHORE_URL and LONGSHORE_TOKEN")
 	}
 	inside, err := client.NewInProcessClient(tools.Server(sender.New(config), "wordcount"))
@@ -71,14 +71,14 @@ func run(ctx context.Context) error {
 	if _, err := inside.Initialize(ctx, mcp.InitializeRequest{}); err != nil {
 		return err
 	}
-	a := assistant{config.Door, inside}
+	a := assistant{config.Remote, inside}
 	list, err := a.tools.ListTools(ctx, mcp.ListToolsRequest{}) // for a model
 	if err != nil {
 		return err
 	}
 	log.Printf("%d tools; waiting for messages", len(list.Tools))
 	for {
-		in, err := a.door.Inbox(ctx, "", 45*time.Second)
+		in, err := a.host.Inbox(ctx, "", 45*time.Second)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (a assistant) answer(ctx context.Context, message ipc.Message) error {
 			return err
 		}
 	}
-	_, err := a.door.Ack(ctx, message.ID, "")
+	_, err := a.host.Ack(ctx, message.ID, "")
 	return err
 }
 
@@ -141,7 +141,7 @@ func (a assistant) count(ctx context.Context, message ipc.Message) ([]byte, erro
 			continue
 		}
 		var content bytes.Buffer
-		if err := a.door.CopyFile(ctx, &content, message, file); err != nil {
+		if err := a.host.CopyFile(ctx, &content, message, file); err != nil {
 			return nil, fmt.Errorf("fetch %q: %w", file.Name, err)
 		}
 		rows = append(rows, []string{file.Name, words(content.String())})

@@ -25,7 +25,7 @@ func PlaceHTTP(cli string) string {
 	return Place(cli)
 }
 
-// ForHTTP returns the configuration with which cli reaches the tools at the door with
+// ForHTTP returns the configuration with which cli reaches the tools of a host elsewhere with
 // this address, without a program beside it. The token comes from the environment of the
 // CLI. The text ends in a newline. An unknown program, or an address that is not
 // http://HOST:PORT or https://HOST, is an error; both are permanent.
@@ -33,7 +33,7 @@ func ForHTTP(cli, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
 		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'`\\$", r) }) {
-		return "", fmt.Errorf("%q is not the address of a door, such as http://127.0.0.1:8430", address)
+		return "", fmt.Errorf("%q is not the address of a host, such as http://127.0.0.1:8430", address)
 	}
 	at := strings.TrimSuffix(strings.TrimRight(address, "/"), "/mcp") + "/mcp"
 	bearer := func(token string) map[string]string { return map[string]string{"Authorization": "Bearer " + token} }

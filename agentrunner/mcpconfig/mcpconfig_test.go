@@ -72,7 +72,7 @@ func TestEachCLIGetsTheFormOfHTTPThatItReads(t *testing.T) {
 			}
 		})
 	}
-	for _, address := range []string{"", "127.0.0.1:8430", "unix:/run/door.sock", "http://host/\nx", "http://host/$(id)", "http://a:b@host", "http://host/?token=x"} {
+	for _, address := range []string{"", "127.0.0.1:8430", "unix:/run/remote.sock", "http://host/\nx", "http://host/$(id)", "http://a:b@host", "http://host/?token=x"} {
 		if _, err := mcpconfig.ForHTTP("claude", address); err == nil || !strings.Contains(err.Error(), "such as http://127.0.0.1:8430") {
 			t.Errorf("%q: %v", address, err)
 		}

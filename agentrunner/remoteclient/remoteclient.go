@@ -44,7 +44,7 @@ type Client struct {
 	asked   time.Time
 }
 
-// New returns the client for a door's address: http://HOST:PORT, perhaps with a path, or
+// New returns the client for a host's address: http://HOST:PORT, perhaps with a path, or
 // unix: and the path of a socket. It connects to nothing. Errors are permanent and do not
 // hold the token.
 func New(address, token string) (*Client, error) {
@@ -54,7 +54,7 @@ func New(address, token string) (*Client, error) {
 	}
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		if path == "" || path[0] != '/' {
-			return nil, fmt.Errorf("LONGSHORE_URL: %q must name the socket by its absolute path, such as unix:/run/longshore/door.sock", media.Cut(address, 120))
+			return nil, fmt.Errorf("LONGSHORE_URL: %q must name the socket by its absolute path, such as unix:/run/longshore/remote.sock", media.Cut(address, 120))
 		}
 		c.network, c.address, c.host = "unix", path, "localhost"
 		return c, nil
@@ -64,7 +64,7 @@ func New(address, token string) (*Client, error) {
 	case err == nil && u.Scheme == "https":
 		return nil, errors.New("LONGSHORE_URL: https is not spoken here; let ssh carry the connection (ssh -N -L 8430:127.0.0.1:8430 HOST) or a proxy with TLS on this machine, and use http://127.0.0.1:8430")
 	case err != nil, u.Scheme != "http", u.Hostname() == "", u.User != nil, u.RawQuery != "", u.Fragment != "":
-		return nil, errors.New("LONGSHORE_URL: it must be http://HOST:PORT or unix:/PATH, as door.listen has it")
+		return nil, errors.New("LONGSHORE_URL: it must be http://HOST:PORT or unix:/PATH, as remote.listen has it")
 	}
 	c.network, c.host, c.prefix = "tcp", u.Host, strings.TrimRight(u.EscapedPath(), "/")
 	c.address = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80"))
@@ -154,7 +154,7 @@ func problem(a answer) error {
 		return &refusal.Error{Code: media.Printable(e.Code), Message: media.Printable(e.Message), Hint: media.Printable(e.Hint)}
 	}
 	return &refusal.Error{Code: "not_longshore", Message: fmt.Sprintf("what answers at LONGSHORE_URL is not Longshore's door (status %d)", a.status),
-		Hint: "tell the operator to compare LONGSHORE_URL with door.listen"}
+		Hint: "tell the operator to compare LONGSHORE_URL with remote.listen"}
 }
 
 // result reads a result out of an answer.

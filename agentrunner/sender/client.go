@@ -3,7 +3,6 @@ package sender
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,13 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // Client carries requests to the host and results back: through the queue of a shared
 // directory, by HTTP (package remoteclient), or inside the host. Its methods may be called
-// concurrently. An error that the caller can act on is or wraps a *remote.Problem.
+// concurrently. An error that the caller can act on is or wraps a *remoteclient.Problem.
 type Client interface {
 	// Enqueue gives the host a request, durably, and returns its id. file is the type
 	// of a request with one file for a host without receipts. A call with a key that an
@@ -117,11 +115,11 @@ func (q queue) sweep() {
 	}
 }
 
-// New returns the sender for a group's queue, or for a door if the configuration has
+// New returns the sender for a group's queue, or for a host elsewhere if the configuration has
 // its address. It opens nothing, so that a later call can report what is missing.
 func New(config Config) *Sender {
-	if config.Door != nil {
-		return Over(config, config.Door, FilesOwn)
+	if config.Remote != nil {
+		return Over(config, config.Remote, FilesOwn)
 	}
 	q := queue{ipc.NewClient(config.IPC), config.IPC}
 	s := Over(config, q, FilesShared)
@@ -133,31 +131,4 @@ func New(config Config) *Sender {
 // those of this process.
 func Over(config Config, client Client, files Files) *Sender {
 	return &Sender{config: config, client: client, files: files, staged: map[string][]string{}}
-}
-
-// door returns the client of LONGSHORE_URL; nil if that is not set.
-func door(getenv func(string) string) (*remoteclient.Client, error) {
-	address := getenv("LONGSHORE_URL")
-	if address == "" {
-		return nil, nil
-	}
-	token := getenv("LONGSHORE_TOKEN")
-	if file := getenv("LONGSHORE_TOKEN_FILE"); token == "" && file != "" {
-		var err error
-		if token, err = readToken(file); err != nil {
-			return nil, fmt.Errorf("LONGSHORE_TOKEN_FILE: %w", err)
-		}
-	}
-	return remoteclient.New(address, token)
-}
-
-// readToken reads a file that holds a token and nothing else.
-func readToken(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 4<<10))
-	return strings.TrimSpace(string(b)), err
 }

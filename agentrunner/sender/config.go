@@ -3,7 +3,10 @@ package sender
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
@@ -32,7 +35,7 @@ type Config struct {
 	// Private are directories and files of the agent CLI; nothing in them is sent.
 	Private []string
 	Ask     string               // how the caller can ask for a request's state; empty: by the MCP tool
-	Door    *remoteclient.Client // takes the place of the queue; nil: there is a queue
+	Remote  *remoteclient.Client // takes the place of the queue; nil: there is a queue
 	Upload  time.Duration        // how long one call uploads a file; 0: until it is done
 }
 
@@ -72,7 +75,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		c.IPC = containerIPC
 	}
 	var err error
-	if c.Door, err = door(getenv); err != nil {
+	if c.Remote, err = remote(getenv); err != nil {
 		return Config{}, err
 	}
 	if v := getenv("LONGSHORE_WAIT"); v != "" {
@@ -99,7 +102,34 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		}
 	}
 	c.Home = getenv("HOME")
-	c.Temp = tempDirs(getenv, c.Mounts == nil && c.Door == nil)
+	c.Temp = tempDirs(getenv, c.Mounts == nil && c.Remote == nil)
 	c.Private = privateDirs(getenv, c.Workspace())
 	return c, nil
+}
+
+// remote returns the client of LONGSHORE_URL; nil if that is not set.
+func remote(getenv func(string) string) (*remoteclient.Client, error) {
+	address := getenv("LONGSHORE_URL")
+	if address == "" {
+		return nil, nil
+	}
+	token := getenv("LONGSHORE_TOKEN")
+	if file := getenv("LONGSHORE_TOKEN_FILE"); token == "" && file != "" {
+		var err error
+		if token, err = readToken(file); err != nil {
+			return nil, fmt.Errorf("LONGSHORE_TOKEN_FILE: %w", err)
+		}
+	}
+	return remoteclient.New(address, token)
+}
+
+// readToken reads a file that holds a token and nothing else.
+func readToken(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	return strings.TrimSpace(string(b)), err
 }

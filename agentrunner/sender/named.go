@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path"
 
 	"github.com/longshore-bridge/longshore/ipc"
@@ -31,9 +30,4 @@ func (s *Sender) Prints() bool { return s.files != FilesHosts }
 // Fetches reports whether the assistant sees what the host puts into its workspace.
 func (s *Sender) Fetches() bool {
 	return s.files == FilesShared || s.files == FilesHosts && len(s.host().context.Mounts) > 0
-}
-
-// lacks is the problem of a tool that this way to the host does not have.
-func lacks(tool, instead string) *Problem {
-	return problem("not_supported", fmt.Sprintf("%s does not work from where this assistant runs", tool), instead)
 }

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"syscall"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // Problem is an error that the caller can act on. It is found before anything is
@@ -27,16 +28,6 @@ func (p *Problem) Error() string {
 // Text returns the problem as whole sentences.
 func (p *Problem) Text() string {
 	return capital(sentence(p.Message)) + after(capital(sentence(p.Hint)))
-}
-
-// capital starts a sentence with a capital letter, unless its first word is a name
-// such as send_file.
-func capital(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	if s == "" || strings.ContainsAny(word, "_.") || s[0] < 'a' || s[0] > 'z' {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 func problem(code, message, hint string) *Problem {
@@ -65,4 +56,17 @@ func (s *Sender) dropProblem(err error) error {
 			"the operator must let this program's user write to its messages directory")
 	}
 	return fmt.Errorf("queue request: %w", asProblem(err))
+}
+
+// asProblem turns a refusal of another package into a Problem.
+func asProblem(err error) error {
+	if r := refusal.Of(err); r != nil {
+		return problem(r.Code, r.Message, r.Hint)
+	}
+	return err
+}
+
+// lacks is the problem of a tool that this way to the host does not have.
+func lacks(tool, instead string) *Problem {
+	return problem("not_supported", fmt.Sprintf("%s does not work from where this assistant runs", tool), instead)
 }

@@ -111,15 +111,6 @@ func (r Report) inWords(o occasion, waited time.Duration, ask string) Report {
 	return r
 }
 
-// printable is media.Printable that keeps lines.
-func printable(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = media.Printable(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
-
 // said is the host's answer in words.
 func (r Report) said() string {
 	words, _ := r.Data["words"].(string)
@@ -227,21 +218,6 @@ func (r Report) why() string {
 		message = "the host gave no reason (code " + r.Code + ")"
 	}
 	return sentence(message) + after(capital(sentence(r.Hint)))
-}
-
-func after(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " " + s
-}
-
-func sentence(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
-		return s
-	}
-	return s + "."
 }
 
 // partial names the parts that did arrive although the request failed.

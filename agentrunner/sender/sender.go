@@ -266,7 +266,7 @@ func (s *Sender) status(known Report) (Report, error) {
 // receipts reports whether the host writes results.
 func (s *Sender) receipts() bool { return s.queue == nil || s.queue.receipts() }
 
-// remember notes the staged copies of a request. At the door, they are the host's from
+// remember notes the staged copies of a request. At a host elsewhere, they are the host's from
 // then on.
 func (s *Sender) remember(id string, staged []string) {
 	if len(staged) == 0 || s.queue == nil {

@@ -2,7 +2,6 @@ package sender
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/ipc"
@@ -98,11 +97,3 @@ func (r Report) notes() string {
 func progressWords(p ipc.Progress) string {
 	return media.Size(p.Sent) + " of " + media.Size(p.Total)
 }
-
-// quoted quotes untrusted text so that it can neither end its line nor control a
-// terminal, and shortens it.
-func quoted(s string) string {
-	return strconv.Quote(media.Cut(s, 120))
-}
-
-func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

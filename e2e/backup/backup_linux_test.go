@@ -26,7 +26,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/internal/fstest"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // newBackedUp is a site with its longshore.yaml, of n groups.
@@ -112,7 +112,7 @@ func siteKept(s *stage.Site) map[string]bool {
 			all[it.Request] = true
 		}
 	}
-	errs, err := ipc.ListErrors(s.Cfg.Layout().IPCDir())
+	errs, err := spool.ListErrors(s.Cfg.Layout().IPCDir())
 	if err != nil {
 		s.Fatal(err)
 	}

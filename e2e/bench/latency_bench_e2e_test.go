@@ -148,7 +148,7 @@ func newCaller(b *testing.B, dir string) *caller {
 // newFarCaller is newCaller with the host's door in place of the queue.
 func newFarCaller(b *testing.B, dir string) *caller {
 	c := &caller{dropper: &dropper{Site: stage.NewSite(b, dir, 1, stage.NoLimits), Sink: stage.NewSink(1 << 18), done: make(chan string, 1<<20)}}
-	c.Cfg.Door.Listen = stage.FreeAddress(b)
+	c.Cfg.Remote.Listen = stage.FreeAddress(b)
 	c.host = c.Open(c.follow, c.Sink)
 	c.RunHost(c.host)
 	var made tokens.NewToken
@@ -157,11 +157,11 @@ func newFarCaller(b *testing.B, dir string) *caller {
 		made, err = operator.NewClient(operator.ControlDir(c.Cfg.Layout())).MakeToken(b.Context(), operator.TokenOrder{Group: "g0"})
 		return err == nil
 	})
-	host, err := remoteclient.New("http://"+c.Cfg.Door.Listen, made.Secret)
+	host, err := remoteclient.New("http://"+c.Cfg.Remote.Listen, made.Secret)
 	if err != nil {
 		b.Fatal(err)
 	}
-	c.connect(b, sender.Config{Door: host, Wait: time.Minute})
+	c.connect(b, sender.Config{Remote: host, Wait: time.Minute})
 	return c
 }
 

@@ -8,14 +8,14 @@ import (
 	"os"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // siteBatch is what lies in a group's queue, for a bridge that is not run. After
 // it was carried, end waits until it is unlinked, and fails if it is not.
-func siteBatch(s *stage.Site, folder string) (_ *ipc.Batch, end func()) {
+func siteBatch(s *stage.Site, folder string) (_ *spool.Batch, end func()) {
 	s.Helper()
-	spool := ipc.NewSpool(ipc.SpoolOptions{Dir: s.Cfg.Layout().IPCDir(), Folders: []string{folder}, Poll: true})
+	spool := spool.New(spool.Options{Dir: s.Cfg.Layout().IPCDir(), Folders: []string{folder}, Poll: true})
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- spool.Run(ctx) }()

@@ -90,12 +90,12 @@ func TestContainersOnAnotherMachineSendTheirFiles(t *testing.T) {
 	if filepath.Dir(dir) != filepath.Join(h.machine.Home, ".longshore/sockets") || strings.Contains(string(inspected.Raw), h.state) {
 		t.Errorf("the container has the directory %q; what the engine tells:\n%s", dir, indented(string(inspected.Raw)))
 	}
-	for name, want := range map[string]os.FileMode{dir: os.ModeDir | 0o711, filepath.Dir(dir): os.ModeDir | 0o700, filepath.Join(dir, "door.sock"): os.ModeSocket | 0o600} {
+	for name, want := range map[string]os.FileMode{dir: os.ModeDir | 0o711, filepath.Dir(dir): os.ModeDir | 0o700, filepath.Join(dir, "host.sock"): os.ModeSocket | 0o600} {
 		if info, err := os.Stat(name); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if info, err := os.Stat(filepath.Join(dir, "door.sock")); err != nil || info.Sys().(*syscall.Stat_t).Uid != 1000 {
+	if info, err := os.Stat(filepath.Join(dir, "host.sock")); err != nil || info.Sys().(*syscall.Stat_t).Uid != 1000 {
 		t.Errorf("the socket is %v, %v", info, err)
 	}
 	token := h.token("g0")

@@ -131,7 +131,7 @@ func (h *loneBoxes) token(folder string) string {
 	return token
 }
 
-const onSocket = "LONGSHORE_URL=unix:/workspace/door/door.sock "
+const onSocket = "LONGSHORE_URL=unix:/workspace/access/host.sock "
 
 // TestContainerThatSharesNoDirectorySendsItsFiles: members' files go in and come out, by
 // the start document, by a follow-up, and after the host was killed under the container.
@@ -221,7 +221,7 @@ func TestSocketOfAContainerIsItsOwn(t *testing.T) {
 			t.Errorf("user %s hears %q", user, said)
 		}
 	}
-	if said := h.exec("g0", "", "touch /workspace/door/x; rm /workspace/door/door.sock; ls /workspace/door"); strings.Count(said, "Read-only file system") != 2 {
+	if said := h.exec("g0", "", "touch /workspace/access/x; rm /workspace/access/host.sock; ls /workspace/access"); strings.Count(said, "Read-only file system") != 2 {
 		t.Errorf("a change of the socket's directory says %q", said)
 	}
 

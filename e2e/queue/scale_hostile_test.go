@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // badInput is something that a container can put into its queue.
@@ -138,7 +139,7 @@ func TestBadInputsEndWithAReasonAndStopNobody(t *testing.T) {
 // id, with its code, and no other.
 func quarantined(s *stage.Site, t *testing.T, want map[string]string) {
 	t.Helper()
-	entries, err := ipc.ListErrors(s.Cfg.Layout().IPCDir())
+	entries, err := spool.ListErrors(s.Cfg.Layout().IPCDir())
 	if err != nil {
 		t.Fatal(err)
 	}

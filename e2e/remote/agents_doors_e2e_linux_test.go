@@ -60,7 +60,7 @@ func newDoors(t *testing.T) *doors {
 		env = append(env, fmt.Sprintf("%s: %q", name, value))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "state: ./state\nlimits: {assistants: 3, free_disk: 1MB, rate: {per_minute: 1000, burst: 1000}}\nchannels: {whatsapp: {}, web: {listen: %q}}\ndoor: {listen: %q}\nassistants:\n  http: {runtime: remote}\n", d.page, d.door)
+	fmt.Fprintf(&b, "state: ./state\nlimits: {assistants: 3, free_disk: 1MB, rate: {per_minute: 1000, burst: 1000}}\nchannels: {whatsapp: {}, web: {listen: %q}}\nremote: {listen: %q}\nassistants:\n  http: {runtime: remote}\n", d.page, d.door)
 	for _, cli := range theCLIs {
 		fmt.Fprintf(&b, "  lone-%s: {runtime: docker, agent: %s, image: %q, network: none, share: none, keys: proxy, env: {%s}}\n", cli, cli, containertest.AgentImage(t, cli), strings.Join(env, ", "))
 		onItsOwn := append(slices.Clone(env), fmt.Sprintf("LONGSHORE_AGENT_PROGRAM: %q", modeltest.Install(t, cli)), fmt.Sprintf("PATH: %q", os.Getenv("PATH")))

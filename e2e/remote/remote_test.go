@@ -53,7 +53,7 @@ func newElsewhereFor(t *testing.T, assistant string, more ...string) *elsewhere 
 		os.WriteFile(filepath.Join(dir, "secret"), []byte(secret), 0o600),
 		os.WriteFile(filepath.Join(dir, "longshore.yaml"), fmt.Appendf(nil, `state: ./state
 channels: {push: {url: %q, secret_file: ./secret, listen: %q, files_from: [%q]}}
-door: {listen: %q}
+remote: {listen: %q}
 limits: {rate: {per_minute: 100000, burst: 10000}, free_disk: 1MB, pending: 1}
 assistants: {helper: %s}
 groups: [{folder: desk, chat: "push:desk", assistant: helper}, {folder: quay, chat: "push:quay"}]

@@ -130,7 +130,7 @@ func TestAgentrunnerSaysWhyItCannotReachTheHost(t *testing.T) {
 		status          int
 	}{
 		"a wrong token": {"LONGSHORE_TOKEN=" + a.secret + "x", "no_token", "longshore tokens new", 1},
-		"not a door":    {"LONGSHORE_URL=" + other.URL, "not_longshore", "door.listen", 1},
+		"not a door":    {"LONGSHORE_URL=" + other.URL, "not_longshore", "remote.listen", 1},
 		"no token":      {"LONGSHORE_TOKEN=", "", "longshore tokens new", 1},
 		"https":         {"LONGSHORE_URL=https://" + r.listen, "", "ssh -N -L", 1},
 	} {

@@ -12,6 +12,9 @@ import (
 // ServeEnv, when set, makes the test binary the longshore command.
 const ServeEnv = "LONGSHORE_TEST_COMMAND"
 
+// KillsEnv is how many times hosts are killed at random.
+const KillsEnv = "LONGSHORE_TEST_KILLS"
+
 // Await waits for a condition.
 func Await(t testing.TB, what string, is func() bool) {
 	t.Helper()

@@ -10,13 +10,14 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // accept turns a request into a delivery, has the policy judge it, and adds it to before,
 // which is what was decided of the request's batch. An error is a refusal, which AsRefusal
 // finds, or passes.
-func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, before *acceptance, assistants Assistants) error {
+func (b *Bridge) accept(ctx context.Context, it *spool.Item, key string, before *acceptance, assistants Assistants) error {
 	dst, err := b.authorize(it.Folder, it.Request)
 	dst.noteIn(&it.Found)
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -74,7 +75,7 @@ func actionOf(p outbox.Part) groups.Action {
 
 // acts returns the parts of a request that changes messages of the chat, one for each
 // message that it names, and the thread of those messages.
-func (b *Bridge) acts(ctx context.Context, it *ipc.Item, dst destination, before *acceptance, assistants Assistants) (parts []outbox.Part, thread string, err error) {
+func (b *Bridge) acts(ctx context.Context, it *spool.Item, dst destination, before *acceptance, assistants Assistants) (parts []outbox.Part, thread string, err error) {
 	r := it.Request
 	v := verbs[r.Type]
 	if !outbox.Can(dst.channel, v.verb) {

@@ -9,12 +9,13 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // acceptance has what was accepted of a batch and is not recorded yet.
 type acceptance struct {
 	registry   *groups.Registry // as it was before the first
-	items      []*ipc.Item
+	items      []*spool.Item
 	deliveries []judged // one for each item
 	load       outbox.Load
 	refused    map[string]refused // by the request's id
@@ -27,7 +28,7 @@ type refused struct {
 	bound string
 }
 
-func (a *acceptance) add(it *ipc.Item, d judged) {
+func (a *acceptance) add(it *spool.Item, d judged) {
 	a.items = append(a.items, it)
 	a.deliveries = append(a.deliveries, d)
 	a.load = addLoad(a.load, &d.Delivery)
@@ -42,7 +43,7 @@ func (a *acceptance) sent(request string, dst destination) []outbox.SentPart {
 	return a.deliveries[i].SentParts()
 }
 
-func keysOf(batch *ipc.Batch) []string {
+func keysOf(batch *spool.Batch) []string {
 	keys := make([]string, len(batch.Items))
 	for i, it := range batch.Items {
 		keys[i] = keyOf(it)
@@ -52,7 +53,7 @@ func keysOf(batch *ipc.Batch) []string {
 
 // keyOf returns the key of a request: the same file seen again after a crash has the same
 // key, a new request under an old name has another.
-func keyOf(it *ipc.Item) string {
+func keyOf(it *spool.Item) string {
 	h := sha256.New()
 	for _, s := range []string{it.Folder, it.Name, strconv.FormatInt(it.ModTime.UnixNano(), 10)} {
 		h.Write([]byte(s))

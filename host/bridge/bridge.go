@@ -27,6 +27,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	Settings
 	Channels  []channel.Channel
 	Outbox    *outbox.Outbox
-	Spool     *ipc.Spool
+	Spool     *spool.Spool
 	Answers   Answerer           // answers calls; nil: all are refused
 	Convert   *convert.Converter // nil: files are sent as they are
 	Addresses Addresses          // needed if Settings offer links

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // Call is a request that the host answers itself; nothing of it is sent.
@@ -29,7 +30,7 @@ type Answerer interface {
 
 // answer answers a call, and removes it from the queue once its result is written. The error
 // is as for accept.
-func (b *Bridge) answer(ctx context.Context, batch *ipc.Batch, it *ipc.Item, key string, assistants Assistants) error {
+func (b *Bridge) answer(ctx context.Context, batch *spool.Batch, it *spool.Item, key string, assistants Assistants) error {
 	data, err := b.call(ctx, it, key, assistants)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func (b *Bridge) answer(ctx context.Context, batch *ipc.Batch, it *ipc.Item, key
 	return nil
 }
 
-func (b *Bridge) call(ctx context.Context, it *ipc.Item, key string, assistants Assistants) (json.RawMessage, error) {
+func (b *Bridge) call(ctx context.Context, it *spool.Item, key string, assistants Assistants) (json.RawMessage, error) {
 	dst, err := b.authorize(it.Folder, it.Request)
 	dst.noteIn(&it.Found)
 	if err != nil {

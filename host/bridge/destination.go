@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -84,7 +85,7 @@ func (d *destination) thread(r ipc.Request) string {
 }
 
 // noteIn notes the destination of a request in found.
-func (d destination) noteIn(found *ipc.Found) {
+func (d destination) noteIn(found *spool.Found) {
 	found.Chat = string(d.chat)
 	if d.channel != nil {
 		found.Channel = d.channel.Name()

@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -20,7 +21,7 @@ type origin struct {
 	folder  string // of the group
 	request string // its id; empty: it did not come through the queue
 	open    Opener
-	found   *ipc.Found
+	found   *spool.Found
 }
 
 // measured notes what the next file of the request is.

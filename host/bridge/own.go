@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // SendFor accepts a request of the operator in the name of a group. It passes the same
@@ -25,7 +26,7 @@ func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open
 	}
 	d := hostDelivery(folder, dst, uuid.NewString())
 	d.Thread = dst.thread(r)
-	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open, found: new(ipc.Found)}, r, dst, outbox.Load{}); err != nil {
+	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open, found: new(spool.Found)}, r, dst, outbox.Load{}); err != nil {
 		return outbox.Delivery{}, err
 	}
 	return d, b.put(ctx, judged{d})

@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/screen/screentest"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // noted has the site note refused requests in a trail, and returns what the newest entry
@@ -29,7 +30,7 @@ func (s *site) noted(leaveOut []string) (newest func() string, whole func() stri
 	})
 	check(s.t, err)
 	s.t.Cleanup(func() { check(s.t, log.Close()) })
-	s.refused = func(q ipc.Quarantined, it *ipc.Item) { report.Refused(log, q, it) }
+	s.refused = func(q spool.Quarantined, it *spool.Item) { report.Refused(log, q, it) }
 	newest = func() string {
 		all, err := audit.Newest(s.t.Context(), dir, audit.Query{}, 1)
 		check(s.t, err)

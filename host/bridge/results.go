@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // results writes the results of deliveries that changed,
@@ -66,7 +67,7 @@ func (b *Bridge) writeResults(ctx context.Context, changes *outbox.Changes, assi
 // repeat has deliveries come again whose results could not be written, and logs that once.
 // Deliveries of a group that was removed are still sent; nobody reads their results.
 func (b *Bridge) repeat(changes *outbox.Changes, err error, all ...outbox.Change) {
-	if err == nil || errors.Is(err, ipc.ErrNotServed) {
+	if err == nil || errors.Is(err, spool.ErrNotServed) {
 		return
 	}
 	for _, d := range all {

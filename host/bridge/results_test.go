@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // told keeps what the assistants are told, unless notify is set.
@@ -59,7 +60,7 @@ func (a *told) Notify(folder, thread, text string) error {
 // called.
 func (s *site) run(assistants bridge.Assistants) (stop func()) {
 	o := s.opts
-	o.Spool = ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops"}, Poll: true})
+	o.Spool = spool.New(spool.Options{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops"}, Poll: true})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { check(s.t, s.outbox.Run(ctx)) })

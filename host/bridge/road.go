@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 const (
@@ -70,7 +71,7 @@ func (b *Bridge) requests(ctx context.Context, assistants Assistants) {
 // order: each is accepted, refused or deferred. All that are accepted are
 // recorded in one commit, and leave the queue only then. If one has to wait,
 // all that follow it wait too, so that nothing overtakes.
-func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assistants) {
+func (b *Bridge) Carry(ctx context.Context, batch *spool.Batch, assistants Assistants) {
 	defer batch.Done()
 	keys := keysOf(batch)
 	known, err := b.Outbox.Reader().Known(ctx, keys)
@@ -108,7 +109,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 
 // record commits what was accepted, all of it or nothing, and removes it from the queue.
 // Requests that their client has withdrawn meanwhile are discarded.
-func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptance) {
+func (b *Bridge) record(ctx context.Context, batch *spool.Batch, accepted acceptance) {
 	var standing acceptance
 	reloaded := b.Registry() != accepted.registry
 	for i, it := range accepted.items {
@@ -143,7 +144,7 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 // revoked returns a refusal if the group has lost the right to the delivery's chat, files
 // or action since it was accepted, else nil. A delivery that needs an approval since then
 // waits for it.
-func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *judged) *ipc.Refusal {
+func (b *Bridge) revoked(ctx context.Context, it *spool.Item, d *judged) *ipc.Refusal {
 	dst, err := b.authorize(it.Folder, it.Request)
 	if err != nil {
 		return AsRefusal(err)
@@ -171,7 +172,7 @@ func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *judged) *ipc.Refu
 
 // postpone leaves requests in the queue: the first because of err, which its result names,
 // and the others behind it. The operator reads of a fault of the host in the log.
-func (b *Bridge) postpone(batch *ipc.Batch, items []*ipc.Item, err error) {
+func (b *Bridge) postpone(batch *spool.Batch, items []*spool.Item, err error) {
 	why := &ipc.Refusal{
 		Code:    "not_recorded",
 		Message: "the host cannot record deliveries at the moment",

@@ -19,6 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // site is a bridge with everything real around it but the platform.
@@ -27,14 +28,14 @@ type site struct {
 	t      *testing.T
 	layout groups.Layout
 	outbox *outbox.Outbox
-	spool  *ipc.Spool
+	spool  *spool.Spool
 	memory *memory.Channel
 	opts   bridge.Options
 	set    *settings // of every bridge of the site
 	asked  int       // requests
 	turns  told
 
-	refused func(ipc.Quarantined, *ipc.Item) // may be nil
+	refused func(spool.Quarantined, *spool.Item) // may be nil
 }
 
 // settings are a bridge.Settings that a test changes as a reload does.
@@ -93,7 +94,7 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	s.outbox, err = outbox.Open(t.Context(), o)
 	check(t, err)
 	t.Cleanup(func() { check(t, s.outbox.Close()) })
-	s.spool = ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops", "far"}})
+	s.spool = spool.New(spool.Options{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops", "far"}})
 	t.Cleanup(func() { check(t, s.spool.Close()) })
 	seen := map[string]*mounts.Map{}
 	rules, err := screen.New(nil, nil)
@@ -171,7 +172,7 @@ func (s *site) enqueue(folder, id string, r ipc.Request, at time.Time) {
 // read and something else was done meanwhile.
 func (s *site) carry(folder string, meanwhile ...func()) {
 	s.t.Helper()
-	spool := ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{folder}, Poll: true, Refused: s.refused})
+	spool := spool.New(spool.Options{Dir: s.layout.IPCDir(), Folders: []string{folder}, Poll: true, Refused: s.refused})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
 	ran := make(chan error, 1)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // errUnknownMessage refuses a message that does not exist for the asker.
@@ -16,7 +17,7 @@ var errUnknownMessage = &ipc.Refusal{
 // messages returns the messages of a change's target that were sent or will be sent before
 // it: in its chat, in its batch and in its queue. If none of them was or will be sent, the
 // error is a refusal with the reason.
-func (b *Bridge) messages(ctx context.Context, it *ipc.Item, dst destination, before *acceptance) ([]outbox.SentPart, error) {
+func (b *Bridge) messages(ctx context.Context, it *spool.Item, dst destination, before *acceptance) ([]outbox.SentPart, error) {
 	all, err := b.Outbox.Reader().Sent(ctx, dst.address(), dst.from, it.Request.Target)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func (b *Bridge) messages(ctx context.Context, it *ipc.Item, dst destination, be
 // notAhead returns why no message of a change's target comes before it: the target was
 // refused, or still stands before the change in the queue, which passes. Nil: there is no
 // such request.
-func (b *Bridge) notAhead(it *ipc.Item, dst destination, before *acceptance) error {
+func (b *Bridge) notAhead(it *spool.Item, dst destination, before *acceptance) error {
 	target := it.Request.Target
 	bound, isBound := dst.from.Bound()
 	if r, ok := before.refused[target]; ok && (!isBound || r.bound == bound) {

@@ -5,6 +5,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // unknownTurn is the note on a file whose request has the stamp of no turn.
@@ -12,7 +13,7 @@ const unknownTurn = "the turn that the request names is not known here, so it di
 
 // setThread sets the thread of a delivery whose request names none. Only the group's own
 // chat has the threads of its turns.
-func (b *Bridge) setThread(d *outbox.Delivery, it *ipc.Item, assistants Assistants) {
+func (b *Bridge) setThread(d *outbox.Delivery, it *spool.Item, assistants Assistants) {
 	if _, changes := verbs[it.Request.Type]; changes || d.Thread != "" || it.Request.Turn == ipc.NoTurn || !b.own(d) {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -189,7 +190,7 @@ func doubt(ctx context.Context, l groups.Layout, taken time.Time) (parts int64, 
 			return parts, 0, err
 		}
 	}
-	requests, err = ipc.HoldRequests(l.IPCDir(), ipc.Refusal{
+	requests, err = spool.HoldRequests(l.IPCDir(), ipc.Refusal{
 		Code: "restored", Message: "it waited in the queue when the backup was made, and may have been carried since",
 		Hint: "look into the chat; if it is not there: longshore errors retry",
 	})

@@ -217,7 +217,7 @@ func (w *path) elsewhere(ctx context.Context) {
 	case !slices.ContainsFunc(all, func(t tokens.Token) bool { return t.Folder == w.group.Folder }):
 		w.stop("assistant", w.group.Assistant+" lives elsewhere, and no token lets it fetch this group's messages", w.env.Command("tokens", "new", w.group.Folder))
 	default:
-		w.good("assistant", "%s lives elsewhere and fetches its messages at %s", w.group.Assistant, w.config.Door.Listen)
+		w.good("assistant", "%s lives elsewhere and fetches its messages at %s", w.group.Assistant, w.config.Remote.Listen)
 	}
 }
 
@@ -322,7 +322,7 @@ func (w *path) remedy(c cause.Cause) string {
 	case cause.Budget:
 		return fmt.Sprintf("wait until the budget begins anew, or raise it in %s, then: %s", w.env.Config, w.env.Command("reload"))
 	case cause.Absent:
-		return "start the program that fetches the group's messages, and see that it reaches " + w.config.Door.Listen + " and acknowledges them: see docs/remote.md"
+		return "start the program that fetches the group's messages, and see that it reaches " + w.config.Remote.Listen + " and acknowledges them: see docs/remote.md"
 	case cause.Busy, cause.Failing, cause.Unreachable, cause.Silent:
 		return "the host tries again by itself; if it lasts, check the network and the service's status page"
 	}

@@ -48,7 +48,7 @@ func (c *checker) check() {
 	c.budgets()
 	c.ownKeys()
 	c.notify()
-	c.door()
+	c.remote()
 	c.listeners()
 	c.register()
 	c.mounts()

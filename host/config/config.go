@@ -74,7 +74,7 @@ type Config struct {
 	Screen   Screen      `yaml:"screen" help:"Which files may not leave."`
 	Approval Approval    `yaml:"approval" help:"Which members are asked about what waits for an approval."`
 	Audit    Audit       `yaml:"audit" help:"The trail of what left the host and what was refused."`
-	Door     Door        `yaml:"door" restart:"true" help:"Where assistants are let in that share no directory with the host."`
+	Remote   Remote      `yaml:"remote" restart:"true" help:"Where assistants are let in that share no directory with the host."`
 	Notify   Notify      `yaml:"notify" help:"Where the host tells of its lasting faults."`
 	Limits   Limits      `yaml:"limits" help:"What one group can take from the host and from the others."`
 }
@@ -108,7 +108,7 @@ type (
 
 // Assistant is a way to run an agent.
 type Assistant struct {
-	Runtime string   `yaml:"runtime" enum:"process,docker,ssh,remote" help:"Where it runs. ssh: on another machine, where the host starts it. remote: elsewhere; the host starts nothing, and it fetches its messages at the door."`
+	Runtime string   `yaml:"runtime" enum:"process,docker,ssh,remote" help:"Where it runs. ssh: on another machine, where the host starts it. remote: elsewhere; the host starts nothing, and it fetches its messages by HTTP."`
 	SSH     SSH      `yaml:"ssh" help:"The machine of runtime: ssh."`
 	Agent   string   `yaml:"agent" enum:"sample,command,claude,codex,gemini,opencode" help:"What runs."`
 	Command []string `yaml:"command" private:"true" help:"Program and arguments of agent: command. No shell."`
@@ -212,7 +212,7 @@ func defaults() Config {
 		Audit:      Audit{Keep: 400 * 24 * hour, LeaveOut: []string{"captions", "numbers"}},
 		Notify:     Notify{After: Duration(2 * time.Minute), Ntfy: NotifyNtfy{Server: "https://ntfy.sh"}},
 		Log:        Log{Level: "info", Format: "auto"},
-		Door: Door{Limits: DoorLimits{
+		Remote: Remote{Limits: RemoteLimits{
 			Fields: 64 << 10, Buffer: 20 << 20, Uploads: 4, UploadFor: 24 * hour, Header: 16 << 10, HeaderTime: Duration(10 * time.Second),
 			Pace: 16 << 10, Grace: Duration(30 * time.Second), Group: 64, Strangers: 512,
 		}},

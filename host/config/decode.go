@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -173,22 +172,23 @@ func (s *source) block(key string, node ast.Node, v reflect.Value) {
 	s.required(key, v)
 }
 
-// formerly has keys under names that they do not have any more.
-var formerly = map[string]string{"patience": "notice_after"}
-
 // unknown rejects a key that t does not have. The value is never shown: it may be a
 // secret under a misspelt key.
 func (s *source) unknown(at string, name *token.Token, value ast.Node, t reflect.Type) {
 	known := keysOf(t)
-	hint := near.Hint(name.Value, known, "known here: "+strings.Join(known, ", "))
-	now := formerly[name.Value]
-	if slices.Contains(known, now) {
-		hint = fmt.Sprintf("did you mean %q? %s", now, hint)
-	}
-	meant, _ := fieldOf(t, cmp.Or(now, near.Of(name.Value, known)))
+	meant, _ := fieldOf(t, near.Of(name.Value, known))
 	s.note(at, name.Position, value, meant.Type != nil && visible(meant.Type, meant.Tag, value))
+	hint := "known here: " + strings.Join(known, ", ")
+	if now := formerNames[name.Value]; slices.Contains(known, now) {
+		hint = fmt.Sprintf("did you mean %q? %s", now, hint)
+	} else {
+		hint = near.Hint(name.Value, known, hint)
+	}
 	s.badAt(name.Position, "", fmt.Sprintf("unknown key %q", name.Value), hint)
 }
+
+// formerNames are the keys that got another name.
+var formerNames = map[string]string{"door": "remote", "patience": "notice_after"}
 
 // table puts node into the map v, whose keys are the operator's own.
 func (s *source) table(key string, node ast.Node, v reflect.Value, tag reflect.StructTag) {

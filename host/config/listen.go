@@ -38,7 +38,7 @@ func (c *checker) listeners() {
 	}
 	take("metrics.listen", c.cfg.Metrics.Listen)
 	take("operator_page.listen", c.cfg.OperatorPage.Listen)
-	take("door.listen", c.cfg.Door.Listen)
+	take("remote.listen", c.cfg.Remote.Listen)
 	for _, one := range c.cfg.Channels {
 		if s, ok := one.Settings.(channel.ListenSettings); ok {
 			take("channels."+one.Name+".listen", s.ListensAt())

@@ -50,7 +50,7 @@ func examineElsewhere(c *config.Config) (findings []Finding) {
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		findings = append(findings, Finding{
 			Check: "inbox", Severity: Fine,
-			Message: fmt.Sprintf("assistant %s lives elsewhere and fetches the messages of %s at %s", name, strings.Join(groups[name], ", "), c.Door.Listen),
+			Message: fmt.Sprintf("assistant %s lives elsewhere and fetches the messages of %s at %s", name, strings.Join(groups[name], ", "), c.Remote.Listen),
 		})
 	}
 	return findings

@@ -5,7 +5,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // Wait returns how long a tool waits for its result.
@@ -22,9 +22,9 @@ func (c *Current) KeepResults() time.Duration { return c.Config().Limits.KeepRes
 func (c *Current) Quota() int64 { return int64(c.Config().Limits.Outbox) }
 
 // QueueKeeps returns how long the queue keeps results and refused requests.
-func (c *Current) QueueKeeps() ipc.Keep {
+func (c *Current) QueueKeeps() spool.Keep {
 	l := c.Config().Limits
-	return ipc.Keep{Results: l.KeepResults.Std(), Errors: l.KeepErrors.Std()}
+	return spool.Keep{Results: l.KeepResults.Std(), Errors: l.KeepErrors.Std()}
 }
 
 // OutboxLimits returns the bounds of the outbox.

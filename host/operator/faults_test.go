@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // judged is a running host that is well, with three groups.
@@ -54,9 +55,9 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 			r.unknown = []operator.UnknownChat{{Channel: "phone", Chat: "a", Last: time.Now()}, {Channel: "phone", Chat: "b", Last: time.Now()}, {Channel: "other", Chat: "c", Last: time.Now().Add(-2 * time.Hour)}}
 		},
 		"queue_waits of group b": func(_ operator.Options, r *rooms) {
-			r.stuck = map[string]ipc.Stuck{}
+			r.stuck = map[string]spool.Stuck{}
 			for folder, code := range map[string]string{"a": "over_quota", "b": "disk_full"} {
-				r.stuck[folder] = ipc.Stuck{Request: "1", Since: time.Now().Add(-time.Hour), Why: ipc.Refusal{Code: code, Message: "no room for 5.5 MB"}}
+				r.stuck[folder] = spool.Stuck{Request: "1", Since: time.Now().Add(-time.Hour), Why: ipc.Refusal{Code: code, Message: "no room for 5.5 MB"}}
 			}
 		},
 		"mount_missing of group a, /workspace/extra/docs": func(_ operator.Options, r *rooms) {

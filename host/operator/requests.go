@@ -8,7 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
 
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // refused is the state of a request in the errors folder.
@@ -16,7 +16,7 @@ const refused = "refused"
 
 // requests lists the errors folder.
 func (l *Local) requests(group string) ([]Item, error) {
-	entries, err := ipc.ListErrors(l.Layout.IPCDir())
+	entries, err := spool.ListErrors(l.Layout.IPCDir())
 	if err != nil {
 		return nil, fmt.Errorf("list the errors folder: %w", err)
 	}
@@ -32,7 +32,7 @@ func (l *Local) requests(group string) ([]Item, error) {
 // request reads one entry. If the folder has no such entry, the error is
 // notFound.
 func (l *Local) request(id string) (Item, error) {
-	x, body, err := ipc.ReadError(l.Layout.IPCDir(), entryName(id))
+	x, body, err := spool.ReadError(l.Layout.IPCDir(), entryName(id))
 	if err != nil {
 		return Item{}, ofErrors(id, err)
 	}
@@ -42,12 +42,12 @@ func (l *Local) request(id string) (Item, error) {
 }
 
 func (l *Local) retryRequest(id string) error {
-	_, err := ipc.RetryError(l.Layout.IPCDir(), entryName(id))
+	_, err := spool.RetryError(l.Layout.IPCDir(), entryName(id))
 	return ofErrors(id, err)
 }
 
 func (l *Local) dropRequest(id string) error {
-	return ofErrors(id, ipc.DropError(l.Layout.IPCDir(), entryName(id)))
+	return ofErrors(id, spool.DropError(l.Layout.IPCDir(), entryName(id)))
 }
 
 // entryName removes the suffix from a name that was copied from a listing of
@@ -60,7 +60,7 @@ func entryName(id string) string { return strings.TrimSuffix(id, ".json") }
 // there, so locate looks for a key in both places.
 func mayBeRequest(id string) bool { return strings.Trim(id, "0123456789abcdef") != "" }
 
-func ofRequest(x ipc.Quarantined) Item {
+func ofRequest(x spool.Quarantined) Item {
 	item := Item{
 		ID: x.Name, Kind: Request, Group: x.Folder, Request: x.Request, State: refused,
 		Created: x.First, Bytes: x.Size, Attempts: x.Attempts, Code: x.Code, Message: x.Message, Hint: x.Hint,
@@ -75,9 +75,9 @@ func ofRequest(x ipc.Quarantined) Item {
 // ofErrors turns the errors of the folder into refusals with a remedy.
 func ofErrors(id string, err error) error {
 	switch {
-	case errors.Is(err, ipc.ErrNoEntry):
+	case errors.Is(err, spool.ErrNoEntry):
 		return notFound(id)
-	case errors.Is(err, ipc.ErrNoBody):
+	case errors.Is(err, spool.ErrNoBody):
 		return &refusal.Error{
 			Code: CodeNoBytes, Message: "the request itself was not stored: it was too large, not a plain file, or from an unknown group",
 			Hint: "see the reason with: longshore errors show " + id,

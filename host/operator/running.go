@@ -12,7 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // Running are the parts of a host that runs in this process. All but Remote and Page are set.
@@ -89,10 +89,10 @@ type Pairing interface {
 	UnknownChats() []UnknownChat
 }
 
-// Queue are the groups' requests that are not accepted yet: *ipc.Spool.
+// Queue are the groups' requests that are not accepted yet: *spool.Spool.
 type Queue interface {
 	// Stuck is what the queue of a group waits for.
-	Stuck(folder string) (ipc.Stuck, bool)
+	Stuck(folder string) (spool.Stuck, bool)
 }
 
 // Tasks are the scheduled tasks: *tasks.Tasks.

@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/cause"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // rooms are all parts of a running host, as a test says.
@@ -29,7 +29,7 @@ type rooms struct {
 	spending  map[string]operator.Spending
 	calls     []operator.RefusedCall
 	unknown   []operator.UnknownChat
-	stuck     map[string]ipc.Stuck
+	stuck     map[string]spool.Stuck
 	inbox     map[string]int64
 	accept    func(operator.Send) outbox.Delivery
 	decide    func(ctx context.Context, id string, yes bool) error
@@ -93,7 +93,7 @@ func (r *rooms) Codes() []operator.PairingCode         { return nil }
 func (r *rooms) Approve(context.Context, string) error { return nil }
 func (r *rooms) UnknownChats() []operator.UnknownChat  { return r.unknown }
 
-func (r *rooms) Stuck(folder string) (ipc.Stuck, bool) {
+func (r *rooms) Stuck(folder string) (spool.Stuck, bool) {
 	s, ok := r.stuck[folder]
 	return s, ok
 }

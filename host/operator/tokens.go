@@ -23,7 +23,7 @@ func (l *Local) remote() (*tokens.Tokens, error) {
 	case l.Running == nil:
 		return nil, ErrNoHost
 	case l.Running.Remote == nil:
-		return nil, &refusal.Error{Code: CodeRemoteOff, Message: "this host lets no assistants in by HTTP", Hint: "add door: {listen: 127.0.0.1:8430} to longshore.yaml and restart the host"}
+		return nil, &refusal.Error{Code: CodeRemoteOff, Message: "this host lets no assistants in by HTTP", Hint: "add remote: {listen: 127.0.0.1:8430} to longshore.yaml and restart the host"}
 	}
 	return l.Running.Remote, nil
 }

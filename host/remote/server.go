@@ -6,7 +6,7 @@
 //	state/remote/uploads     files that come in pieces, and what was announced of them
 //
 // It holds no rule. A call is submitted to the group's queue, as if its container had written
-// it, and takes the same road: see [ipc.Spool.Submit]. So it is authorized, checked, screened,
+// it, and takes the same road: see [spool.Spool.Submit]. So it is authorized, checked, screened,
 // counted, recorded and audited as every other request, and a crash at any point ends as it
 // does for the queue.
 //
@@ -32,6 +32,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // Options are what a Server works with. All but Hosts, Limits, Inbox and Log are needed.
@@ -43,7 +44,7 @@ type Options struct {
 
 	Live  Live
 	Chats Chats
-	Spool *ipc.Spool
+	Spool *spool.Spool
 	Disk  intake.Disk
 
 	Limits intake.Limits // the defaults if zero

@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 func TestMain(m *testing.M) {
@@ -41,7 +42,7 @@ type world struct {
 	*Server
 	t     testing.TB
 	dir   string
-	spool *ipc.Spool
+	spool *spool.Spool
 	url   string
 	stop  func()
 
@@ -51,7 +52,7 @@ type world struct {
 }
 
 type sent struct {
-	it      *ipc.Item
+	it      *spool.Item
 	content string
 }
 
@@ -98,7 +99,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.spool = ipc.NewSpool(ipc.SpoolOptions{Dir: layout.IPCDir(), Folders: []string{"a", "b"}})
+	w.spool = spool.New(spool.Options{Dir: layout.IPCDir(), Folders: []string{"a", "b"}})
 	o := Options{
 		Listen: "127.0.0.1:0", Dir: layout.Remote(), Spool: w.spool, Chats: chatsFunc(chatOf), Disk: diskFunc(plenty),
 		Live: &settings{registry: registry, keep: 7 * 24 * time.Hour, quota: 4 << 20},

@@ -5,11 +5,11 @@ import (
 	"sync"
 
 	"github.com/longshore-bridge/longshore/host/bridge/report"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // refused notes a request in the errors folder.
-func (h *Host) refused(q ipc.Quarantined, it *ipc.Item) {
+func (h *Host) refused(q spool.Quarantined, it *spool.Item) {
 	h.refusals.add(q.Code)
 	if h.audit != nil {
 		report.Refused(h.audit, q, it)

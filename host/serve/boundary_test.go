@@ -45,7 +45,7 @@ func newBoundary(t *testing.T, more map[string]string) *boundary {
 	t.Helper()
 	text := `
 state: ./state
-door: {listen: "127.0.0.1:0"}
+remote: {listen: "127.0.0.1:0"}
 limits: {rate: {per_minute: 1000000, burst: 100000}, free_disk: 1MB, pending: 1000}
 assistants: {far: {runtime: remote}}
 register: {chats: ["mem:*"]}

@@ -24,7 +24,7 @@ func (h *Host) Local(running bool) *operator.Local {
 			Started: h.started, Host: h, Machine: h, Assistants: h.assistants, Models: h, Pairing: h, Queue: h.spool,
 			Linker: h.linker, Notifier: h.notifier, Tasks: h.tasks, Recent: h.recent,
 		}
-		if h.Config().Door.Listen != "" {
+		if h.Config().Remote.Listen != "" {
 			o.Running.Remote = h.remote.Tokens
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/confine"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
 )
 
@@ -173,10 +173,10 @@ func (h *Host) openAudit(context.Context) (_ Part, err error) {
 func (p auditPart) Run(ctx context.Context) error { p.Log.Run(ctx); return nil }
 
 // queuePart reads the groups' requests.
-type queuePart struct{ *ipc.Spool }
+type queuePart struct{ *spool.Spool }
 
 func (h *Host) openQueue(context.Context) (Part, error) {
-	h.spool = ipc.NewSpool(ipc.SpoolOptions{
+	h.spool = spool.New(spool.Options{
 		Dir: h.Layout.IPCDir(), Folders: h.Now().Folders(), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.QueueKeeps,
 	})
 	return queuePart{h.spool}, nil

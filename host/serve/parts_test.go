@@ -22,7 +22,7 @@ import (
 const everything = `
 state: ./state
 channels: {web: {listen: "127.0.0.1:0"}}
-door: {listen: "127.0.0.1:0"}
+remote: {listen: "127.0.0.1:0"}
 metrics: {listen: "127.0.0.1:0"}
 operator_page: {listen: "127.0.0.1:0"}
 assistants: {far: {runtime: remote}}

@@ -20,13 +20,13 @@ func RemoteStore(c *config.Config) store.Spec { return remote.Store(c.Layout().R
 // configuration says so.
 func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	c := h.Config()
-	if c.Door.Listen == "" && !letsIn(c) {
+	if c.Remote.Listen == "" && !letsIn(c) {
 		return nil, nil
 	}
 	h.remote, err = remote.Open(ctx, remote.Options{
-		Listen: c.Door.Listen, Hosts: c.Door.Hosts, Dir: h.Layout.Remote(), Home: HomeOf(c),
+		Listen: c.Remote.Listen, Hosts: c.Remote.Hosts, Dir: h.Layout.Remote(), Home: HomeOf(c),
 		Live: &h.Current, Chats: fetching{h}, Inbox: fetching{h}, Spool: h.spool, Disk: h.disk, Log: h.opts.Log,
-		Limits: remoteLimits(c.Door.Limits),
+		Limits: remoteLimits(c.Remote.Limits),
 	})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ type remotePart struct {
 }
 
 // remoteLimits are the bounds of the door as the configuration has them.
-func remoteLimits(l config.DoorLimits) intake.Limits {
+func remoteLimits(l config.RemoteLimits) intake.Limits {
 	return intake.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
 		HeaderTime: l.HeaderTime.Std(), Pace: int64(l.Pace), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
 }

@@ -16,14 +16,14 @@ func TestNoBoundOfTheDoorIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := remoteLimits(c.Door.Limits); got != intake.DefaultLimits() {
+	if got := remoteLimits(c.Remote.Limits); got != intake.DefaultLimits() {
 		t.Errorf("%+v, want %+v", got, intake.DefaultLimits())
 	}
-	set := reflect.ValueOf(&c.Door.Limits).Elem()
+	set := reflect.ValueOf(&c.Remote.Limits).Elem()
 	for i := range set.NumField() {
-		before := remoteLimits(c.Door.Limits)
+		before := remoteLimits(c.Remote.Limits)
 		set.Field(i).SetInt(set.Field(i).Int() + 1)
-		if remoteLimits(c.Door.Limits) == before {
+		if remoteLimits(c.Remote.Limits) == before {
 			t.Errorf("%s changes nothing", set.Type().Field(i).Name)
 		}
 	}

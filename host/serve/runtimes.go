@@ -66,7 +66,7 @@ func (h *Host) openRuntimes(ctx context.Context, l *live.Live) (*runtimes, error
 			Memory: int64(a.Memory), CPUs: a.CPUs, Pids: int64(a.Pids), Log: h.opts.Log,
 		}
 		if a.Share == config.ShareNone {
-			r.Door = gateway{h}
+			r.Access = gateway{h}
 			if !r.Engine.HasSockets() {
 				return nil, fmt.Errorf("assistant %s: %w", g.Assistant, docker.ErrFarEngine)
 			}

@@ -26,7 +26,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/tasks"
-	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // Options is what a host needs beside its configuration.
@@ -69,7 +69,7 @@ type Host struct {
 	Outbox     *outbox.Outbox
 	audit      *audit.Log // nil: none is kept
 	Bridge     *bridge.Bridge
-	spool      *ipc.Spool
+	spool      *spool.Spool
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
 	assistants *assistant.Manager
 	local      *operator.Local  // nil if the host is not to run

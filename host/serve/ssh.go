@@ -19,7 +19,7 @@ func (h *Host) openSSH(c *config.Config, all *runtimes) error {
 	}
 	for name, a := range c.Assistants {
 		if a.Runtime == config.OverSSH {
-			r := ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: h.Layout.State, Door: gateway{h}, Log: h.opts.Log}
+			r := ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: h.Layout.State, Access: gateway{h}, Log: h.opts.Log}
 			if a.Keys == "proxy" {
 				r.Model = h.models.guarded
 			}

@@ -23,7 +23,7 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 			all = append(all, p.Stores(SetupOf(c, one, nil))...)
 		}
 	}
-	if !configured || c.Door.Listen != "" || letsIn(c) {
+	if !configured || c.Remote.Listen != "" || letsIn(c) {
 		all = append(all, RemoteStore(c))
 	}
 	if !configured || c.KeepsKeys() {

@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/nanoclaw"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // tellSnapshots writes what agents of NanoClaw v1 read of their host, if
@@ -51,9 +52,9 @@ func (h *Host) tellSnapshot(g groups.Group, all []tasks.Task) {
 	} else {
 		all = slices.DeleteFunc(slices.Clone(all), func(t tasks.Task) bool { return t.Folder != g.Folder })
 	}
-	shown := make([]ipc.TaskSnapshot, len(all))
+	shown := make([]spool.TaskSnapshot, len(all))
 	for i, t := range all {
-		shown[i] = ipc.TaskSnapshot{ID: t.Shown(), Folder: t.Folder, Prompt: t.Prompt, Type: t.Type, Value: t.Value, Status: t.Status}
+		shown[i] = spool.TaskSnapshot{ID: t.Shown(), Folder: t.Folder, Prompt: t.Prompt, Type: t.Type, Value: t.Value, Status: t.Status}
 		if !t.Next.IsZero() {
 			shown[i].Next = &t.Next
 		}

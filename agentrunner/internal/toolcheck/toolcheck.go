@@ -1,5 +1,5 @@
 // Package toolcheck is how the driver of an agent CLI knows that the CLI has our tools in
-// a turn. A CLI whose tool server does not start, or is refused at the host's door, goes on
+// a turn. A CLI whose tool server does not start, or is refused by the host, goes on
 // without tools and ends as if all were well.
 //
 // No CLI takes part in the check: the driver makes a directory for the turn, whose name

@@ -8,6 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -48,7 +49,7 @@ func auditParts(p outbox.Part) (all []audit.Part) {
 
 // Refused adds a request to the trail that the spool has put into the errors folder: with
 // the chat and the files as the host found them, else as the container named them.
-func Refused(log *audit.Log, q ipc.Quarantined, it *ipc.Item) {
+func Refused(log *audit.Log, q spool.Quarantined, it *spool.Item) {
 	e := audit.Entry{
 		Event: string(ipc.Refused), Time: q.Last, Group: q.Folder, Request: q.Request, Asked: q.Written, Code: q.Code, Message: q.Message,
 		Channel: it.Found.Channel, Chat: log.Mask(it.Found.Chat), Parts: refusedParts(it),
@@ -61,7 +62,7 @@ func Refused(log *audit.Log, q ipc.Quarantined, it *ipc.Item) {
 
 // refusedParts returns the text and the files that a request asked to send, or what else
 // it asked for; nothing of a request that could not be decoded.
-func refusedParts(it *ipc.Item) (all []audit.Part) {
+func refusedParts(it *spool.Item) (all []audit.Part) {
 	r := it.Request
 	if r.Text != "" || len(r.Files) == 0 && r.Type != "" {
 		all = append(all, audit.Part{Kind: kindOf(r.Type), Bytes: int64(len(r.Text)), Status: string(ipc.Refused), Text: r.Text})

@@ -98,7 +98,7 @@ func Raw(ctx context.Context, f channel.File, tell func(int64)) (*Body, error) {
 	return b, nil
 }
 
-// verified withholds the last bytes of a file whose content is another one.
+// verified withholds the last bytes of a file whose content has changed since it was accepted.
 type verified struct {
 	r    io.Reader
 	file channel.File
@@ -144,8 +144,8 @@ func (b *Body) Close() error {
 	return errors.Join(errs...)
 }
 
-// handed reports whether all bytes were given to the connection. If not because
-// a file could not be read, it returns that error.
+// handed reports whether the connection has read all bytes. broken is why a file could not be
+// read, or nil.
 func (b *Body) handed() (all bool, broken error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// maxAddresses is how many addresses of one name are tried.
+// maxAddresses bounds the addresses of one name that are tried.
 const maxAddresses = 4
 
 // proxy returns a request's proxy and records it, so that it may be dialled at any

@@ -11,8 +11,8 @@ import (
 // ErrSlow ends a transfer that is too slow.
 var ErrSlow = errors.New("the transfer is too slow")
 
-// grace is the time that every transfer may take, however small: for names,
-// connections, a second attempt, a question to a phone.
+// grace is the time that even the smallest transfer may take: for names, connections, a second
+// attempt, a question to a phone.
 const grace = time.Minute
 
 // Pace is the least speed of a transfer.
@@ -29,7 +29,7 @@ var (
 	Patient = Pace{PerSecond: 64 << 10, Window: 30 * time.Second}
 )
 
-// PaceFor is the speed for a fetch that is patient, or not.
+// PaceFor returns the speed for a first attempt, or for a patient one.
 func PaceFor(patient bool) Pace {
 	if patient {
 		return Patient

@@ -16,8 +16,8 @@ import (
 
 const maxAnswer = 64 << 10 // bytes of an answer that are read
 
-// Answer is the cause of an error of Post if the platform answered: a channel may
-// know what its platform means.
+// Answer is the cause of an error of Post if the platform answered. The channel may read its
+// platform's own codes from it.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -78,7 +78,7 @@ func (b *Body) unanswered(who string, err error) error {
 	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: who + " cannot be reached", Hint: again, Err: err}
 }
 
-// refused is an answer that is not 2xx.
+// refused returns the error of an answer that is not 2xx.
 func refused(who string, res *http.Response, answer []byte) error {
 	s := strconv.Itoa(res.StatusCode)
 	e := &channel.Error{Class: channel.Permanent, Code: "message_refused", Message: who + " refused the message (" + s + ")",

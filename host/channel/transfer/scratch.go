@@ -12,8 +12,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// Reserve says whether so many bytes more may be written to the disk. They are
-// promised until release, which may be called again. Nil: always.
+// Reserve reserves room for so many more bytes on the disk until release, which may be called
+// again. It returns an error if the disk has no room. A nil Reserve always succeeds.
 type Reserve func(bytes int64) (release func(), err error)
 
 // Scratch is a directory for temporary bytes, such as ciphertext. Its files have
@@ -41,7 +41,7 @@ func OpenScratch(dir string, reserve Reserve) (*Scratch, error) {
 	return &Scratch{dir: dir, reserve: reserve}, nil
 }
 
-// File makes a file that has room for so many bytes until release.
+// File makes a file and reserves room for so many bytes until release.
 func (s *Scratch) File(bytes int64) (f *os.File, release func(), err error) {
 	release = func() {}
 	if s.reserve != nil {
@@ -57,8 +57,7 @@ func (s *Scratch) File(bytes int64) (f *os.File, release func(), err error) {
 	return f, release, nil
 }
 
-// Bounded makes a file that takes at most so many bytes, and asks for room as
-// they come.
+// Bounded makes a file that takes at most so many bytes, and reserves room as they arrive.
 func (s *Scratch) Bounded(most int64) (*File, error) {
 	f, err := s.unnamed()
 	if err != nil {
@@ -67,7 +66,7 @@ func (s *Scratch) Bounded(most int64) (*File, error) {
 	return &File{File: f, Most: most, Reserve: s.reserve}, nil
 }
 
-// unnamedPrefix begins the names of the files until they have none.
+// unnamedPrefix begins the names of the files until they are unlinked.
 const unnamedPrefix = "bytes-"
 
 func (s *Scratch) unnamed() (*os.File, error) {
@@ -83,12 +82,12 @@ func (s *Scratch) unnamed() (*os.File, error) {
 
 const again = "it is tried again by itself"
 
-// DiskFull says whether err is a full disk.
+// DiskFull reports whether err means a full disk.
 func DiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// OrDiskFull is a passing error if cause is a full disk, and otherwise err.
+// OrDiskFull returns a disk_full error, which passes, if cause is a full disk, and otherwise err.
 func OrDiskFull(err, cause error) error {
 	if DiskFull(cause) {
 		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is full", Hint: again, Err: cause}
@@ -96,7 +95,7 @@ func OrDiskFull(err, cause error) error {
 	return err
 }
 
-// Changed is the permanent error of a file that is no longer what was accepted.
+// Changed returns the permanent error of a file whose bytes are not those that were accepted.
 func Changed(name string, cause error) error {
 	return &channel.Error{Class: channel.Permanent, Code: "content_changed",
 		Message: fmt.Sprintf("%q is no longer what was accepted", name), Hint: "send the file again", Err: cause}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Bounded reads r for a sender that looks at no context: it ends with ctx, and
-// passes no more than size bytes, which is what was accepted.
+// Bounded returns a reader of r for a sender that ignores its context. It ends with ctx, and
+// returns no more than the size bytes that were accepted.
 func Bounded(ctx context.Context, r io.Reader, size int64) io.Reader {
 	return &bounded{ctx: ctx, r: r, left: size}
 }
@@ -33,9 +33,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Progress passes on how far an upload is, in bytes of the file. It never falls,
-// since a second attempt begins at the start, and is silent once stopped: net/http
-// may go on reading a body after the answer.
+// Progress reports how far an upload is, in bytes of the file. The number never falls, although
+// a second attempt begins at the start. Nothing is reported after Stop: net/http may go on
+// reading a body after the answer.
 type Progress struct {
 	mu   sync.Mutex
 	tell func(int64) // nil when stopped
@@ -43,7 +43,7 @@ type Progress struct {
 	last int64
 }
 
-// NewProgress tells the progress of a file of size bytes. tell may be nil.
+// NewProgress reports to tell the progress of a file of size bytes. tell may be nil.
 func NewProgress(tell func(int64), size int64) *Progress {
 	if tell == nil {
 		tell = func(int64) {}
@@ -51,7 +51,7 @@ func NewProgress(tell func(int64), size int64) *Progress {
 	return &Progress{tell: tell, size: size, last: -1}
 }
 
-// At says that n bytes are sent. More than the file has are ciphertext's.
+// At reports that n bytes are sent. Bytes beyond the file's size are the ciphertext's padding.
 func (p *Progress) At(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,14 +61,14 @@ func (p *Progress) At(n int64) {
 	}
 }
 
-// Stop ends the telling.
+// Stop ends the reports.
 func (p *Progress) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tell = nil
 }
 
-// Reader is an attempt's body: what is read of r is told, from 0 on.
+// Reader returns the body of an attempt. It reports what is read of r, from 0 on.
 func (p *Progress) Reader(r io.Reader) io.Reader { return &counting{r: r, p: p} }
 
 type counting struct {
@@ -87,7 +87,7 @@ func (c *counting) Read(b []byte) (int, error) {
 }
 
 // RetryAfter reads the two forms of the header of that name, RFC 9110 section
-// 10.2.3; 0 if it says nothing sensible. More than a day is nobody's wish.
+// 10.2.3. It returns 0 for any other value, and a day at most.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	header, wait := h.Get("Retry-After"), time.Duration(0)
 	if n, err := strconv.ParseUint(header, 10, 31); err == nil {
@@ -101,8 +101,8 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(wait, 0), 24*time.Hour)
 }
 
-// Drain reads what is left of an answer, as far as that is worth while, and closes
-// it, so that the connection can be used again.
+// Drain reads up to 64 KiB of the rest of an answer and closes it, so that the connection can be
+// used again.
 func Drain(res *http.Response) {
 	_, _ = io.CopyN(io.Discard, res.Body, 64<<10)
 	_ = res.Body.Close()

@@ -26,7 +26,7 @@
 //
 // [Pace] ends a transfer that is too slow, [File] takes no more bytes than it may,
 // [Scratch] makes files for bytes on their way and fetches into them, and
-// [Progress] tells how far an upload is. [Post] sends a message with its files, a
+// [Progress] reports how far an upload is. [Post] sends a message with its files, a
 // [Body], to a platform that speaks HTTP.
 package transfer
 
@@ -48,7 +48,7 @@ import (
 var ErrRefused = errors.New("address not allowed")
 
 // HeaderTimeout is the longest time from a request's last byte to its answer's first. A
-// platform that is asked to wait for news has to be asked for less.
+// long poll must ask its platform for less.
 const HeaderTimeout = 30 * time.Second
 
 const (
@@ -60,7 +60,7 @@ const (
 	maxHeader     = 64 << 10    // bytes of an answer's header
 )
 
-// Options says what the client of one channel may reach.
+// Options are what the client of one channel may reach.
 type Options struct {
 	// Hosts are the platform's own: a name ("files.slack.com"), or with a dot
 	// before it all names below that one (".whatsapp.net").
@@ -70,7 +70,7 @@ type Options struct {
 	// this channel: scheme, host and port, http too. They may lie anywhere.
 	Origins []string
 
-	// Date, if not nil, is told the Date of each answer.
+	// Date, if not nil, gets the Date of each answer.
 	Date func(time.Time)
 
 	// Network is nil except in tests: the system's resolver, plain TCP, and the
@@ -78,7 +78,7 @@ type Options struct {
 	Network Network
 }
 
-// Network resolves names and connects to addresses. Dial methods get checked addresses.
+// Network resolves names and connects to addresses. The methods that dial get checked addresses.
 type Network interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
@@ -99,8 +99,7 @@ type system struct {
 
 func (system) Proxy(req *http.Request) (*url.URL, error) { return http.ProxyFromEnvironment(req) }
 
-// New makes the client. One of Origins that is no scheme, host and port is an
-// error. The caller closes idle connections when the client is no longer used.
+// New makes the client. It returns an error if one of Origins is not scheme, host and port. The caller closes idle connections when the client is no longer used.
 func New(o Options) (*http.Client, error) {
 	if o.Network == nil {
 		o.Network = system{net.DefaultResolver, &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}}
@@ -139,7 +138,7 @@ func origin(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// checkRedirect only counts: the guard sees each hop itself.
+// checkRedirect only counts redirects: the guard checks each address itself.
 func checkRedirect(_ *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("%w: more than %d redirects", ErrRefused, maxRedirects)
@@ -147,8 +146,8 @@ func checkRedirect(_ *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// guard is the transport. Every request passes check, redirects too, and every
-// connection is made by one of its dialers.
+// guard is the transport. It checks every request, redirects too, and makes every connection
+// with one of its dialers.
 type guard struct {
 	Options
 	origins []*url.URL // Origins, parsed
@@ -175,10 +174,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// CloseIdleConnections lets http.Client do so.
+// CloseIdleConnections closes the transport's idle connections for http.Client.
 func (g *guard) CloseIdleConnections() { g.base.CloseIdleConnections() }
 
-// check says whether an address may be asked for, by its form and name alone.
+// check returns an error if an address may not be requested, by its form and name alone.
 func (g *guard) check(u *url.URL) error {
 	switch {
 	case u.User != nil:
@@ -209,7 +208,7 @@ func (g *guard) allows(host string) bool {
 	return false
 }
 
-// plainName says whether a host is written in letters, digits, hyphens and
+// plainName reports whether a host consists of letters, digits, hyphens and
 // single dots, of at most 253 bytes.
 func plainName(host string) bool {
 	if host == "" || len(host) > 253 || strings.Contains("."+host+".", "..") {
@@ -220,7 +219,7 @@ func plainName(host string) bool {
 	})
 }
 
-// authority is host:port, with the scheme's own port where none is written.
+// authority returns host:port, with the scheme's own port if the URL has none.
 func authority(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -16,7 +16,7 @@
 // processes. Its configuration holds no secret, as everybody who may ask the
 // engine can read it.
 //
-// With a Door, it shares no directory: it has the group's volume, in which its home is, and
+// With a Access, it shares no directory: it has the group's volume, in which its home is, and
 // read-only the directory of one socket, over which its tools reach the host.
 //
 // A container is called longshore-<state>-<folder>, so that a group cannot have
@@ -62,12 +62,12 @@ type Runtime struct {
 	CPUs    float64       // 0: 2
 	Pids    int64         // processes and threads; 0: 512
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0: 5 s
-	Door    Door          // nil: directories are shared. Otherwise the container shares none, and reaches this by a socket
-	Model   ModelDoor     // needed with Door and keys that stay at home, if the engine is Elsewhere; otherwise Spec.Model has the directory
+	Access  Access        // nil: directories are shared. Otherwise the container shares none, and reaches this by a socket
+	Model   ModelAccess   // needed with Access and keys that stay at home, if the engine is Elsewhere; otherwise Spec.Model has the directory
 	Away    time.Duration // how long a session waits for an engine that went away; 0: 10 s
 	Log     *slog.Logger  // nil: discard
 
-	doorDir string // of a session with Door: the socket's directory on the engine's machine
+	accessDir string // of a session with Access: the socket's directory on the engine's machine
 }
 
 var _ runtime.Runtime = Runtime{}
@@ -106,7 +106,7 @@ func (r Runtime) withDefaults() Runtime {
 func (r Runtime) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
 	r = r.withDefaults()
 	r.Engine.Sweep(ctx)
-	if r.Door == nil {
+	if r.Access == nil {
 		if err := r.Engine.Access(spec.Mounts); err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (r Runtime) create(ctx context.Context, spec runtime.Spec) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if r.Door != nil {
+	if r.Access != nil {
 		if err := r.makeVolume(ctx, options.Config.Labels); err != nil {
 			return "", err
 		}
@@ -153,7 +153,7 @@ func (r Runtime) create(ctx context.Context, spec runtime.Spec) (string, error) 
 	for _, warning := range made.Warnings {
 		r.Log.Warn("warning of the container engine", "group", spec.Group.Folder, "error", warning)
 	}
-	if r.Door == nil {
+	if r.Access == nil {
 		return made.ID, nil
 	}
 	return made.ID, r.Engine.makeHome(ctx, made.ID)

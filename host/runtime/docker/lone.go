@@ -26,26 +26,26 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/feed"
 )
 
-// Door lets an assistant in that shares no directory with the host.
-type Door interface {
+// Access lets an assistant in that shares no directory with the host.
+type Access interface {
 	// Admit serves the assistant of a group over a listener of its own, and returns the
 	// token that it must show there. end takes both back.
 	Admit(l net.Listener, folder, thread string) (token string, end func(), err error)
 }
 
-// ModelDoor serves the models' proxy of a group over a listener of its own, until end.
-type ModelDoor func(ctx context.Context, l net.Listener, folder string) (end func(), err error)
+// ModelAccess serves the models' proxy of a group over a listener of its own, until end.
+type ModelAccess func(ctx context.Context, l net.Listener, folder string) (end func(), err error)
 
 // ModelSocket is the name of the socket in the directory Spec.Model.
 const ModelSocket = "model.sock"
 
 // What a container has that shares no directory.
 const (
-	doorDir    = mounts.Workspace + "/door" // the socket's directory, read-only
-	doorSocket = "door.sock"
-	ownDir     = mounts.Workspace + "/own" // the group's volume
-	ownHome    = ownDir + "/home"
-	lonePlace  = "/tmp/longshore" // the session's own, in memory
+	accessDir    = mounts.Workspace + "/access" // the socket's directory, read-only
+	accessSocket = "host.sock"
+	ownDir       = mounts.Workspace + "/own" // the group's volume
+	ownHome      = ownDir + "/home"
+	lonePlace    = "/tmp/longshore" // the session's own, in memory
 )
 
 // socketDir is the host's directory of a group's socket.
@@ -66,7 +66,7 @@ func (e *Engine) listen(dir string) (net.Listener, error) {
 	if e.Socket() == "" {
 		return nil, ErrFarEngine
 	}
-	path := filepath.Join(dir, doorSocket)
+	path := filepath.Join(dir, accessSocket)
 	err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.MkdirAll(dir, 0o700))
 	if err == nil {
 		err = os.Chmod(dir, 0o711)
@@ -94,14 +94,14 @@ func (e *Engine) listen(dir string) (net.Listener, error) {
 // be longer than a socket's address. Only the host's user passes the directory above, so that
 // nobody else can connect before the socket has its mode.
 func bind(dir string) (net.Listener, error) {
-	address := filepath.Join(dir, doorSocket)
+	address := filepath.Join(dir, accessSocket)
 	if goruntime.GOOS == "linux" {
 		d, err := os.Open(dir)
 		if err != nil {
 			return nil, err
 		}
 		defer d.Close()
-		address = fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), doorSocket)
+		address = fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), accessSocket)
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: address, Net: "unix"})
 	if err == nil {
@@ -114,22 +114,22 @@ func bind(dir string) (net.Listener, error) {
 type lone struct {
 	*feed.Feeder
 	begin sshside.Begin
-	dir   string // of the door's socket, on the engine's machine
+	dir   string // of the host's socket, on the engine's machine
 	model string // of the socket to the models, if the session opened it
-	end   func() // ends the ways to the door and to the models
+	end   func() // ends the ways to the host and to the models
 }
 
-// openLone opens the session's way to the door. The caller calls end.
+// openLone opens the session's way to the host. The caller calls end.
 func (r Runtime) openLone(ctx context.Context, s *session, spec runtime.Spec) (*lone, error) {
 	if spec.Place > 0 {
 		return nil, errors.New("assistants with share: none cannot run at the same time")
 	}
 	folder := spec.Group.Folder
-	l, dir, err := r.listen(ctx, folder, doorSocket)
+	l, dir, err := r.listen(ctx, folder, accessSocket)
 	if err != nil {
 		return nil, err
 	}
-	token, end, err := r.Door.Admit(l, folder, spec.Thread)
+	token, end, err := r.Access.Admit(l, folder, spec.Thread)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("let the assistant in: %w", err), l.Close())
 	}
@@ -143,7 +143,7 @@ func (r Runtime) openLone(ctx context.Context, s *session, spec runtime.Spec) (*
 		Feeder: &feed.Feeder{Spec: spec, Mark: mark, To: toContainer{s}, Break: s.endInput, Log: s.log},
 		begin: sshside.Begin{
 			Folder: folder, Slot: "0", Run: lonePlace, Agent: spec.Agent, Env: feed.Environment(spec),
-			Socket: doorDir + "/" + doorSocket, Token: token, Mark: mark,
+			Socket: accessDir + "/" + accessSocket, Token: token, Mark: mark,
 		},
 		end: end,
 	}, nil
@@ -162,23 +162,23 @@ func (r Runtime) listen(ctx context.Context, folder, socket string) (net.Listene
 }
 
 // openModel opens the session's way to the models on an engine elsewhere, and returns its
-// directory there; empty: it has none. The end that it returns ends door too, as an error
+// directory there; empty: it has none. The end that it returns ends access too, as an error
 // does.
-func (r Runtime) openModel(ctx context.Context, folder string, door func()) (dir string, both func(), err error) {
+func (r Runtime) openModel(ctx context.Context, folder string, access func()) (dir string, both func(), err error) {
 	if r.Engine.link == nil || r.Model == nil {
-		return "", door, nil
+		return "", access, nil
 	}
 	l, dir, err := r.listen(ctx, folder, ModelSocket)
 	if err != nil {
-		door()
+		access()
 		return "", nil, err
 	}
 	end, err := r.Model(ctx, l, folder)
 	if err != nil {
-		door()
+		access()
 		return "", nil, errors.Join(fmt.Errorf("open the way to the model: %w", err), l.Close())
 	}
-	return dir, func() { door(); end() }, nil
+	return dir, func() { access(); end() }, nil
 }
 
 // toContainer writes to the container's standard input, which is there once it is attached.
@@ -219,7 +219,7 @@ func (r Runtime) loneOptions(o client.ContainerCreateOptions, model []mount.Moun
 		// Read-only, so that no assistant can put another socket there. The directory and
 		// not the socket, which each session makes anew.
 		mount.Mount{
-			Type: mount.TypeBind, Source: r.doorDir, Target: doorDir, ReadOnly: true,
+			Type: mount.TypeBind, Source: r.accessDir, Target: accessDir, ReadOnly: true,
 			BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
 		})
 	delete(o.HostConfig.Tmpfs, r.Home)

@@ -42,7 +42,7 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 		return client.ContainerCreateOptions{}, err
 	}
 	var binds []mount.Mount
-	if r.Door == nil {
+	if r.Access == nil {
 		if binds, err = r.shared(spec); err != nil {
 			return client.ContainerCreateOptions{}, err
 		}
@@ -75,7 +75,7 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 		},
 		HostConfig: r.confine(binds),
 	}
-	if r.Door != nil {
+	if r.Access != nil {
 		o = r.loneOptions(o, binds, cmp.Or(spec.TZ, "UTC"))
 	}
 	return o, nil

@@ -75,11 +75,11 @@ func (r Runtime) newSession(spec runtime.Spec) (*session, error) {
 
 // start creates the container, attaches to it and starts it.
 func (s *session) start(ctx context.Context, r Runtime, spec runtime.Spec) (err error) {
-	if r.Door != nil {
+	if r.Access != nil {
 		if s.lone, err = r.openLone(ctx, s, spec); err != nil {
 			return err
 		}
-		r.doorDir = s.lone.dir
+		r.accessDir = s.lone.dir
 		if s.lone.model != "" {
 			spec.Model = s.lone.model
 		}

@@ -34,7 +34,7 @@ func TestAStopEndedNoStartOverSshd(t *testing.T) {
 		t.Fatal(err)
 	}
 	noted := filepath.Join(m.home, "pid")
-	r := Runtime{Target: m.Target, Program: []string{sleep, "3600 & echo $! >" + noted + "; wait #"}, Door: openDoor{}, Log: slog.New(slog.DiscardHandler)}
+	r := Runtime{Target: m.Target, Program: []string{sleep, "3600 & echo $! >" + noted + "; wait #"}, Access: openDoor{}, Log: slog.New(slog.DiscardHandler)}
 	spec := runtime.Spec{Input: []byte(`{"prompt":"` + strings.Repeat("x", 8<<20) + `"}`)}
 	spec.Group.Folder = "desk"
 	ctx, stop := context.WithCancel(t.Context())

@@ -90,7 +90,7 @@ func TestAContainersSocketIsItsUsersAlone(t *testing.T) {
 	link := &Link{Target: m.Target}
 	t.Cleanup(link.Close)
 	for range 2 { // the second finds the first one's directory and socket
-		l, dir, err := link.ListenFor(t.Context(), "ab12", "door.sock", 1234, 1235)
+		l, dir, err := link.ListenFor(t.Context(), "ab12", "host.sock", 1234, 1235)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestAContainersSocketIsItsUsersAlone(t *testing.T) {
 		if names, err := filepath.Glob(dir + "/*"); err != nil || len(names) != 1 {
 			t.Errorf("the directory has %v, %v", names, err)
 		}
-		info, err := os.Lstat(filepath.Join(dir, "door.sock"))
+		info, err := os.Lstat(filepath.Join(dir, "host.sock"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,9 +112,9 @@ func TestAContainersSocketIsItsUsersAlone(t *testing.T) {
 	if err := os.Chmod(filepath.Join(m.home, ".longshore/sockets"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := link.ListenFor(t.Context(), "ab12", "door.sock", 1234, 1235)
+	_, _, err := link.ListenFor(t.Context(), "ab12", "host.sock", 1234, 1235)
 	wantFault(t, err, "other users of the machine could reach the socket")
-	if _, _, err := link.ListenFor(t.Context(), "../ab", "door.sock", 0, 0); err == nil {
+	if _, _, err := link.ListenFor(t.Context(), "../ab", "host.sock", 0, 0); err == nil {
 		t.Error("a slot led to another directory")
 	}
 }

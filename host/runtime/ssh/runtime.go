@@ -24,8 +24,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
-// Door lets an assistant in that was started here.
-type Door interface {
+// Access lets an assistant in that was started here.
+type Access interface {
 	// Admit serves the assistant of a group over a listener of its own, and returns the
 	// token that it must show there. end takes both back.
 	Admit(l net.Listener, folder, thread string) (token string, end func(), err error)
@@ -37,7 +37,7 @@ type Runtime struct {
 	Target
 	Program []string // agentrunner: the binary to copy, on this machine, and the arguments before its command
 	Home    string   // of this installation; it tells apart what several hosts have in one account
-	Door    Door
+	Access  Access
 	Log     *slog.Logger
 
 	// Model serves the models' proxy of a group over a listener of its own, until end.
@@ -135,7 +135,7 @@ func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err e
 	if err != nil {
 		return nil, err
 	}
-	token, end, err := r.Door.Admit(listener, folder, spec.Thread)
+	token, end, err := r.Access.Admit(listener, folder, spec.Thread)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
@@ -170,8 +170,8 @@ func (r Runtime) openModel(ctx context.Context, s *session, home Home, folder st
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("open the way to the model: %w", err), listener.Close())
 	}
-	door := s.end
-	s.end = func() { door(); end() }
+	access := s.end
+	s.end = func() { access(); end() }
 	return socket, nil
 }
 
@@ -181,7 +181,7 @@ type session struct {
 	feeder   *feed.Feeder
 	conn     *Conn
 	far      *ssh.Session
-	end      func() // ends the way to the door
+	end      func() // ends the way to the host
 	stderrTo io.Writer
 	closers  []io.Closer
 	stdout   io.Reader
@@ -321,7 +321,7 @@ func copyAt(pace *runtime.Pace, to io.Writer, from io.Reader) {
 // free ends the connection and all that leads over it.
 func (s *session) free() {
 	if s.conn != nil {
-		s.conn.client.Close() // before the door's end, whose calls wait for the machine
+		s.conn.client.Close() // before the end of access, whose calls wait for the machine
 	}
 	s.end()
 	if s.conn != nil {
