@@ -75,7 +75,7 @@ var rooms = map[string][]string{
 	"host/service":             {},
 	"host/operator":            {"host/assistant", "host/audit", "host/tasks", "host/remote/tokens", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "ipc/spool", "media", "internal/hostnames", "internal/cause"},
 	"host/notify":              {"host/operator", "host/channel/httpd", "host/channel/transfer", "media"},
-	"host/console":             {"host/audit", "host/operator", "host/tasks", "host/channel/httpd"},
+	"host/console":             {"host/audit", "host/assistant", "host/operator", "host/tasks", "host/channel/httpd"},
 	"host/doctor":              {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
 	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
 	"host/serve":               {"host/...", "agentrunner/cli", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},

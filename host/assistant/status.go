@@ -27,8 +27,8 @@ type Status struct {
 // Ignored counts the messages that did not call the assistant, since this process began to
 // serve the group.
 type Ignored struct {
-	NotCalled  int // without the trigger word; kept as context
-	NotAllowed int // of members who may not speak
+	NotCalled  int `json:"not_called"`  // without the trigger word; kept as context
+	NotAllowed int `json:"not_allowed"` // of members who may not speak
 }
 
 // Ignored returns the counts of the group with that folder.
@@ -44,15 +44,18 @@ func (m *Manager) Ignored(folder string) Ignored {
 // Turns is when a group's turns ended lately, in all threads, since this process began to
 // serve the group. What did not happen yet is zero.
 type Turns struct {
-	Done    time.Time // with an answer
-	Broke   time.Time // without one
-	Trouble string    // why: one of package cause's, or words that may hold host paths
+	Done    time.Time `json:"turn_done,omitzero"`  // with an answer
+	Broke   time.Time `json:"turn_broke,omitzero"` // without one
+	Trouble string    `json:"trouble,omitempty"`   // why: one of package cause's, or words that may hold host paths
 
-	Answered, Broken int64 // turns, and attempts of turns that broke
+	Answered int64 `json:"turns_answered"`
+	Broken   int64 `json:"turns_broken"` // attempts of turns that broke
 
 	// What the model's service charges for, by the assistant's word.
-	InputTokens, CachedTokens, OutputTokens int64 // CachedTokens are part of InputTokens
-	CostUSD                                 float64
+	InputTokens  int64   `json:"input_tokens,omitempty"`
+	CachedTokens int64   `json:"cached_tokens,omitempty"` // part of InputTokens
+	OutputTokens int64   `json:"output_tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
 }
 
 // The most that one output may claim to have used. What exceeds it is no figure of a model.

@@ -19,9 +19,9 @@ const (
 
 // Told counts the messages of members that a channel could only tell in words.
 type Told struct {
-	Channel string
-	Kind    string // the platform's name of it
-	Count   int64  // since New
+	Channel string `json:"channel"`
+	Kind    string `json:"kind"` // the platform's name of it
+	Count   int64  `json:"count"`
 }
 
 // tolds counts by channel and kind. The zero value is ready.

@@ -28,7 +28,7 @@ Ask the person for the code before you approve it: names are their own.`,
 			if err != nil {
 				return err
 			}
-			if e.Json {
+			if e.JSON {
 				return e.PrintJSON(codes)
 			}
 			if len(codes) == 0 {

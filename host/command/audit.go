@@ -162,7 +162,7 @@ func (q *auditQuery) each(dir string, see func(audit.Entry) error) error {
 const trailPage = 1000
 
 func (e *env) streamTrail(dir string, q *auditQuery) error {
-	if e.Json {
+	if e.JSON {
 		list := e.JSONList()
 		err := q.each(dir, func(entry audit.Entry) error { return list.Add(entry) })
 		return errors.Join(err, list.End())

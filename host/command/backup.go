@@ -75,7 +75,7 @@ func (e *env) backup(ctx context.Context, dir string, secrets bool, keep int) er
 		return terminal.Hinted(err, "try again in a minute")
 	case err != nil:
 		return err
-	case e.Json:
+	case e.JSON:
 		return e.PrintJSON(r)
 	}
 	e.Say("%s: %s in %s; the host waited %s", r.Dir, media.Size(r.Bytes), media.Count(r.Files, "file"), r.Frozen.Round(time.Millisecond).String())
@@ -99,7 +99,7 @@ func (e *env) verifyBackup(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if e.Json {
+	if e.JSON {
 		if err := e.PrintJSON(c); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (e *env) restore(ctx context.Context, dir string, nothingSent bool) error {
 	if err != nil {
 		return err
 	}
-	if e.Json {
+	if e.JSON {
 		return e.PrintJSON(map[string]any{"restored": done, "doubtful_messages": parts, "held_requests": requests})
 	}
 	e.printRestored(dir, done, parts, requests)

@@ -16,10 +16,10 @@ func newChannels(e *env) *cobra.Command {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				s, err := c.Status(cmd.Context())
 				if err != nil {
-					return ofControl(err)
+					return err
 				}
 				if !s.Running { // a list without channels would be read as a host without any
-					return terminal.Hinted(operator.ErrNoHost, "start it: longshore serve")
+					return operator.ErrNoHost
 				}
 				return e.Answer(s.Channels, func() error { return e.listChannels(s.Channels) })
 			})

@@ -102,7 +102,7 @@ func newRoot(e *env) *cobra.Command {
 	root.SetErr(e.Stderr)
 	root.PersistentFlags().StringVarP(&e.Config, "config", "c", "", "configuration `file`; without it, the one that there is: see longshore help version")
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { e.find(cmd.Flags().Changed("config")) }
-	root.PersistentFlags().BoolVar(&e.Json, "json", false, "print JSON for programs")
+	root.PersistentFlags().BoolVar(&e.JSON, "json", false, "print JSON for programs")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var flags []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })

@@ -55,7 +55,7 @@ func pathIn(args map[string]suggest, path string) string {
 	return path
 }
 
-// suggestions is what cobra calls while somebody types.
+// suggestions returns the function that cobra calls at the Tab key.
 func (e *env) suggestions(by suggest) func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		e.find(cmd.Flags().Changed("config"))

@@ -50,7 +50,7 @@ func (e *env) validateConfig() error {
 	if err != nil {
 		return err
 	}
-	if e.Json {
+	if e.JSON {
 		if err := e.PrintJSON(map[string]any{"valid": len(problems) == 0, "problems": problems, "warnings": warningsOf(c)}); err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (e *env) validateConfig() error {
 	if len(problems) > 0 {
 		return tooManyProblems(e.Config, len(problems))
 	}
-	if !e.Json {
+	if !e.JSON {
 		e.Say("%s is valid: %s, state in %s", e.Config, media.Count(len(c.Groups), "group"), c.State)
 	}
 	return nil
@@ -107,7 +107,7 @@ func (e *env) showConfig() error {
 	if err != nil {
 		return fmt.Errorf("encode configuration: %w", err)
 	}
-	if e.Json {
+	if e.JSON {
 		if text, err = yaml.YAMLToJSON(text); err != nil {
 			return fmt.Errorf("encode configuration: %w", err)
 		}

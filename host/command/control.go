@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -45,7 +47,7 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 		return err
 	}
 	if client != nil {
-		return do(client)
+		return ofControl(do(client))
 	}
 	kept := outbox.Store(c.Layout().Outbox(), serve.HomeOf(c))
 	if store.InUse(kept) {
@@ -59,7 +61,7 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 		Layout: c.Layout(), Version: readVersion(e.version).Version, Groups: operator.Fixed(c.Groups), Records: reader,
 	}, installation{e, c})
 	defer func() { err = errors.Join(err, control.Leave()) }()
-	return do(control)
+	return ofControl(do(control))
 }
 
 // withLastGood calls do with the Control of the running host, whose configuration
@@ -75,7 +77,7 @@ func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.
 		return invalid
 	}
 	fmt.Fprintf(e.Stderr, "warning: the host that runs keeps the configuration that it applied last; mend the file, then: %s\n", e.Command("reload"))
-	return do(client)
+	return ofControl(do(client))
 }
 
 // withAccounts calls do with the Control of the running host. If no host runs, it
@@ -86,7 +88,7 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(oper
 		return err
 	}
 	if client != nil {
-		return do(client)
+		return ofControl(do(client))
 	}
 	local := operator.NewLocal(operator.Options{})
 	for _, one := range cfg.Channels {
@@ -99,7 +101,7 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(oper
 		}
 		local.Channels = append(local.Channels, made)
 	}
-	return do(local)
+	return ofControl(do(local))
 }
 
 // installation is that of a configuration, whose host does not run.
@@ -142,8 +144,11 @@ func outboxInUse() error {
 	return terminal.Hinted(errors.New("the outbox is in use, and whoever uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
 }
 
-// ofControl adds to an error of the host its exit code and its hint.
+// ofControl adds to an error of a Control its exit code and its hint.
 func ofControl(err error) error {
+	if _, has := errors.AsType[*terminal.Error](err); has {
+		return err
+	}
 	if r := refusal.Of(err); r != nil {
 		return terminal.Hinted(r, r.Hint)
 	}
@@ -151,4 +156,26 @@ func ofControl(err error) error {
 		return terminal.Hinted(err, "longshore serve starts one")
 	}
 	return err
+}
+
+// ask makes one call of the Control and prints the answer.
+func ask[Out any](e *env, cmd *cobra.Command, call func(operator.Control, context.Context) (Out, error), print func(Out) error) error {
+	return e.withControl(cmd.Context(), func(c operator.Control) error {
+		answer, err := call(c, cmd.Context())
+		if err != nil {
+			return err
+		}
+		return e.Answer(answer, func() error { return print(answer) })
+	})
+}
+
+// askFor is ask with an argument.
+func askFor[In, Out any](e *env, cmd *cobra.Command, call func(operator.Control, context.Context, In) (Out, error), in In, print func(Out) error) error {
+	return ask(e, cmd, func(c operator.Control, ctx context.Context) (Out, error) { return call(c, ctx, in) }, print)
+}
+
+// tell is askFor for a call without an answer; people read that it is done.
+func tell(e *env, cmd *cobra.Command, call func(operator.Control, context.Context, string) error, id, done string) error {
+	return ask(e, cmd, func(c operator.Control, ctx context.Context) (struct{}, error) { return struct{}{}, call(c, ctx, id) },
+		func(struct{}) error { e.Say("%s", done); return nil })
 }

@@ -23,7 +23,7 @@ import (
 //go:embed demo.yaml
 var demoConfig []byte
 
-// demoListen is where the demo's page lies, if nobody else listens there.
+// demoListen is the address of the demo's page, if it is free.
 const demoListen = "127.0.0.1:8420"
 
 type demo struct {

@@ -40,7 +40,7 @@ Ends with exit code 4 if it finds a fault.`,
 			if probe {
 				findings = append(findings, e.probe(cmd.Context())...)
 			}
-			if e.Json {
+			if e.JSON {
 				if err := e.PrintJSON(findings); err != nil {
 					return err
 				}

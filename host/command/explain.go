@@ -19,7 +19,7 @@ import (
 // copied, recorded or sent; a running host is only asked for its state.
 func (e *env) explain(ctx context.Context, c *config.Config, g groups.Group, call operator.Send) error {
 	steps, err := e.decide(ctx, c, g, call)
-	if e.Json {
+	if e.JSON {
 		if err := e.PrintJSON(map[string]any{"accepted": err == nil, "steps": steps}); err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func (e *env) explain(ctx context.Context, c *config.Config, g groups.Group, cal
 	if err != nil {
 		return refusedSend(err)
 	}
-	if !e.Json {
+	if !e.JSON {
 		e.Say("would be accepted")
 	}
 	return nil

@@ -18,7 +18,7 @@ const (
 	configEnv = "LONGSHORE_CONFIG"
 )
 
-// searched is where a configuration is looked for that nobody names, in order: in the
+// searched are the paths of a configuration that is not named, in order: in the
 // working directory, in the user's own (XDG Base Directory Specification), in the
 // machine's.
 func (e *env) searched() []string {

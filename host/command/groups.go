@@ -38,7 +38,7 @@ func newGroups(e *env) *cobra.Command {
 			return e.withAccounts(cmd.Context(), cfg, func(c operator.Control) error {
 				chats, err := c.Chats(cmd.Context(), name)
 				if err != nil {
-					return ofControl(err)
+					return err
 				}
 				return e.listChats(cfg, name, chats)
 			})
@@ -74,7 +74,7 @@ A running host takes it up at once, see: longshore reload --help`,
 	return terminal.Family("groups", "look at groups and chats, and add one", list, add, newRequests(e), newApprove(e))
 }
 
-// groupFlags are what a new group is to be.
+// groupFlags are the settings of a new group.
 func groupFlags(cmd *cobra.Command, g *groups.Group) {
 	cmd.Flags().StringVar(&g.Name, "name", "", "what people call it")
 	cmd.Flags().StringVar(&g.Folder, "folder", "", "its `directory` (default: made of the name)")
@@ -103,7 +103,7 @@ func groupsForPrograms(all []groups.Group) []listedGroup {
 }
 
 func (e *env) listGroups(cfg *config.Config) error {
-	if e.Json {
+	if e.JSON {
 		return e.PrintJSON(groupsForPrograms(cfg.Groups))
 	}
 	t := e.Table("folder", "name", "chat", "channel", "assistant")
@@ -114,7 +114,7 @@ func (e *env) listGroups(cfg *config.Config) error {
 }
 
 func (e *env) listChats(cfg *config.Config, channelName string, chats []channel.Chat) error {
-	if e.Json {
+	if e.JSON {
 		return e.PrintJSON(chats)
 	}
 	taken := map[groups.Address]string{}

@@ -81,14 +81,14 @@ func (e *env) buildImage(cmd *cobra.Command, o docker.BuildOptions) error {
 		return err
 	}
 	defer engine.Close()
-	if !e.Json {
+	if !e.JSON {
 		o.Progress = func(line string) { e.Say("%s", media.Printable(line)) }
 	}
 	id, err := engine.Build(cmd.Context(), o)
 	if err != nil {
 		return err
 	}
-	if e.Json {
+	if e.JSON {
 		return e.PrintJSON(map[string]string{"image": o.Tag, "id": id, "engine": engine.Facts().Host})
 	}
 	e.Say("built %s", o.Tag)

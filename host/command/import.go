@@ -65,7 +65,7 @@ func (e *env) importNanoClaw(cmd *cobra.Command, dir string, f importFlags) erro
 			return err
 		}
 	}
-	if e.Json {
+	if e.JSON {
 		return e.PrintJSON(imported{Plan: plan, To: f.to, Written: f.apply})
 	}
 	return e.sayImport(plan, f)

@@ -23,7 +23,7 @@ func newInit(e *env) *cobra.Command {
 			if err := writeConfig(e.made(), config.Example(), force); err != nil {
 				return err
 			}
-			if e.Json {
+			if e.JSON {
 				return e.PrintJSON(map[string]string{"wrote": e.made()})
 			}
 			with := "" // the file, where the commands would not find it by themselves

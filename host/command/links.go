@@ -15,24 +15,10 @@ func newLinks(e *env) *cobra.Command {
 		Short: "list the links that members can follow",
 		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if group != "" {
-				c, err := e.load()
-				if err != nil {
-					return err
-				}
-				g, err := findGroup(c, group)
-				if err != nil {
-					return err
-				}
-				group = g.Folder
+			if err := e.folderOf(&group); err != nil {
+				return err
 			}
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				all, err := c.Links(cmd.Context(), group)
-				if err != nil {
-					return ofControl(err)
-				}
-				return e.Answer(all, func() error { return e.listLinks(all) })
-			})
+			return askFor(e, cmd, operator.Control.Links, group, e.listLinks)
 		},
 	}
 	list.Flags().StringVarP(&group, "group", "g", "", "only this group's; its `folder`, name or chat")
@@ -41,12 +27,7 @@ func newLinks(e *env) *cobra.Command {
 		Short: "end a link and delete its file",
 		Args:  terminal.Exactly("id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				if err := c.RevokeLink(cmd.Context(), args[0]); err != nil {
-					return ofControl(err)
-				}
-				return e.Answer(struct{}{}, func() error { e.Say("revoked; its file is deleted"); return nil })
-			})
+			return tell(e, cmd, operator.Control.RevokeLink, args[0], "revoked; its file is deleted")
 		},
 	}
 	return terminal.Family("links", "look at files that went as links, and end links", list, revoke)

@@ -53,7 +53,7 @@ journalctl -u longshore.`,
 	return cmd
 }
 
-// logView is what logs prints: the host's lines, and an assistant's file.
+// logView prints the host's log lines, and an assistant's log file.
 type logView struct {
 	e     *env
 	host  *operator.Client // nil: no host runs
@@ -124,7 +124,7 @@ func (v *logView) print(ctx context.Context) error {
 }
 
 func (e *env) printLogLine(l logLine) error {
-	if e.Json { // a value a line, which can be followed
+	if e.JSON { // a value a line, which can be followed
 		b, err := json.Marshal(l)
 		if err == nil {
 			_, err = fmt.Fprintf(e.Stdout, "%s\n", b)

@@ -39,7 +39,7 @@ token in its environment as LONGSHORE_TOKEN.`,
 			if err != nil {
 				return terminal.Usage(err.Error(), "")
 			}
-			if e.Json {
+			if e.JSON {
 				return e.PrintJSON(map[string]string{"cli": cli, "place": place, "text": text})
 			}
 			// Where to put it goes to stderr, so that stdout can be

@@ -26,10 +26,8 @@ in longshore.yaml that this is a test, and prints what each answered.`,
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				all, err := c.NotifyTest(cmd.Context())
 				switch {
-				case errors.Is(err, operator.ErrNoHost):
-					return terminal.Hinted(err, "longshore serve starts one")
 				case err != nil:
-					return ofControl(err)
+					return err
 				case len(all) == 0:
 					return terminal.Hinted(errors.New("longshore.yaml names nobody who is told of faults"), "add group, webhook or ntfy below notify:, then: longshore reload")
 				}

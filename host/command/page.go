@@ -1,8 +1,6 @@
 package command
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
@@ -18,16 +16,7 @@ the host does and act on it. The address works once and for ten minutes; do not
 pass it on. The host serves the page if operator_page.listen is set.`,
 		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				page, err := c.PageURL(cmd.Context())
-				if errors.Is(err, operator.ErrNoHost) {
-					return terminal.Hinted(err, "start one: longshore serve")
-				}
-				if err != nil {
-					return ofControl(err)
-				}
-				return e.Answer(page, func() error { e.Say("%s", page.URL); return nil })
-			})
+			return ask(e, cmd, operator.Control.PageURL, func(page operator.PageURL) error { e.Say("%s", page.URL); return nil })
 		},
 	}
 }

@@ -232,7 +232,7 @@ func (e *env) unpair(ctx context.Context, platform channel.Platform, names []str
 		return err
 	}
 	if err := e.withAccounts(ctx, cfg, func(c operator.Control) error { return c.Unpair(ctx, one.Name) }); err != nil {
-		return ofControl(err)
+		return err
 	}
 	e.Say("unlinked; deliveries to its chats are held until an account is linked again")
 	return nil

@@ -44,24 +44,10 @@ func newList(e *env, short string, f *operator.Filter, print func([]operator.Ite
 		Short: short,
 		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.Group != "" {
-				c, err := e.load()
-				if err != nil {
-					return err
-				}
-				g, err := findGroup(c, f.Group)
-				if err != nil {
-					return err
-				}
-				f.Group = g.Folder
+			if err := e.folderOf(&f.Group); err != nil {
+				return err
 			}
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				items, err := c.List(cmd.Context(), *f)
-				if err != nil {
-					return ofControl(err)
-				}
-				return e.Answer(items, func() error { return print(items) })
-			})
+			return askFor(e, cmd, operator.Control.List, *f, print)
 		},
 	}
 	list.Flags().StringVarP(&f.Group, "group", "g", "", "only this group's; its `folder`, name or chat")
@@ -75,13 +61,7 @@ func newShow(e *env, short string) *cobra.Command {
 		Short: "show " + short,
 		Args:  terminal.Exactly("id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				item, err := c.Show(cmd.Context(), args[0])
-				if err != nil {
-					return ofControl(err)
-				}
-				return e.Answer(item, func() error { return e.printItem(item) })
-			})
+			return askFor(e, cmd, operator.Control.Show, args[0], e.printItem)
 		},
 	}
 }
@@ -96,13 +76,13 @@ func newAct(e *env, verb, short, done string, act func(operator.Control, context
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				for _, id := range ids {
 					if err := act(c, cmd.Context(), id); err != nil {
-						return ofControl(err)
+						return err
 					}
-					if !e.Json {
+					if !e.JSON {
 						e.Say("%s: %s", id, done)
 					}
 				}
-				if e.Json {
+				if e.JSON {
 					return e.PrintJSON(map[string][]string{verb: ids})
 				}
 				return nil

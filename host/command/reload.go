@@ -56,7 +56,7 @@ func (e *env) reload(ctx context.Context, remove bool) error {
 	if err != nil {
 		return ofControl(err)
 	}
-	if e.Json {
+	if e.JSON {
 		if err := e.PrintJSON(r); err != nil {
 			return err
 		}

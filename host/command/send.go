@@ -74,6 +74,20 @@ refuse the file last.`,
 	return cmd
 }
 
+// folderOf replaces the folder, name or chat of a group by its folder; empty stays empty.
+func (e *env) folderOf(group *string) error {
+	if *group == "" {
+		return nil
+	}
+	c, err := e.load()
+	if err != nil {
+		return err
+	}
+	g, err := findGroup(c, *group)
+	*group = g.Folder
+	return err
+}
+
 // findGroup finds a group by its folder, or by its chat or name if no other
 // group has the same.
 func findGroup(c *config.Config, wanted string) (groups.Group, error) {
@@ -128,7 +142,7 @@ func (e *env) send(ctx context.Context, call operator.Send) error {
 		if err != nil {
 			return e.tellRefusal(err)
 		}
-		if e.Json {
+		if e.JSON {
 			return e.PrintJSON(item)
 		}
 		if online {
@@ -142,7 +156,7 @@ func (e *env) send(ctx context.Context, call operator.Send) error {
 
 // tellRefusal prints a refusal as JSON if --json was given.
 func (e *env) tellRefusal(err error) error {
-	if r := bridge.AsRefusal(err); e.Json && r != nil {
+	if r := bridge.AsRefusal(err); e.JSON && r != nil {
 		answer := refusal.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
 		if err := e.PrintJSON(map[string]refusal.Error{"refused": answer}); err != nil {
 			return err

@@ -205,7 +205,7 @@ func (e *env) installService(ctx context.Context, m manager, text []byte) error 
 			return terminal.Hinted(err, "the service's log: "+m.log)
 		}
 	}
-	if e.Json {
+	if e.JSON {
 		return e.PrintJSON(map[string]string{"wrote": m.file})
 	}
 	e.Say("wrote %s; the host runs", m.file)
@@ -249,7 +249,7 @@ func (e *env) uninstallService(ctx context.Context, m manager) error {
 			return err
 		}
 	}
-	if e.Json {
+	if e.JSON {
 		return e.PrintJSON(map[string]string{"removed": m.file})
 	}
 	e.Say("removed %s; state and configuration are as they were", m.file)
@@ -285,7 +285,7 @@ func (e *env) serviceStatus(ctx context.Context, m manager) error {
 		facts[key] = value
 	}
 	s := serviceState{File: facts["FragmentPath"], State: facts["ActiveState"], Started: facts["UnitFileState"], PID: facts["MainPID"]}
-	if e.Json {
+	if e.JSON {
 		err = e.PrintJSON(s)
 	} else {
 		t := e.Table("state", "at boot", "process", "file")

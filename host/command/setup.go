@@ -119,7 +119,7 @@ func (s *setup) run(ctx context.Context) error {
 		return err
 	}
 	installer := *s.env
-	if s.Json { // one value, at the end
+	if s.JSON { // one value, at the end
 		installer.Stdout = io.Discard
 	}
 	if err := installer.installService(ctx, s.manager, text); err != nil {
@@ -161,7 +161,7 @@ func (s *setup) make(ctx context.Context) (cfg *config.Config, folder string, er
 
 // note is for people only.
 func (s *setup) note(format string, args ...any) {
-	if !s.Json {
+	if !s.JSON {
 		s.Say(format, args...)
 	}
 }

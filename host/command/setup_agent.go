@@ -97,7 +97,7 @@ func (s *setup) askAgent(ctx context.Context) error {
 	return s.until(ctx, func() error { return s.askKey(ctx) })
 }
 
-// checkProgram looks whether what runs the assistant is here: its CLI, or the engine and
+// checkProgram checks that the assistant can run here: that there is its CLI, or the engine and
 // the image.
 func (s *setup) checkProgram(ctx context.Context, agent string) error {
 	then := "; or begin with: longshore setup --agent sample"

@@ -118,7 +118,7 @@ func (s *setup) askSecrets(ctx context.Context) error {
 	return nil
 }
 
-// oneWord says whether a text can be a key or a token.
+// oneWord reports whether a text can be a key or a token.
 func oneWord(text string) bool {
 	return text != "" && len(text) <= maxKey && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
@@ -178,7 +178,7 @@ func (s *setup) link(ctx context.Context) error {
 	if s.platform.Account.Scan == "" { // others cannot send before the host runs
 		p.to = groups.JID(s.chat)
 	}
-	if s.Json { // one value, at the end
+	if s.JSON { // one value, at the end
 		quiet := *s.env
 		quiet.Stdout = s.Stderr
 		p.env = &quiet

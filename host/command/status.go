@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
@@ -19,13 +20,7 @@ func newStatus(e *env) *cobra.Command {
 		Short: "say what the host is doing",
 		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				s, err := c.Status(cmd.Context())
-				if err != nil {
-					return ofControl(err)
-				}
-				return e.Answer(s, func() error { return e.printStatus(s) })
-			})
+			return ask(e, cmd, operator.Control.Status, e.printStatus)
 		},
 	}
 }
@@ -118,7 +113,7 @@ func (e *env) printFailures(s operator.Status) error {
 	return nil
 }
 
-// printListeners prints who answers in each group, and what was not for them.
+// printListeners prints each group's assistant, and how many messages were not for it.
 func (e *env) printListeners(all []operator.Group) error {
 	e.Say("")
 	t := e.Table("GROUP", "ASSISTANT", "TRIGGER", "LAST TURN", "NOT CALLED", "NOT ALLOWED")
@@ -133,7 +128,7 @@ func (e *env) printListeners(all []operator.Group) error {
 }
 
 // printTold prints on one line what members sent that could only be told in words.
-func (e *env) printTold(all []operator.Told) {
+func (e *env) printTold(all []assistant.Told) {
 	var words []string
 	for _, t := range all {
 		words = append(words, fmt.Sprintf("%s %s (%d)", t.Channel, t.Kind, t.Count))
@@ -145,7 +140,7 @@ func (e *env) printTold(all []operator.Told) {
 }
 
 // lastTurn is how a group's last turn ended, and when.
-func lastTurn(t operator.Turns) string {
+func lastTurn(t assistant.Turns) string {
 	if t.Broke.After(t.Done) {
 		return "broke " + terminal.Ago(t.Broke) + ": " + media.Cut(t.Trouble, 30)
 	}

@@ -47,7 +47,7 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 	switch {
 	case err != nil:
 		return err
-	case e.Json:
+	case e.JSON:
 		return e.PrintJSON(map[string]any{"store": name, "directory": moved.Dir, "bytes": moved.Bytes})
 	case moved.Dir == "":
 		e.Say("nothing was there of the store %s; the host starts with an empty one", name)

@@ -21,20 +21,10 @@ func newTasks(e *env) *cobra.Command {
 		Short: "list what assistants have scheduled",
 		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if group != "" {
-				c, err := e.load()
-				if err != nil {
-					return err
-				}
-				g, err := findGroup(c, group)
-				if err != nil {
-					return err
-				}
-				group = g.Folder
+			if err := e.folderOf(&group); err != nil {
+				return err
 			}
-			return e.withTasks(cmd, group, func(all []tasks.Task) error {
-				return e.Answer(all, func() error { return e.listTasks(all) })
-			})
+			return askFor(e, cmd, operator.Control.Tasks, group, e.listTasks)
 		},
 	}
 	list.Flags().StringVarP(&group, "group", "g", "", "only this group's; its `folder`, name or chat")
@@ -43,7 +33,11 @@ func newTasks(e *env) *cobra.Command {
 		Short: "show one task with its prompt",
 		Args:  terminal.Exactly("id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.withTasks(cmd, "", func(all []tasks.Task) error {
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				all, err := c.Tasks(cmd.Context(), "")
+				if err != nil {
+					return err
+				}
 				i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == args[0] })
 				if i < 0 {
 					return terminal.Hinted(errors.New("no task has the id "+media.Printable(args[0])), "see: longshore tasks list")
@@ -57,17 +51,6 @@ func newTasks(e *env) *cobra.Command {
 		newTaskVerb(e, "cancel", "delete a task"), newTaskVerb(e, "run", "begin a run of a task now; its schedule stays as it is"))
 }
 
-// withTasks calls do with the tasks of a group, or of all, whether a host runs or not.
-func (e *env) withTasks(cmd *cobra.Command, group string, do func([]tasks.Task) error) error {
-	return e.withControl(cmd.Context(), func(c operator.Control) error {
-		all, err := c.Tasks(cmd.Context(), group)
-		if err != nil {
-			return ofControl(err)
-		}
-		return do(all)
-	})
-}
-
 func newTaskVerb(e *env, verb, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " ID",
@@ -76,11 +59,8 @@ func newTaskVerb(e *env, verb, short string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				answer, err := c.OperateTask(cmd.Context(), args[0], verb)
-				if errors.Is(err, operator.ErrNoHost) {
-					return terminal.Hinted(err, "start it: longshore serve")
-				}
 				if err != nil {
-					return ofControl(err)
+					return err
 				}
 				return e.Answer(answer, func() error { e.Say("%s", answer.Words); return nil })
 			})

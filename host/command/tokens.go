@@ -5,6 +5,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -14,23 +15,7 @@ func newTokens(e *env) *cobra.Command {
 		Short: "list the tokens that count",
 		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				all, err := c.Tokens(cmd.Context())
-				if err != nil {
-					return ofControl(err)
-				}
-				return e.Answer(all, func() error {
-					if len(all) == 0 {
-						e.Say("there are no tokens")
-						return nil
-					}
-					t := e.Table("ID", "GROUP", "THREAD", "FROM", "MADE")
-					for _, k := range all {
-						t.Row(k.ID, k.Folder, media.Printable(k.Thread), k.Peer, k.Made.Format("2006-01-02 15:04Z"))
-					}
-					return t.Flush()
-				})
-			})
+			return ask(e, cmd, operator.Control.Tokens, e.listTokens)
 		},
 	}
 	revoke := &cobra.Command{
@@ -38,15 +23,22 @@ func newTokens(e *env) *cobra.Command {
 		Short: "end a token; what was accepted with it goes on",
 		Args:  terminal.Exactly("id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				if err := c.RevokeToken(cmd.Context(), args[0]); err != nil {
-					return ofControl(err)
-				}
-				return e.Answer(struct{}{}, func() error { e.Say("revoked"); return nil })
-			})
+			return tell(e, cmd, operator.Control.RevokeToken, args[0], "revoked")
 		},
 	}
 	return terminal.Family("tokens", "let assistants elsewhere in, and end that", list, newTokensNew(e), revoke)
+}
+
+func (e *env) listTokens(all []tokens.Token) error {
+	if len(all) == 0 {
+		e.Say("there are no tokens")
+		return nil
+	}
+	t := e.Table("ID", "GROUP", "THREAD", "FROM", "MADE")
+	for _, k := range all {
+		t.Row(k.ID, k.Folder, media.Printable(k.Thread), k.Peer, k.Made.Format("2006-01-02 15:04Z"))
+	}
+	return t.Flush()
 }
 
 func newTokensNew(e *env) *cobra.Command {
@@ -66,13 +58,8 @@ Who has it sends as that group's assistant, into that conversation. The host kee
 			if err != nil {
 				return err
 			}
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				made, err := c.MakeToken(cmd.Context(), operator.TokenOrder{Group: g.Folder, Thread: thread, From: from})
-				if err != nil {
-					return ofControl(err)
-				}
-				return e.Answer(made, func() error { e.Say("%s", made.Secret); return nil })
-			})
+			return askFor(e, cmd, operator.Control.MakeToken, operator.TokenOrder{Group: g.Folder, Thread: thread, From: from},
+				func(made tokens.NewToken) error { e.Say("%s", made.Secret); return nil })
 		},
 	}
 	c.Flags().StringVar(&thread, "thread", "", "the platform's `id` of a thread of the chat; without it, the chat itself")

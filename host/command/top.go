@@ -32,7 +32,7 @@ terminal, it prints them once.`,
 				return terminal.Usage("--every is less than 100ms", "ask at most ten times a second")
 			}
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				if once || e.Json || !terminal.IsTerminal(e.Stdout) {
+				if once || e.JSON || !terminal.IsTerminal(e.Stdout) {
 					return e.topOnce(cmd.Context(), c)
 				}
 				return e.topLive(cmd.Context(), c, every)

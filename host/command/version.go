@@ -89,7 +89,7 @@ longshore.yaml, ~/.config/longshore/longshore.yaml (or below $XDG_CONFIG_HOME) a
 		RunE: func(*cobra.Command, []string) error {
 			info := readVersion(e.version)
 			info.Config = e.Config
-			if e.Json {
+			if e.JSON {
 				return e.PrintJSON(info)
 			}
 			e.Say("longshore %s", info.Version)

@@ -57,7 +57,7 @@ func (w *watcher) watch(ctx context.Context, every time.Duration) error {
 		fmt.Fprint(w.env.Stderr, answer)
 		return err
 	}
-	if terminal.IsTerminal(w.env.Stdout) && !w.env.Json {
+	if terminal.IsTerminal(w.env.Stdout) && !w.env.JSON {
 		return w.env.Redraw(ctx, every, func(columns, rows int) []string {
 			if answer == "" {
 				answer, err = w.once()
@@ -84,7 +84,7 @@ func (w *watcher) watch(ctx context.Context, every time.Duration) error {
 		if answer, err = w.once(); ctx.Err() != nil {
 			return nil
 		}
-		if !w.env.Json && answer != "" {
+		if !w.env.JSON && answer != "" {
 			answer = "\n" + answer
 		}
 	}
@@ -96,7 +96,7 @@ func (w *watcher) once() (string, error) {
 	e := w.env
 	stdout, stderr := e.Stdout, e.Stderr
 	e.Watched, e.Stdout = stdout, &out
-	if !e.Json { // of which only answers are lines
+	if !e.JSON { // of which only answers are lines
 		e.Stderr = &out
 	}
 	defer func() { e.Watched, e.Stdout, e.Stderr = nil, stdout, stderr }()

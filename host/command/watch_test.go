@@ -65,7 +65,7 @@ func (w *writes) Write(p []byte) (int, error) {
 func TestWatchPrintsADocumentALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, problems bytes.Buffer
-		e := &env{Terminal: terminal.Terminal{Stdout: &out, Stderr: &problems, Json: true}}
+		e := &env{Terminal: terminal.Terminal{Stdout: &out, Stderr: &problems, JSON: true}}
 		ctx, interrupt := context.WithCancel(t.Context())
 		n, start := 0, time.Now()
 		w := &watcher{env: e, title: "longshore queue list", plain: &cobra.Command{RunE: func(*cobra.Command, []string) error {

@@ -59,8 +59,8 @@ Ends with exit code 4 if something stops the answer.`,
 	return cmd
 }
 
-// leg is one thing between a member's message and an answer.
-type leg struct {
+// step is one thing between a member's message and an answer.
+type step struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Words  string `json:"words"`
@@ -76,30 +76,30 @@ type path struct {
 	status  operator.Status
 	served  operator.Group // the group as the host serves it
 	probe   bool           // try the key
-	steps   []leg
+	steps   []step
 	stopped bool
 }
 
 func (w *path) good(name, format string, args ...any) {
-	w.steps = append(w.steps, leg{Name: name, OK: true, Words: fmt.Sprintf(format, args...)})
+	w.steps = append(w.steps, step{Name: name, OK: true, Words: fmt.Sprintf(format, args...)})
 }
 
 func (w *path) stop(name, words, remedy string) {
-	w.steps = append(w.steps, leg{Name: name, Words: words, Remedy: remedy})
+	w.steps = append(w.steps, step{Name: name, Words: words, Remedy: remedy})
 	w.stopped = true
 }
 
 // warn notes what may keep the answer, or a part of it.
 func (w *path) warn(name, words, remedy string) {
-	w.steps = append(w.steps, leg{Name: name, Words: words, Remedy: remedy})
+	w.steps = append(w.steps, step{Name: name, Words: words, Remedy: remedy})
 }
 
 // walk takes the steps in the order of a message.
 func (w *path) walk(ctx context.Context) {
-	for _, step := range []func(context.Context){
+	for _, check := range []func(context.Context){
 		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.key, w.mounts, w.budget, w.turn, w.policy, w.queue, w.delivery,
 	} {
-		if step(ctx); w.stopped {
+		if check(ctx); w.stopped {
 			return
 		}
 	}
@@ -208,7 +208,7 @@ func (w *path) assistant(ctx context.Context) {
 	w.good("assistant", "%s: agent %s, runtime %s", w.group.Assistant, a.Agent, a.Runtime)
 }
 
-// elsewhere looks whether anybody can fetch the group's messages.
+// elsewhere checks that a token can fetch the group's messages.
 func (w *path) elsewhere(ctx context.Context) {
 	all, err := w.client.Tokens(ctx)
 	switch {
@@ -252,7 +252,7 @@ func (w *path) key(ctx context.Context) {
 	}
 }
 
-// policy says what may keep the files of an answer.
+// policy reports the rules that may hold the files of an answer back.
 func (w *path) policy(context.Context) {
 	g := w.group
 	now := time.Now().In(w.config.Zone(g))
@@ -274,7 +274,7 @@ func (w *path) policy(context.Context) {
 	}
 }
 
-// budget says what the calls of the model have used.
+// budget reports what the calls of the model have used.
 func (w *path) budget(context.Context) {
 	m := w.served.Model
 	if m == nil {
@@ -292,7 +292,7 @@ func (w *path) budget(context.Context) {
 	w.good("budget", "%s", words)
 }
 
-// turn looks at the assistant's last turn, or the one under way.
+// turn reports the assistant's last turn, or the one under way.
 func (w *path) turn(context.Context) {
 	for _, a := range w.status.Assistants {
 		if a.Group != w.group.Folder {
@@ -310,7 +310,7 @@ func (w *path) turn(context.Context) {
 	}
 }
 
-// remedy is what to do about a cause for which the assistant does not answer.
+// remedy returns what to do about a cause that keeps the assistant from answering.
 func (w *path) remedy(c cause.Cause) string {
 	switch name := w.group.Assistant; c {
 	case cause.Key:

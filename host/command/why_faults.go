@@ -13,8 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// faulty notes the faults of that name which the host has, as far as they are about a
-// part that begins with about. Such a fault may keep the answer, and does not end the walk.
+// faulty warns of the host's faults of one name whose part begins with about. They may keep
+// the answer, and do not end the walk.
 func (w *path) faulty(name, fault, about string) (any bool) {
 	for _, f := range w.status.Faults {
 		if f.Name == fault && strings.HasPrefix(f.About, about) {
@@ -45,7 +45,7 @@ func (w *path) mounts(context.Context) {
 	w.faulty("mounts", operator.FaultMount, "group "+w.group.Folder+", ")
 }
 
-// disk says whether anything can be accepted: without room, channels take no messages.
+// disk checks that messages can be accepted: without room, channels take none.
 func (w *path) disk(context.Context) {
 	for _, f := range w.status.Faults {
 		if f.Name == operator.FaultAccepting {

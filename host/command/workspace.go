@@ -46,7 +46,7 @@ GROUP is the folder, also that of a group which is no longer configured. Nothing
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.withVolumes(cmd.Context(), func(engine *docker.Engine, state string) error {
 				if err := engine.RemoveVolume(cmd.Context(), state, args[0]); err != nil {
-					return ofControl(err)
+					return err
 				}
 				return e.Answer(struct{}{}, func() error { e.Say("removed"); return nil })
 			})

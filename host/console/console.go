@@ -24,7 +24,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// Options is what a Console needs.
+// Options are the settings and parts of a Console.
 type Options struct {
 	Listen  string   // host:port on loopback; port 0 selects a free port
 	Hosts   []string // further names, under which a proxy serves it

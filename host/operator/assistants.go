@@ -73,9 +73,9 @@ func fetches(s assistant.Status) string {
 }
 
 // turnsOf returns when a group's turns ended; zero without a running host.
-func (l *Local) turnsOf(folder string) Turns {
+func (l *Local) turnsOf(folder string) assistant.Turns {
 	if l.Running == nil {
-		return Turns{}
+		return assistant.Turns{}
 	}
-	return Turns(l.Running.Assistants.Turns(folder))
+	return l.Running.Assistants.Turns(folder)
 }

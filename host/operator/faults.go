@@ -14,8 +14,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Fault is one thing that is wrong with the host now and does not end by itself, or not
-// soon. Its text has foreign words of platforms in it.
+// Fault is one problem of the host that does not end by itself, or not soon. Its text may
+// contain foreign words of platforms.
 type Fault struct {
 	Name    string `json:"fault"` // one of the Fault… below, or one of package cause's
 	About   string `json:"about"` // the part of the host: "channel whatsapp", "assistant helper", "disk"
@@ -23,7 +23,7 @@ type Fault struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// ID is the same for as long as the fault goes on, whatever its text says.
+// ID stays the same while the fault lasts, even if its text changes.
 func (f Fault) ID() string { return f.Name + " of " + f.About }
 
 // The names of faults. Those of an assistant that does not answer are package cause's.
@@ -48,8 +48,8 @@ const (
 // Faults is what is wrong with the host now.
 type Faults struct {
 	Now []Fault `json:"now"`
-	// Unknown are the parts, as Fault.About has them, that showed nothing yet since the
-	// host's start: a fault of before may go on.
+	// Unknown are the parts, named as in Fault.About, that have shown nothing since the
+	// host's start: an earlier fault may last.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
@@ -101,8 +101,8 @@ func (l *Local) Faults(ctx context.Context) Faults {
 // can stand there too.
 var pairing = regexp.MustCompile("`(longshore pair [a-z0-9 -]+)`")
 
-// ChannelRemedy says what to do about a channel that is not connected: the command in its
-// own words, or where to read more.
+// ChannelRemedy returns what to do about a channel that is not connected: the command that
+// its detail names, or where to read more.
 func ChannelRemedy(detail string) string {
 	if m := pairing.FindStringSubmatch(detail); m != nil {
 		return m[1]
@@ -114,7 +114,7 @@ func (f *Faults) add(name, about, message, hint string) {
 	f.Now = append(f.Now, Fault{Name: name, About: about, Message: media.Cut(media.Printable(message), 1000), Hint: media.Cut(media.Printable(hint), 1000)})
 }
 
-// trouble is what is wrong with one assistant, in which groups.
+// trouble is one fault of one assistant.
 type trouble struct{ name, assistant string }
 
 // assistantFaults adds the assistants that do not answer. All groups with the same
@@ -184,7 +184,7 @@ func (l *Local) clockFault(f *Faults) {
 	}
 }
 
-// diskFaults adds what keeps deliveries from being accepted, and what soon will.
+// diskFaults adds a disk that takes no deliveries, and one that is almost full.
 func (l *Local) diskFaults(ctx context.Context, f *Faults) {
 	if r := refusal.Of(l.health.lately(ctx, l.healthy)); r != nil {
 		f.add(FaultAccepting, "outbox", r.Message, r.Hint)
@@ -196,14 +196,14 @@ func (l *Local) diskFaults(ctx context.Context, f *Faults) {
 	}
 }
 
-// checkup keeps the outcome of a check, which writes to the disk, for those who ask often.
+// checkup caches the outcome of a check, because the check writes to the disk.
 type checkup struct {
 	mu  sync.Mutex
 	at  time.Time
 	err error
 }
 
-// lately is the outcome of a check in the last seconds.
+// lately returns the outcome of a check in the last five seconds.
 func (c *checkup) lately(ctx context.Context, check func(context.Context) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

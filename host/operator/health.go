@@ -77,8 +77,8 @@ func (l *Local) healthy(ctx context.Context) error {
 	return &refusal.Error{Code: CodeUnwell, Message: "no delivery can be recorded in the outbox: " + err.Error(), Hint: "see: longshore doctor, docs/operations.md"}
 }
 
-// wellness is what /healthz says of a host that accepts deliveries. Assistants that
-// do not answer are named by group and cause; a restart would not help them.
+// wellness is the answer of /healthz for a host that accepts deliveries. It names assistants
+// that do not answer, by group and cause; a restart would not help them.
 func (l *Local) wellness() map[string]any {
 	answer := map[string]any{"status": "ok"}
 	if causes := l.causes(); len(causes) > 0 {

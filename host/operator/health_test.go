@@ -211,7 +211,7 @@ func TestWhatIsOnlyToldInWordsIsInStatusAndMetrics(t *testing.T) {
 	want := assistant.Told{Channel: "tg", Kind: "dice", Count: 3}
 	d := operator.NewLocal((&rooms{told: []assistant.Told{want}}).options(groups.Layout{State: t.TempDir()}))
 	s, err := d.Status(t.Context())
-	if err != nil || len(s.Told) != 1 || s.Told[0] != operator.Told(want) {
+	if err != nil || len(s.Told) != 1 || s.Told[0] != want {
 		t.Errorf("status has %+v, %v", s.Told, err)
 	}
 	rec := httptest.NewRecorder()

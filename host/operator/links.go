@@ -9,8 +9,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// Link is a file that was too large for its chat, and that members fetch by an address.
-// The address itself is in the chat only.
+// Link is a file that was too large for its chat and that members fetch at an address. Only
+// the chat has the address.
 type Link struct {
 	ID      string    `json:"id"`
 	Group   string    `json:"group"` // the folder

@@ -239,7 +239,7 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 func (l *Local) describeHost(s *Status) {
 	r := l.Running
 	s.Running, s.PID, s.Started, s.Applied = true, os.Getpid(), r.Started, r.Host.Applied()
-	s.Quota, s.Disk.Floor, s.UnknownChats, s.Told = r.Host.Quota(), r.Host.FreeDisk(), r.Pairing.UnknownChats(), l.told()
+	s.Quota, s.Disk.Floor, s.UnknownChats, s.Told = r.Host.Quota(), r.Host.FreeDisk(), r.Pairing.UnknownChats(), r.Assistants.Told()
 	for _, c := range l.Channels {
 		one := channelOf(c)
 		one.Scan = r.Linker.Scan(c.Name())

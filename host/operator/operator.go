@@ -8,8 +8,7 @@
 //	state/longshore.sock   the control socket, 0600; a link to it if the
 //	                       path is longer than a socket's name may be
 //
-// Text from an assistant or a member is passed on unchanged: whoever prints it
-// must make it printable first.
+// Text from an assistant or a member is passed on unchanged: the caller makes it printable.
 //
 // The package does not decide who may send what, and starts no host.
 package operator
@@ -22,13 +21,13 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// Notified is how it went to tell one target something.
+// Notified is the outcome of a message to one target of notify:.
 type Notified struct {
 	Target string `json:"target"`          // "chat of ops", "webhook" or "ntfy"
 	Error  string `json:"error,omitempty"` // empty: the target has taken it
 }
 
-// PairingCode is what a person was told who wrote in a direct chat that no group has.
+// PairingCode is the code given to a person in a direct chat that no group has.
 type PairingCode struct {
 	Code    string    `json:"code"`
 	Channel string    `json:"channel"`

@@ -9,9 +9,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
-// Control is what an operator may do to a host. A Local offers it in the process
-// that has the outbox open, a Client through the running host's socket. A
-// repeated Retry or Drop changes nothing and returns an error that says so,
+// Control is what an operator may do to a host: *Client through the running host's socket,
+// *Local in the host's own process, *Offline if no host runs. A repeated Retry or Drop changes nothing and returns an error that says so,
 // such as not_found or not_failed. All methods may be called concurrently.
 // Errors that the operator can act on are *refusal.Error, with the codes below.
 type Control interface {
@@ -28,7 +27,7 @@ type Control interface {
 	// Drop ends an item: an open delivery is cancelled, a failed one leaves the
 	// list of failures, and a request in the errors folder is deleted.
 	Drop(ctx context.Context, id string) error
-	// Decide says yes or no to a delivery that waits for an approval. The first answer
+	// Decide approves or refuses a delivery that waits for an approval. The first answer
 	// counts.
 	Decide(ctx context.Context, id string, yes bool) error
 	// Send accepts a file for a group's chat as if the group's assistant had
@@ -41,10 +40,9 @@ type Control interface {
 	// at all. That the file was refused is no error.
 	// With remove, the file may end all groups, or most of them.
 	Reload(ctx context.Context, remove bool) (Reloaded, error)
-	// Requests returns the pairing codes that were given to direct chats without a
-	// group, and count.
+	// Requests returns the valid pairing codes of direct chats without a group.
 	Requests(ctx context.Context) ([]PairingCode, error)
-	// Approve ends the code of a chat that has a group now, and tells the chat.
+	// Approve ends the code of a chat that has a group now, and writes so in the chat.
 	Approve(ctx context.Context, code string) error
 	// Tasks returns the scheduled tasks of a group by its folder, or of all.
 	Tasks(ctx context.Context, group string) ([]tasks.Task, error)
@@ -53,7 +51,7 @@ type Control interface {
 	OperateTask(ctx context.Context, id, verb string) (tasks.Answer, error)
 	// Links returns the links of a group by its folder, or of all, that can be followed.
 	Links(ctx context.Context, group string) ([]Link, error)
-	// RevokeLink ends a link and deletes its file.
+	// RevokeLink deletes a link and its file.
 	RevokeLink(ctx context.Context, id string) error
 	// Environment checks what the assistant of the group with that folder needs, or all
 	// assistants if it is empty, in the host's own environment: programs, engine,
@@ -73,14 +71,14 @@ type Control interface {
 	Log(ctx context.Context, q LogQuery) (LogPage, error)
 	// Audit returns the newest entries of the audit trail that match, oldest first.
 	Audit(ctx context.Context, q AuditQuery) (AuditPage, error)
-	// NotifyTest tells each target of notify: in longshore.yaml that this is a test, and
-	// returns how that went. There may be none.
+	// NotifyTest sends a test to each target of notify: in longshore.yaml, of which there may
+	// be none, and returns the outcomes.
 	NotifyTest(ctx context.Context) ([]Notified, error)
-	// Tokens returns the tokens of the door that count, without their secrets.
+	// Tokens returns the valid tokens for assistants elsewhere, without their secrets.
 	Tokens(ctx context.Context) ([]tokens.Token, error)
-	// MakeToken makes a token, and returns it with its secret, which nobody sees again.
+	// MakeToken makes a token and returns it with its secret, which is not stored.
 	MakeToken(ctx context.Context, o TokenOrder) (tokens.NewToken, error)
-	// RevokeToken ends a token.
+	// RevokeToken deletes a token.
 	RevokeToken(ctx context.Context, id string) error
 	// Unpair unlinks a channel from its account. Its deliveries are held.
 	Unpair(ctx context.Context, channelName string) error
@@ -91,7 +89,9 @@ var _ = []Control{(*Client)(nil), (*Local)(nil), (*Offline)(nil)}
 // op makes one call of a Control. Its argument and its answer are JSON.
 type op func(ctx context.Context, c Control, in []byte) (any, error)
 
-// ops are the calls of the control protocol by name: POST /v1/<name>, with the argument as the body.
+// ops are the calls of the control protocol by name: POST /v1/<name>, with the argument as the
+// body. A new call is three things: here its method of Control, its row and the Client's method;
+// the method of Local, in the file of its story; and its command, in host/command.
 var ops = map[string]op{
 	"status": ask(Control.Status),
 	"list":   askFor(Control.List), "show": askFor(Control.Show), "retry": tell(Control.Retry), "drop": tell(Control.Drop),

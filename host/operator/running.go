@@ -122,79 +122,64 @@ type Page interface {
 	SignIn() string
 }
 
-// running returns the host that runs in this process, or ErrNoHost.
-func (l *Local) running() (*Running, error) {
-	if l.Running == nil {
-		return nil, ErrNoHost
-	}
-	return l.Running, nil
-}
-
 // Reload implements Control.
 func (l *Local) Reload(ctx context.Context, remove bool) (Reloaded, error) {
-	r, err := l.running()
-	if err != nil {
-		return Reloaded{}, err
+	if l.Running == nil {
+		return Reloaded{}, ErrNoHost
 	}
-	return r.Host.Reload(ctx, remove)
+	return l.Running.Host.Reload(ctx, remove)
 }
 
 // NotifyTest implements Control.
 func (l *Local) NotifyTest(ctx context.Context) ([]Notified, error) {
-	r, err := l.running()
-	if err != nil {
-		return nil, err
+	if l.Running == nil {
+		return nil, ErrNoHost
 	}
-	return r.Notifier.Test(ctx), nil
+	return l.Running.Notifier.Test(ctx), nil
 }
 
 // Requests implements Control.
 func (l *Local) Requests(context.Context) ([]PairingCode, error) {
-	r, err := l.running()
-	if err != nil {
-		return nil, err
+	if l.Running == nil {
+		return nil, ErrNoHost
 	}
-	return r.Pairing.Codes(), nil
+	return l.Running.Pairing.Codes(), nil
 }
 
 // Approve implements Control.
 func (l *Local) Approve(ctx context.Context, code string) error {
-	r, err := l.running()
-	if err != nil {
-		return err
+	if l.Running == nil {
+		return ErrNoHost
 	}
-	return r.Pairing.Approve(ctx, code)
+	return l.Running.Pairing.Approve(ctx, code)
 }
 
 // Environment implements Control.
 func (l *Local) Environment(ctx context.Context, folder string) ([]channel.Finding, error) {
-	r, err := l.running()
-	if err != nil {
-		return nil, err
+	if l.Running == nil {
+		return nil, ErrNoHost
 	}
-	return r.Machine.Environment(ctx, folder), nil
+	return l.Running.Machine.Environment(ctx, folder), nil
 }
 
 // StopAssistant implements Control.
 func (l *Local) StopAssistant(_ context.Context, folder string) (s Stopped, err error) {
-	r, err := l.running()
-	if err != nil {
-		return s, err
+	if l.Running == nil {
+		return s, ErrNoHost
 	}
 	if !slices.ContainsFunc(l.configured(), func(g groups.Group) bool { return g.Folder == folder }) {
 		return s, noGroup(folder)
 	}
-	s.Turns, s.Waited, err = r.Assistants.Stop(folder)
+	s.Turns, s.Waited, err = l.Running.Assistants.Stop(folder)
 	return s, err
 }
 
 // Log implements Control.
 func (l *Local) Log(_ context.Context, q LogQuery) (LogPage, error) {
-	r, err := l.running()
-	if err != nil {
-		return LogPage{}, err
+	if l.Running == nil {
+		return LogPage{}, ErrNoHost
 	}
-	return r.Recent.Lines(q), nil
+	return l.Running.Recent.Lines(q), nil
 }
 
 // PageURL implements Control.
@@ -213,20 +198,18 @@ func (l *Local) PageURL(context.Context) (PageURL, error) {
 
 // Link implements Control.
 func (l *Local) Link(_ context.Context, channelName string) (Linking, error) {
-	r, err := l.running()
-	if err != nil {
-		return Linking{}, err
+	if l.Running == nil {
+		return Linking{}, ErrNoHost
 	}
-	return r.Linker.Link(channelName)
+	return l.Running.Linker.Link(channelName)
 }
 
 // Tasks implements Control.
 func (l *Local) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
-	r, err := l.running()
-	if err != nil {
-		return nil, err
+	if l.Running == nil {
+		return nil, ErrNoHost
 	}
-	all, err := r.Tasks.List(ctx, group)
+	all, err := l.Running.Tasks.List(ctx, group)
 	if all == nil {
 		all = []tasks.Task{}
 	}
@@ -235,9 +218,8 @@ func (l *Local) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
 
 // OperateTask implements Control.
 func (l *Local) OperateTask(ctx context.Context, id, verb string) (tasks.Answer, error) {
-	r, err := l.running()
-	if err != nil {
-		return tasks.Answer{}, err
+	if l.Running == nil {
+		return tasks.Answer{}, ErrNoHost
 	}
-	return r.Tasks.Operate(ctx, id, verb)
+	return l.Running.Tasks.Operate(ctx, id, verb)
 }

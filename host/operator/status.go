@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -14,29 +15,22 @@ import (
 // Status is a host's description of itself. If no host runs, Running is false
 // and only what the disk shows is filled in.
 type Status struct {
-	Running      bool          `json:"running"`
-	PID          int           `json:"pid,omitempty"`
-	Version      string        `json:"version"`
-	Started      time.Time     `json:"started,omitzero"`
-	Applied      time.Time     `json:"applied,omitzero"` // when the configuration in force was
-	State        string        `json:"state"`            // the state directory
-	Channels     []Channel     `json:"channels"`
-	Groups       []Group       `json:"groups"`
-	Assistants   []Assistant   `json:"assistants"`
-	Failures     []Item        `json:"failures"` // the latest, newest first, at most RecentFailures
-	Errors       int           `json:"errors"`   // requests in the errors folder
-	Disk         Disk          `json:"disk"`
-	Quota        Quota         `json:"quota,omitzero"`
-	Faults       []Fault       `json:"faults"` // what is wrong with the running host, see Local.Faults
-	UnknownChats []UnknownChat `json:"unknown_chats,omitempty"`
-	Told         []Told        `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
-}
-
-// Told counts messages of members that a channel could only tell in words.
-type Told struct {
-	Channel string `json:"channel"`
-	Kind    string `json:"kind"` // the platform's name of it
-	Count   int64  `json:"count"`
+	Running      bool             `json:"running"`
+	PID          int              `json:"pid,omitempty"`
+	Version      string           `json:"version"`
+	Started      time.Time        `json:"started,omitzero"`
+	Applied      time.Time        `json:"applied,omitzero"` // when the configuration in force was
+	State        string           `json:"state"`            // the state directory
+	Channels     []Channel        `json:"channels"`
+	Groups       []Group          `json:"groups"`
+	Assistants   []Assistant      `json:"assistants"`
+	Failures     []Item           `json:"failures"` // the latest, newest first, at most RecentFailures
+	Errors       int              `json:"errors"`   // requests in the errors folder
+	Disk         Disk             `json:"disk"`
+	Quota        Quota            `json:"quota,omitzero"`
+	Faults       []Fault          `json:"faults"` // what is wrong with the running host, see Local.Faults
+	UnknownChats []UnknownChat    `json:"unknown_chats,omitempty"`
+	Told         []assistant.Told `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
 }
 
 // RecentFailures is how many failures a Status lists.
@@ -77,15 +71,15 @@ type Group struct {
 	Trigger   string `json:"trigger,omitempty"`   // empty: every message calls the assistant
 
 	// Messages since the host's start that were not for the assistant.
-	Ignored
+	assistant.Ignored
 	// Turns since the host's start.
-	Turns
+	assistant.Turns
 
-	// Model is what calls of the model used; nil if the host does not pass them on.
+	// Model is the usage of the model; nil if the host does not pass the calls on.
 	Model *Spending `json:"model,omitempty"`
 }
 
-// Spending is what a group's calls of its model have used, by what the service reports.
+// Spending is a group's usage of its model, as the model's service reports it.
 type Spending struct {
 	Calls   int64   `json:"calls"` // since the host's start, as the tokens of each kind and their price
 	Input   int64   `json:"input_tokens"`
@@ -100,28 +94,6 @@ type Spending struct {
 	SpentTokens int64     `json:"budget_tokens_spent"`
 	SpentUSD    float64   `json:"budget_usd_spent"`
 	Over        bool      `json:"over_budget"` // the last call was refused for it
-}
-
-// Turns is when the turns of a group's assistant ended lately, in all threads.
-type Turns struct {
-	Done    time.Time `json:"turn_done,omitzero"`  // with an answer
-	Broke   time.Time `json:"turn_broke,omitzero"` // without one
-	Trouble string    `json:"trouble,omitempty"`   // why
-
-	Answered int64 `json:"turns_answered"`
-	Broken   int64 `json:"turns_broken"` // attempts, too
-
-	// What the model's service charges for, by the assistant's word.
-	InputTokens  int64   `json:"input_tokens,omitempty"`
-	CachedTokens int64   `json:"cached_tokens,omitempty"` // part of the former
-	OutputTokens int64   `json:"output_tokens,omitempty"`
-	CostUSD      float64 `json:"cost_usd,omitempty"`
-}
-
-// Ignored counts messages that were not for a group's assistant.
-type Ignored struct {
-	NotCalled  int `json:"not_called"`  // without the trigger
-	NotAllowed int `json:"not_allowed"` // of members who may not speak
 }
 
 // Quota is how much may wait in the outbox for each group; zero if no host runs.
@@ -157,17 +129,6 @@ func diskOf(state string) Disk {
 		return Disk{}
 	}
 	return Disk{Free: v.Free, Total: v.Total}
-}
-
-// told returns the counts of messages that could only be told in words.
-func (l *Local) told() (all []Told) {
-	if l.Running == nil {
-		return nil
-	}
-	for _, t := range l.Running.Assistants.Told() {
-		all = append(all, Told(t))
-	}
-	return all
 }
 
 // waiting counts the requests of all groups that are not accepted yet.
@@ -213,7 +174,7 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 			Main: g.Main, Waiting: waiting, Assistant: g.Assistant, Trigger: g.Trigger,
 		}
 		if l.Running != nil {
-			all[i].Ignored, all[i].Turns = Ignored(l.Running.Assistants.Ignored(g.Folder)), l.turnsOf(g.Folder)
+			all[i].Ignored, all[i].Turns = l.Running.Assistants.Ignored(g.Folder), l.turnsOf(g.Folder)
 		}
 		if l.Outbox != nil {
 			u := l.Outbox.UsedBy(g.Folder)

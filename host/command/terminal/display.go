@@ -14,7 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// What a terminal is told: another screen without a cursor, and the first one again.
+// EnterScreen switches to another screen without a cursor, LeaveScreen back.
 const (
 	EnterScreen = "\x1b[?1049h\x1b[?25l"
 	LeaveScreen = "\x1b[?25h\x1b[?1049l"

@@ -68,7 +68,7 @@ func (l *jsonList) End() error {
 
 // Answer prints v for a program, or calls print for people.
 func (e *Terminal) Answer(v any, print func() error) error {
-	if e.Json {
+	if e.JSON {
 		return e.PrintJSON(v)
 	}
 	return print()
@@ -160,7 +160,7 @@ func OrDash(s string) string {
 	return s
 }
 
-// Ago says how long ago t was; nothing where it never was.
+// Ago returns how long ago t was; empty if t is zero.
 func Ago(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -11,7 +11,7 @@ type Terminal struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Watched        io.Writer // stdout while --watch prints into memory; else nil
-	Json           bool      // print for programs
+	JSON           bool      // print for programs
 
 	// Commands in what is printed read the same configuration: see Command.
 	Config string   // path of longshore.yaml

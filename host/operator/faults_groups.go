@@ -16,8 +16,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// UnknownChat is a group chat that no group of longshore.yaml has, and in which somebody
-// called since the host's start.
+// UnknownChat is a group chat that no group of longshore.yaml has, and in which a member
+// has called since the host's start.
 type UnknownChat struct {
 	Channel  string    `json:"channel"`
 	Chat     string    `json:"chat"`
@@ -25,7 +25,7 @@ type UnknownChat struct {
 	Last     time.Time `json:"last"`
 }
 
-// MissingMount is a directory that the operator shares with a group, and that is not in its place.
+// MissingMount is a directory shared with a group that is not in its place.
 type MissingMount struct {
 	Group     string
 	Container string // the path that the assistant sees
@@ -39,8 +39,7 @@ const (
 	unknownChatTime = time.Hour
 )
 
-// triggerFaults adds the groups in which members write and never call the assistant. Once
-// somebody has, they know its trigger.
+// triggerFaults adds the groups in which members write and have never called the assistant.
 func (l *Local) triggerFaults(f *Faults) {
 	for _, g := range l.configured() {
 		if g.Assistant == "" || g.Trigger == "" {
@@ -118,8 +117,8 @@ func (l *Local) queueFaults(f *Faults) {
 	}
 }
 
-// RefusedCall is what calls of the model by a group's assistant held, that were refused, and that
-// the operator might allow.
+// RefusedCall are refused calls of the model by a group's assistant that the operator might
+// allow.
 type RefusedCall struct {
 	Group, Assistant string
 	Names            []string // of keys, kinds of tool and models, by the assistant
