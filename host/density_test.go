@@ -23,7 +23,7 @@ const (
 // package that has less lowers its row, so that none grows back.
 var tooDense = map[string]density{
 	"host/assistant":        {20, 9.4},
-	"host/channel/discord":  {10, 6.6},
+	"host/channel/discord":  {10, 6.0},
 	"host/channel/slack":    {14, 6.7},
 	"host/channel/telegram": {13, 5.9},
 	"host/channel/web":      {15, 6.9},

@@ -113,10 +113,10 @@ func ways(t *testing.T, name string, info media.Info) map[string]string {
 	t.Helper()
 	how := map[string]string{}
 	for _, p := range platforms() {
-		limits := p.Limits(p.Settings())
-		fit, err := limits.Fit(p.Key, info)
+		limits := p.Settings().Limits()
+		fit, err := limits.Fit(p.Key(), info)
 		if err != nil {
-			t.Errorf("%s on %s: %v", name, p.Key, err)
+			t.Errorf("%s on %s: %v", name, p.Key(), err)
 			continue
 		}
 		limit := limits.Kinds[fit.Kind]
@@ -124,21 +124,21 @@ func ways(t *testing.T, name string, info media.Info) map[string]string {
 		r, converts := convert.For(info, media.Auto, limits)
 		switch {
 		case fit.Kind == media.Document && fit.Note == "":
-			t.Errorf("%s on %s is a document without a reason", name, p.Key)
+			t.Errorf("%s on %s is a document without a reason", name, p.Key())
 		case converts:
 			made := media.Info{Name: r.Name, Kind: r.Kind, MIME: r.MIME, Size: 1}
-			if now, err := limits.Fit(p.Key, made); err != nil || now.Kind != r.Kind || r.Note == "" {
-				t.Errorf("%s on %s is converted to %s, which goes as %s, %v", name, p.Key, r.MIME, now.Kind, err)
+			if now, err := limits.Fit(p.Key(), made); err != nil || now.Kind != r.Kind || r.Note == "" {
+				t.Errorf("%s on %s is converted to %s, which goes as %s, %v", name, p.Key(), r.MIME, now.Kind, err)
 			}
-			how[p.Key] = "converted"
+			how[p.Key()] = "converted"
 		case (fit.Kind == media.Video || fit.Kind == media.Audio) && len(limit.Codecs) > 0 && (unplayed || !slices.Contains(limit.MIME, fit.MIME)):
-			t.Errorf("%s on %s goes as %s, and nobody plays %s with %+v", name, p.Key, fit.Kind, fit.MIME, info.Tracks)
+			t.Errorf("%s on %s goes as %s, and nobody plays %s with %+v", name, p.Key(), fit.Kind, fit.MIME, info.Tracks)
 		case fit.Kind == media.Document && (info.Kind == media.Video || info.Kind == media.Audio):
-			t.Errorf("%s on %s: %q, and it is not converted", name, p.Key, fit.Note)
+			t.Errorf("%s on %s: %q, and it is not converted", name, p.Key(), fit.Note)
 		case fit.Kind == media.Document:
-			how[p.Key] = "document"
+			how[p.Key()] = "document"
 		default:
-			how[p.Key] = "shown"
+			how[p.Key()] = "shown"
 		}
 	}
 	return how

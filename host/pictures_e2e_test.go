@@ -73,7 +73,7 @@ func TestEveryPictureIsShownOrConvertedWholeOrADocument(t *testing.T) {
 			t.Errorf("%s: %s", w.name, diff)
 			continue
 		}
-		limits := platforms()[1].Limits(platforms()[1].Settings())
+		limits := platforms()[1].Settings().Limits()
 		r, ok := convert.For(info, media.Auto, limits)
 		if !ok || how["whatsapp"] != "converted" {
 			continue

@@ -20,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -151,9 +152,9 @@ func fileOf(s *stage.Site, folder, path string) channel.File {
 	}
 	sum := sha256.Sum256(content)
 	return channel.File{
-		Info:   media.Info{Name: filepath.Base(path), MIME: "text/plain", Kind: media.Document, Size: int64(len(content))},
-		SHA256: hex.EncodeToString(sum[:]),
-		Open:   func() (io.ReadSeekCloser, error) { return os.Open(path) },
+		Info:    media.Info{Name: filepath.Base(path), MIME: "text/plain", Kind: media.Document, Size: int64(len(content))},
+		SHA256:  hex.EncodeToString(sum[:]),
+		Content: channeltest.Opens(func() (io.ReadSeekCloser, error) { return os.Open(path) }),
 	}
 }
 

@@ -9,7 +9,6 @@ package channel
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -67,25 +66,54 @@ type Message struct {
 	// zero: there is none.
 	Since time.Time
 
-	// Save keeps State for later attempts, also those of a later host: it is
-	// durable when Save returns nil. It takes at most MaxState bytes, and may be
-	// called until Send returns, by one goroutine at a time. Nil: nothing is kept.
-	Save func(ctx context.Context, state []byte) error
-
-	// Progress, where not nil, is told the bytes of all files sent so far. It
-	// returns at once and may be called from any goroutine until Send returns.
-	Progress func(sent int64)
+	Attempt Attempt // nil: nothing is kept, and nobody watches
 }
 
-// MaxState is how many bytes Message.Save takes.
+// Attempt is what a Send reports while it runs.
+type Attempt interface {
+	// Save keeps Message.State for later attempts, also those of a later host: it is
+	// durable when Save returns nil. It takes at most MaxState bytes, and may be
+	// called until Send returns, by one goroutine at a time.
+	Save(ctx context.Context, state []byte) error
+
+	// Progress takes the bytes of all files sent so far. It returns at once and may be
+	// called from any goroutine until Send returns.
+	Progress(sent int64)
+}
+
+// MaxState is how many bytes Attempt.Save takes.
 const MaxState = 4 << 10
 
-// File is the outbox's own copy of what was accepted; nothing can change it.
-type File struct {
-	media.Info
-	SHA256 string                            // of the content, lower-case hex
-	Open   func() (io.ReadSeekCloser, error) // a fresh reader at the start; the caller closes it
+// Save calls Attempt.Save, if there is an Attempt.
+func (m *Message) Save(ctx context.Context, state []byte) error {
+	if m.Attempt == nil {
+		return nil
+	}
+	return m.Attempt.Save(ctx, state)
 }
+
+// Progress calls Attempt.Progress, if there is an Attempt.
+func (m *Message) Progress(sent int64) {
+	if m.Attempt != nil {
+		m.Attempt.Progress(sent)
+	}
+}
+
+// After returns the Attempt of one of several files: its progress counts on from before,
+// the bytes of those before it.
+func After(a Attempt, before int64) Attempt {
+	if a == nil {
+		return nil
+	}
+	return after{a, before}
+}
+
+type after struct {
+	Attempt
+	before int64
+}
+
+func (a after) Progress(sent int64) { a.Attempt.Progress(a.before + sent) }
 
 // Receipt is the platform's word that it has taken a message.
 type Receipt struct {
@@ -143,7 +171,7 @@ type MultiSender interface {
 	// refused Form, and with a Pending receipt, SendAll ends: nothing overtakes that message. A panic counts
 	// as Ambiguous for all messages. The deadline of ctx is that of all together.
 	//
-	// The messages have neither State nor Since, and neither Save nor Progress.
+	// The messages have no State, Since or Attempt.
 	SendAll(ctx context.Context, ms []Message) []Outcome
 }
 

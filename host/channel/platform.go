@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -15,42 +16,43 @@ import (
 // Platform is all that the host needs to know of a chat platform. A table of them
 // goes to the commands. Only the form of a chat's id (package groups), the demo and
 // the import from NanoClaw know a platform by name besides.
-type Platform struct {
-	Key  string                // what longshore.yaml calls it: "web"
-	Help string                // what the platform is, in one sentence for people
-	Form func(groups.JID) bool // whether a chat is one of the platform's, by its form alone
+type Platform interface {
+	Key() string  // what longshore.yaml calls the platform: "web"
+	Help() string // what the platform is, in one sentence for people
 
-	// Settings are those that stand below the channel's key in longshore.yaml,
-	// with their defaults: a pointer to a struct. The tags of its fields state the
+	// Owns reports whether a chat is one of the platform's, by its form alone.
+	Owns(chat groups.JID) bool
+
+	// Settings returns the defaults of the keys that stand below the channel's key in
+	// longshore.yaml: a new pointer to a struct. The tags of its fields state the
 	// whole form of each key: yaml, help, and those that config/form.go lists.
-	Settings func() Settings
-
-	// Limits is what the platform takes with these settings.
-	Limits func(Settings) media.Limits
+	Settings() Settings
 
 	// New makes the channel, and opens nothing: see Channel.Run and Opener.
-	New func(Setup) (Channel, error)
+	New(Setup) (Channel, error)
 
-	// Dir is where the channel that is called as the platform keeps its files.
-	// Nil: where all others do, in a directory of its own.
-	Dir func(groups.Layout) string
+	// Stores returns the databases in Setup.Dir, whether they are there or not.
+	Stores(Setup) []store.Spec
 
-	// Stores are the databases in Setup.Dir, whether they are there or not.
-	Stores func(Setup) []store.Spec
+	// Examine returns the doctor's findings about a configured channel, beside those
+	// about its stores and its connection. It only reads.
+	Examine(ctx context.Context, s Setup, running bool) []Finding
+}
 
-	// Examine are the doctor's checks of a configured channel, beside those of
-	// its stores and its connection. It only reads. Nil: there are none.
-	Examine func(ctx context.Context, s Setup, running bool) []Finding
-
-	// Account is how an account is linked. Nil: there is none to link.
-	Account *Account
+// OwnDirectory is implemented by a Platform whose channel of the same name keeps its
+// files in a directory of the layout. All other channels have layout.Named.
+type OwnDirectory interface {
+	Dir(groups.Layout) string
 }
 
 // Settings are a channel's own part of longshore.yaml.
 type Settings interface {
-	// Check says what is wrong with the values beyond their form, and fills in
+	// Check reports what is wrong with the values beyond their form, and fills in
 	// what depends on more than one key.
 	Check(Checker)
+
+	// Limits is what the platform takes with these settings.
+	Limits() media.Limits
 }
 
 // ListenSettings is implemented by Settings of a channel that listens at an address.
@@ -89,21 +91,38 @@ type Setup struct {
 	// itself. It checks each request for itself. It may be nil.
 	Links http.Handler
 
-	// Clock, if not nil, is told the platform's time with each answer of its API.
-	Clock func(time.Time)
-
-	// Knock, if not nil, is told of each new message that a person wrote in a chat that
-	// is not among Chats, which the channel does not keep. It returns at once.
-	Knock func(Knock)
-
-	// Reserve is asked before so many bytes of temporary files are written;
-	// release gives them back. It may be nil.
-	Reserve func(bytes int64) (release func(), err error)
-	Room    func() error // why nothing more should be kept now; it may be nil
+	Host Host // nil: a NoHost
 }
 
-// Knock is a message in a chat that no group of longshore.yaml has.
-type Knock struct {
+// Host is what a channel asks and reports beside what goes to its Inbox. All methods
+// return at once and may be called from several goroutines.
+type Host interface {
+	// ReportTime takes the platform's time, which comes with each answer of its API.
+	ReportTime(platform time.Time)
+
+	// ReportUnknown takes each new message that a person wrote in a chat that is not
+	// among Setup.Chats. The channel does not keep that message.
+	ReportUnknown(UnknownChat)
+
+	// Reserve is called before temporary files grow by so many bytes; release gives
+	// them back. The error says why the disk has no room for them.
+	Reserve(bytes int64) (release func(), err error)
+
+	// Room returns why no further message of a member may be kept now, or nil.
+	Room() error
+}
+
+// NoHost is the Host of a channel that stands alone: it listens to nothing, and its
+// disk is never full.
+type NoHost struct{}
+
+func (NoHost) ReportTime(time.Time)          {}
+func (NoHost) ReportUnknown(UnknownChat)     {}
+func (NoHost) Reserve(int64) (func(), error) { return func() {}, nil }
+func (NoHost) Room() error                   { return nil }
+
+// UnknownChat is a message in a chat that no group of longshore.yaml has.
+type UnknownChat struct {
 	Chat   groups.JID // as a group would name it
 	Shared bool       // a group chat, and not a direct one
 	From   string     // as Inbound.From; empty of a group chat
@@ -133,32 +152,50 @@ type NamedChat struct {
 	Heard   bool   // the assistant may read everything that members write, also what does not call it
 }
 
-// Account is how the commands link an account of a platform. "unpair" unlinks
-// it if the channel is an Unpairer.
+// Linker is a Platform whose channels "longshore pair" links to an account. "longshore
+// unpair" unlinks a channel that is an Unpairer.
+type Linker interface {
+	Platform
+	Account() Account
+
+	// Guide returns, in lines for people, how an account is made whose tokens
+	// longshore.yaml names; empty: the account exists already. The channel need not be
+	// configured yet.
+	Guide(channel string) string
+
+	// Link links an account to a channel that New has made, and returns its name. The
+	// error is a *LinkedError if the channel has an account already.
+	Link(context.Context, Channel, Pairing) (account string, err error)
+}
+
+// Account is what the commands say about linking an account of a platform.
 type Account struct {
-	Pair   string // what "longshore pair" does, in a few words, and what it is all about
-	About  string
+	Pair   string // what "longshore pair" does, in a few words
+	About  string // the same at length
 	Unpair string // what "longshore unpair" does, in a few words; empty: there is nothing to unlink
 	Scan   string // where on the phone a code is scanned: "scan the code on the phone, under Settings, Linked devices"; empty: no code
 	Type   string // where on the phone a code is typed in; empty: that is not possible
-
-	// Guide says how an account is made whose tokens longshore.yaml names, also
-	// before it names the channel; nil: the account is there already.
-	Guide func(channel string, say func(format string, args ...any))
-
-	// Link links an account to a channel that New has made, and says which. It
-	// is a *LinkedError where there is one already.
-	Link func(context.Context, Channel, Pairing) (account string, err error)
 }
 
-// Pairing is how the person who links an account is spoken to.
+// Pairing is one run of "longshore pair".
 type Pairing struct {
-	Phone    string                                 // the account's number; where it is given, a code is typed in
-	ShowQR   func(code string, valid time.Duration) // one after another; returns at once
-	ShowCode func(code string)                      // to be typed in; returns at once
+	Screen
+	Phone string     // the account's number; if it is given, a code is typed in
+	To    groups.JID // where a test message goes; empty: nowhere
+}
 
-	To  groups.JID                       // where a test message goes; empty: nowhere
-	Say func(format string, args ...any) // a line of its own
+// Screen is where the person who links an account reads. Its methods return at once.
+type Screen interface {
+	ShowQR(code string, valid time.Duration) // to be scanned; the next one replaces it
+	ShowCode(code string)                    // to be typed in
+	Say(format string, args ...any)          // a line of its own
+}
+
+// SayLines says a text of several lines.
+func SayLines(s Screen, text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		s.Say("%s", line)
+	}
 }
 
 // LinkedError says that a channel has an account already.

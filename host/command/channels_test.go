@@ -66,11 +66,11 @@ func tableOfChannels(t *testing.T) string {
 		if s, ok := settings.(*push.Settings); ok { // the only one that does not begin without values
 			s.URL, s.Secret = "https://desk.example.org/longshore", setting.NewSecret("whsec_"+strings.Repeat("c2Vj", 8))
 		}
-		c, err := p.New(channel.Setup{Name: p.Key, Settings: settings, Dir: t.TempDir(), Chats: []channel.NamedChat{{JID: chatOf(p), Name: "x"}}, Log: slog.New(slog.DiscardHandler)})
+		c, err := p.New(channel.Setup{Name: p.Key(), Settings: settings, Dir: t.TempDir(), Chats: []channel.NamedChat{{JID: chatOf(p), Name: "x"}}, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
-			t.Fatalf("%s: %v", p.Key, err)
+			t.Fatalf("%s: %v", p.Key(), err)
 		}
-		all = append(all, described{p.Key, c, p.Limits(settings)})
+		all = append(all, described{p.Key(), c, settings.Limits()})
 	}
 	var b strings.Builder
 	row := func(what string, value func(described) string) {
@@ -116,7 +116,7 @@ func tableOfChannels(t *testing.T) string {
 // chatOf is some chat of a platform.
 func chatOf(p channel.Platform) groups.JID {
 	forms := []groups.JID{"web:x", "120363000000000000@g.us", "push:x", "slack:C024BE91L", "tg:-1001234567890", "dc:123456789012345678"}
-	return forms[slices.IndexFunc(forms, p.Form)]
+	return forms[slices.IndexFunc(forms, p.Owns)]
 }
 
 var formatting = map[media.Markup]string{

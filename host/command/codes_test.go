@@ -230,7 +230,7 @@ func (s *sources) origin(code string) string {
 			return files[0]
 		}
 	}
-	if files := s.texts["_"+rest]; len(files) > 0 && slices.ContainsFunc(stage.AllPlatforms(), func(p channel.Platform) bool { return p.Key == platform }) {
+	if files := s.texts["_"+rest]; len(files) > 0 && slices.ContainsFunc(stage.AllPlatforms(), func(p channel.Platform) bool { return p.Key() == platform }) {
 		return files[0]
 	}
 	return ""

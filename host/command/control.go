@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -92,7 +93,7 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(oper
 	}
 	local := operator.NewLocal(operator.Options{})
 	for _, one := range cfg.Channels {
-		if one.Platform.Account == nil {
+		if _, linked := one.Platform.(channel.Linker); !linked {
 			continue
 		}
 		made, err := e.unopened(cfg, one)

@@ -28,20 +28,18 @@ import (
 
 func newPair(e *env) *cobra.Command {
 	cmd := terminal.Family("pair", "link a channel to an account")
-	for _, platform := range e.platforms {
-		if platform.Account == nil {
-			continue
-		}
+	for _, platform := range linkers(e.platforms) {
 		p := &pairing{env: e, platform: platform}
+		account := platform.Account()
 		one := &cobra.Command{
-			Use: platform.Key + " [CHANNEL]", Short: platform.Account.Pair, Long: platform.Account.About + aboutNames,
+			Use: platform.Key() + " [CHANNEL]", Short: account.Pair, Long: account.About + aboutNames,
 			Args: terminal.AtMost("channel"),
 			RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args) },
 		}
-		if platform.Account.Type != "" {
+		if account.Type != "" {
 			one.Flags().StringVar(&p.phone, "phone", "", "the account's `number` with its country code, for a code to type instead of a QR code")
 		}
-		if platform.Account.Scan != "" {
+		if account.Scan != "" {
 			one.Flags().StringVar(&p.listen, "listen", "", "`address` of the page with the QR code, for a browser elsewhere (default "+pairListen+"); plain HTTP")
 			one.Flags().BoolVar(&p.noPage, "no-page", false, "show the QR code in the terminal only")
 		} else {
@@ -54,17 +52,28 @@ func newPair(e *env) *cobra.Command {
 
 func newUnpair(e *env) *cobra.Command {
 	cmd := terminal.Family("unpair", "unlink a channel from its account")
-	for _, platform := range e.platforms {
-		if platform.Account == nil || platform.Account.Unpair == "" {
+	for _, platform := range linkers(e.platforms) {
+		account := platform.Account()
+		if account.Unpair == "" {
 			continue
 		}
 		cmd.AddCommand(&cobra.Command{
-			Use: platform.Key + " [CHANNEL]", Short: platform.Account.Unpair,
+			Use: platform.Key() + " [CHANNEL]", Short: account.Unpair,
 			Args: terminal.AtMost("channel"),
 			RunE: func(cmd *cobra.Command, args []string) error { return e.unpair(cmd.Context(), platform, args) },
 		})
 	}
 	return cmd
+}
+
+// linkers are the platforms that have accounts to link.
+func linkers(platforms []channel.Platform) (all []channel.Linker) {
+	for _, p := range platforms {
+		if one, ok := p.(channel.Linker); ok {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // pairListen is where the page with the QR code is served: here, at a free port.
@@ -73,7 +82,7 @@ const pairListen = "127.0.0.1:0"
 // pairing is one run of "pair".
 type pairing struct {
 	*env
-	platform channel.Platform
+	platform channel.Linker
 	phone    string
 	noPage   bool
 	listen   string
@@ -88,8 +97,9 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 	}
 	one, err := p.account(cfg, p.platform, names)
 	if err != nil {
-		if guide := p.platform.Account.Guide; guide != nil && !slices.ContainsFunc(cfg.Channels, func(c config.Channel) bool { return c.Platform.Key == p.platform.Key }) {
-			guide(cmp.Or(strings.Join(names, ""), p.platform.Key), p.Say)
+		guide := p.platform.Guide(cmp.Or(strings.Join(names, ""), p.platform.Key()))
+		if guide != "" && !slices.ContainsFunc(cfg.Channels, func(c config.Channel) bool { return c.Platform.Key() == p.platform.Key() }) {
+			channel.SayLines(p, guide)
 			p.Say("")
 		}
 		return err
@@ -98,7 +108,7 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	account := p.platform.Account
+	account := p.platform.Account()
 	if p.phone == "" && !p.noPage && account.Scan != "" {
 		if p.page, err = pairpage.Open(account, cmp.Or(p.listen, pairListen)); err != nil {
 			return err
@@ -106,9 +116,7 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 		defer p.page.Close()
 		p.Say("%s: here or at %s", account.Scan, p.page.URL)
 	}
-	who, err := account.Link(ctx, c, channel.Pairing{
-		Phone: strings.TrimLeft(p.phone, "+"), ShowQR: p.showQR, ShowCode: p.showCode, To: p.to, Say: p.Say,
-	})
+	who, err := p.platform.Link(ctx, c, channel.Pairing{Screen: p, Phone: strings.TrimLeft(p.phone, "+"), To: p.to})
 	if _, linked := errors.AsType[*channel.LinkedError](err); linked {
 		return terminal.Hinted(err, "unlink it first: longshore unpair "+words(one))
 	}
@@ -133,18 +141,18 @@ says which is meant.`
 func (e *env) account(cfg *config.Config, platform channel.Platform, names []string) (config.Channel, error) {
 	var could []string
 	for _, one := range cfg.Channels {
-		if one.Platform.Key == platform.Key {
+		if one.Platform.Key() == platform.Key() {
 			could = append(could, one.Name)
 		}
 	}
-	name := platform.Key
+	name := platform.Key()
 	switch {
 	case len(names) > 0:
 		name = names[0]
 	case len(could) == 1:
 		name = could[0]
 	case len(could) > 1:
-		return config.Channel{}, terminal.Usage("several channels are accounts of "+platform.Key, "name one of them: "+strings.Join(could, ", "))
+		return config.Channel{}, terminal.Usage("several channels are accounts of "+platform.Key(), "name one of them: "+strings.Join(could, ", "))
 	}
 	if !slices.Contains(could, name) {
 		return config.Channel{}, terminal.Hinted(errors.New("the configuration has no channel "+name), near.Hint(name, could, "write "+name+": below channels: in "+e.Config))
@@ -155,10 +163,10 @@ func (e *env) account(cfg *config.Config, platform channel.Platform, names []str
 
 // words returns the arguments of "pair" and "unpair" that name the channel.
 func words(c config.Channel) string {
-	if c.Name == c.Platform.Key {
+	if c.Name == c.Platform.Key() {
 		return c.Name
 	}
-	return c.Platform.Key + " " + c.Name
+	return c.Platform.Key() + " " + c.Name
 }
 
 // unopened makes a channel of a platform with accounts, to ask it something.
@@ -166,16 +174,16 @@ func (e *env) unopened(cfg *config.Config, c config.Channel) (channel.Channel, e
 	return c.Platform.New(serve.SetupOf(cfg, c, newLog(e.Stderr, config.Log{Level: "warn"})))
 }
 
-// showCode prints the code that is typed into the phone.
-func (p *pairing) showCode(code string) {
-	p.Say("%s:", p.platform.Account.Type)
+// ShowCode prints the code that is typed into the phone.
+func (p *pairing) ShowCode(code string) {
+	p.Say("%s:", p.platform.Account().Type)
 	p.Say("")
 	p.Say("    %s", code)
 	p.Say("")
 }
 
-// showQR draws the code where the terminal has room for it.
-func (p *pairing) showQR(code string, valid time.Duration) {
+// ShowQR draws the code where the terminal has room for it.
+func (p *pairing) ShowQR(code string, valid time.Duration) {
 	if p.page != nil {
 		p.page.Show(code, valid)
 	}

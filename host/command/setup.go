@@ -153,7 +153,7 @@ func (s *setup) make(ctx context.Context) (cfg *config.Config, folder string, er
 		if err = s.askChannel(ctx); err != nil {
 			return nil, "", err
 		}
-		if s.platform != nil && s.platform.Form(chat) {
+		if s.platform != nil && s.platform.Owns(chat) {
 			s.chat = string(chat)
 		}
 	}

@@ -31,7 +31,7 @@ type setupChannel struct {
 	chat    string   // that becomes a group of its own
 	usual   string   // the channel of an empty answer; empty: none
 
-	platform *channel.Platform // nil: the page alone
+	platform channel.Linker    // nil: the page alone
 	kept     map[string]string // the files of the secrets, by their keys
 	typedIn  map[string]string // secrets that were typed, by their keys
 }
@@ -50,10 +50,9 @@ func secretKeys(s channel.Settings) (keys []string) {
 // askChannel fills in which channel there is beside the page, and the secrets of its account.
 func (s *setup) askChannel(ctx context.Context) error {
 	var offered []string
-	for _, p := range s.platforms {
-		if p.Account != nil {
-			offered = append(offered, p.Key)
-		}
+	known := linkers(s.platforms)
+	for _, p := range known {
+		offered = append(offered, p.Key())
 	}
 	usual := cmp.Or(s.usual, "none")
 	err := s.until(ctx, func() error {
@@ -61,11 +60,11 @@ func (s *setup) askChannel(ctx context.Context) error {
 		if name = cmp.Or(name, usual); err != nil || name == "none" {
 			return err
 		}
-		i := slices.IndexFunc(s.platforms, func(p channel.Platform) bool { return p.Key == name && p.Account != nil })
+		i := slices.Index(offered, name)
 		if i < 0 {
 			return terminal.Usage(fmt.Sprintf("setup knows no channel %q", name), near.Hint(name, offered, "choose none, "+strings.Join(offered, ", ")))
 		}
-		s.channel, s.platform = name, &s.platforms[i]
+		s.channel, s.platform = name, known[i]
 		return nil
 	})
 	switch {
@@ -75,7 +74,7 @@ func (s *setup) askChannel(ctx context.Context) error {
 		return terminal.Usage("--chat and --secret are of a --channel, and none is given", "longshore setup --channel "+offered[0])
 	case s.platform == nil:
 		return nil
-	case s.chat != "" && !s.platform.Form(groups.JID(s.chat)):
+	case s.chat != "" && !s.platform.Owns(groups.JID(s.chat)):
 		return terminal.Usage(fmt.Sprintf("%q is no chat of %s", s.chat, s.channel), "leave --chat out; longshore groups list --channel "+s.channel+" shows the chats afterwards")
 	}
 	return s.askSecrets(ctx)
@@ -98,8 +97,8 @@ func (s *setup) askSecrets(ctx context.Context) error {
 		s.kept[key] = path
 	}
 	keys = slices.DeleteFunc(keys, func(key string) bool { return s.kept[key] != "" })
-	if guide := s.platform.Account.Guide; guide != nil && len(keys) > 0 {
-		guide(s.channel, func(format string, args ...any) { fmt.Fprintf(s.Stderr, format+"\n", args...) })
+	if guide := s.platform.Guide(s.channel); guide != "" && len(keys) > 0 {
+		fmt.Fprintln(s.Stderr, guide)
 	}
 	for _, key := range keys {
 		if s.In == nil {
@@ -174,8 +173,8 @@ func (s *setup) link(ctx context.Context) error {
 	if s.platform == nil {
 		return nil
 	}
-	p := &pairing{env: s.env, platform: *s.platform}
-	if s.platform.Account.Scan == "" { // others cannot send before the host runs
+	p := &pairing{env: s.env, platform: s.platform}
+	if s.platform.Account().Scan == "" { // others cannot send before the host runs
 		p.to = groups.JID(s.chat)
 	}
 	if s.JSON { // one value, at the end
@@ -200,7 +199,7 @@ func (s *setup) addChat(ctx context.Context) error {
 		return err
 	}
 	err := s.also(ctx, "groups", "add", s.chat, "--channel", s.channel, "--name", s.group+" on "+s.channel, "--folder", folder, "--assistant", s.agent)
-	if err == nil && s.platform.Account.Scan != "" {
+	if err == nil && s.platform.Account().Scan != "" {
 		err = s.sendHello(ctx, folder)
 	}
 	if err == nil {

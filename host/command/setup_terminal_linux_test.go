@@ -18,7 +18,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
@@ -183,19 +182,6 @@ func (k *keyboard) answers(about, answer, reason string) {
 	if reason != "" && k.expect(regexp.MustCompile(reason)) == "" {
 		k.t.Fatalf("setup does not say %q:\n%s", reason, k.all)
 	}
-}
-
-// withTelegramAt are all platforms, with Telegram on loopback.
-func withTelegramAt(server string) []channel.Platform {
-	platforms := stage.AllPlatforms()
-	i := slices.IndexFunc(platforms, func(p channel.Platform) bool { return p.Key == "telegram" })
-	real := platforms[i].Settings
-	platforms[i].Settings = func() channel.Settings {
-		s := real().(*telegram.Settings)
-		s.Server = server
-		return s
-	}
-	return platforms
 }
 
 // TestAWrongAnswerEndedSetup, and all answers before were lost: a typo, a program that is

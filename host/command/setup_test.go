@@ -206,6 +206,25 @@ func TestSetupWithAKeyWritesWhatServeStartsWith(t *testing.T) {
 	}
 }
 
+// withTelegramAt are all platforms, with Telegram on loopback.
+func withTelegramAt(server string) []channel.Platform {
+	platforms := stage.AllPlatforms()
+	i := slices.IndexFunc(platforms, func(p channel.Platform) bool { return p.Key() == "telegram" })
+	platforms[i] = telegramAt{platforms[i].(channel.Linker), server}
+	return platforms
+}
+
+type telegramAt struct {
+	channel.Linker
+	server string
+}
+
+func (p telegramAt) Settings() channel.Settings {
+	s := p.Linker.Settings().(*telegram.Settings)
+	s.Server = p.server
+	return s
+}
+
 // TestSetupLinksABotAndItsChatGetsAFile: from nothing to a file in a chat of Telegram.
 func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
 	server := telegramtest.New(t, stage.DockChat)
@@ -213,14 +232,7 @@ func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
 	token, wrong := filepath.Join(dir, "token"), filepath.Join(dir, "wrong")
 	stage.Write(t, token, telegramtest.Token+"\n")
 	stage.Write(t, wrong, "123:AAAAAAAAAAAAAAAAAAAAAAAA")
-	platforms := stage.AllPlatforms()
-	i := slices.IndexFunc(platforms, func(p channel.Platform) bool { return p.Key == "telegram" })
-	real := platforms[i].Settings
-	platforms[i].Settings = func() channel.Settings {
-		s := real().(*telegram.Settings)
-		s.Server = server.URL
-		return s
-	}
+	platforms := withTelegramAt(server.URL)
 	file := filepath.Join(dir, "longshore.yaml")
 	listen, err := pageAddress()
 	if err != nil {

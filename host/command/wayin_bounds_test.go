@@ -131,8 +131,8 @@ func TestEveryWayInHasBounds(t *testing.T) {
 		}
 	}
 	for _, p := range stage.AllPlatforms() {
-		if !slices.Contains(platforms, p.Key) {
-			t.Errorf("the channel %s is no way in", p.Key)
+		if !slices.Contains(platforms, p.Key()) {
+			t.Errorf("the channel %s is no way in", p.Key())
 		}
 	}
 }

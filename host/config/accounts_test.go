@@ -26,7 +26,7 @@ func TestAPlatformHasSeveralAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	team, ok := cfg.Channels.Named("web-team")
-	if !ok || team.Platform.Key != "web" {
+	if !ok || team.Platform.Key() != "web" {
 		t.Fatalf("channels %v", cfg.Channels)
 	}
 	if set := team.Settings.(*web.Settings); set.Listen != "127.0.0.1:8421" || set.Upload != 100<<20 || set.Keep.String() != "2160h0m0s" {

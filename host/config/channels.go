@@ -57,7 +57,7 @@ func (c Channels) MarshalYAML() (any, error) {
 
 // written are the settings as they stand in the file.
 func (c Channel) written() (any, error) {
-	if c.Name == c.Platform.Key {
+	if c.Name == c.Platform.Key() {
 		return c.Settings, nil
 	}
 	text, err := yaml.Marshal(c.Settings)
@@ -68,7 +68,7 @@ func (c Channel) written() (any, error) {
 	if err := yaml.Unmarshal(text, &keys); err != nil {
 		return nil, fmt.Errorf("encode channel %s: %w", c.Name, err)
 	}
-	return slices.Insert(keys, 0, yaml.MapItem{Key: typeKey, Value: c.Platform.Key}), nil
+	return slices.Insert(keys, 0, yaml.MapItem{Key: typeKey, Value: c.Platform.Key()}), nil
 }
 
 // typeKey names the platform of a channel that has a name of its own.
@@ -120,16 +120,16 @@ func (s *source) platformOf(at string, name *token.Token, node ast.Node) (p chan
 
 func (s *source) platform(key string) (channel.Platform, bool) {
 	for _, p := range s.platforms {
-		if p.Key == key {
+		if p.Key() == key {
 			return p, true
 		}
 	}
-	return channel.Platform{}, false
+	return nil, false
 }
 
 func (s *source) platformKeys() (keys []string) {
 	for _, p := range s.platforms {
-		keys = append(keys, p.Key)
+		keys = append(keys, p.Key())
 	}
 	slices.Sort(keys)
 	return keys
@@ -137,7 +137,7 @@ func (s *source) platformKeys() (keys []string) {
 
 // rank is the place of a channel's platform in the table.
 func (s *source) rank(c Channel) int {
-	return slices.IndexFunc(s.platforms, func(p channel.Platform) bool { return p.Key == c.Platform.Key })
+	return slices.IndexFunc(s.platforms, func(p channel.Platform) bool { return p.Key() == c.Platform.Key() })
 }
 
 // channels checks the channels; without any in the file, the first platform of
@@ -145,13 +145,13 @@ func (s *source) rank(c Channel) int {
 func (c *checker) channels() {
 	if !c.has("channels") && len(c.platforms) > 0 {
 		first := c.platforms[0]
-		c.cfg.Channels = Channels{{Name: first.Key, Platform: first, Settings: first.Settings()}}
+		c.cfg.Channels = Channels{{Name: first.Key(), Platform: first, Settings: first.Settings()}}
 	}
 	if len(c.cfg.Channels) == 0 {
 		c.bad("channels", "no channel is named", "write "+strings.Join(c.platformKeys(), ": or ")+": below it, or leave channels: out")
 	}
 	for _, one := range c.cfg.Channels {
-		if one.Name != one.Platform.Key {
+		if one.Name != one.Platform.Key() {
 			c.channelName(one.Name)
 		}
 		one.Settings.Check(settingsOf{c, "channels." + one.Name})
@@ -170,7 +170,7 @@ func (c *checker) channelName(name string) {
 	}
 	taken := []string{"outbox"}
 	for _, p := range c.platforms {
-		for _, spec := range p.Stores(channel.Setup{Name: p.Key}) {
+		for _, spec := range p.Stores(channel.Setup{Name: p.Key()}) {
 			taken = append(taken, spec.Name)
 		}
 	}
@@ -187,14 +187,14 @@ func (c *checker) carrier(key string, g *groups.Group) {
 		if !ok {
 			names := c.cfg.Channels.names()
 			c.bad(key+".channel", fmt.Sprintf("there is no channel %q", g.Channel), near.Hint(g.Channel, names, "the channels are "+strings.Join(names, ", ")))
-		} else if !one.Platform.Form(g.Chat) {
-			c.bad(key+".channel", fmt.Sprintf("%s has no chat in the form %s", g.Channel, g.Chat), "name another channel, or write the chat as "+one.Platform.Key+" does")
+		} else if !one.Platform.Owns(g.Chat) {
+			c.bad(key+".channel", fmt.Sprintf("%s has no chat in the form %s", g.Channel, g.Chat), "name another channel, or write the chat as "+one.Platform.Key()+" does")
 		}
 		return
 	}
 	var could Channels
 	for _, one := range c.cfg.Channels {
-		if one.Platform.Form(g.Chat) {
+		if one.Platform.Owns(g.Chat) {
 			could = append(could, one)
 		}
 	}
@@ -208,7 +208,7 @@ func (c *checker) carrier(key string, g *groups.Group) {
 // ofNoPlatform reports whether the part before a chat's colon is the key of no
 // platform, as in "wbe:family".
 func (c *checker) ofNoPlatform(chat groups.JID) bool {
-	return chat.Prefix() != "" && !slices.ContainsFunc(c.platforms, func(p channel.Platform) bool { return p.Form(chat) })
+	return chat.Prefix() != "" && !slices.ContainsFunc(c.platforms, func(p channel.Platform) bool { return p.Owns(chat) })
 }
 
 func (c Channels) names() (names []string) {

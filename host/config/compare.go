@@ -98,7 +98,7 @@ func (c *comparison) channels(now, next Channels) {
 		case !there:
 			c.restart(key, "a channel cannot be added while the host runs")
 			continue
-		case had.Platform.Key != one.Platform.Key:
+		case had.Platform.Key() != one.Platform.Key():
 			c.restart(key, "a channel's type cannot change while the host runs")
 			continue
 		}

@@ -145,7 +145,7 @@ func (s *source) keyNames(t reflect.Type, names map[string]bool) {
 	switch {
 	case t == reflect.TypeFor[Channels]():
 		for _, p := range s.platforms {
-			names[p.Key] = false
+			names[p.Key()] = false
 			s.keyNames(reflect.TypeOf(p.Settings()), names)
 		}
 	case t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.Pointer:

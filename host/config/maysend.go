@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/internal/near"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -71,7 +72,8 @@ func (c *checker) destinations(chats map[groups.Address]int) {
 		c.carrier(key, &g)
 		d.Channel = g.Channel
 		c.cfg.Destinations[name] = d
-		if one, ok := c.cfg.Channels.Named(d.Channel); ok && one.Platform.Account == nil {
+		one, ok := c.cfg.Channels.Named(d.Channel)
+		if _, linked := one.Platform.(channel.Linker); ok && !linked {
 			c.bad(key+".chat", d.Channel+" has the chats of groups only", "make a group of this chat, and name the group's folder in may_send_to")
 		}
 		if i, taken := chats[d.Address()]; taken {

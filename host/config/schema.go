@@ -170,14 +170,14 @@ func (s schema) channels() node {
 	own, keys, named := node{}, []string{}, []node{}
 	for _, p := range s.platforms {
 		settings := s.block(reflect.ValueOf(p.Settings()).Elem())
-		settings["description"] = p.Help
-		own[p.Key] = settings
-		keys = append(keys, p.Key)
+		settings["description"] = p.Help()
+		own[p.Key()] = settings
+		keys = append(keys, p.Key())
 		with := maps.Clone(settings["properties"].(node))
-		with[typeKey] = node{"const": p.Key, "description": "The platform."}
+		with[typeKey] = node{"const": p.Key(), "description": "The platform."}
 		then := maps.Clone(settings)
 		then["properties"] = with
-		named = append(named, node{"if": node{"properties": node{typeKey: node{"const": p.Key}}}, "then": then})
+		named = append(named, node{"if": node{"properties": node{typeKey: node{"const": p.Key()}}}, "then": then})
 	}
 	return node{"type": "object", "minProperties": 1, "properties": own, "additionalProperties": node{
 		"description": "A further account of a platform, under a name of its own: its type, and the settings of that platform.",

@@ -39,8 +39,8 @@ func eachSecret(key string, v reflect.Value, set func(key string) string) {
 		var all config.Channels
 		for _, p := range platforms() {
 			settings := p.Settings()
-			eachSecret(key+"."+p.Key, reflect.ValueOf(settings).Elem(), set)
-			all = append(all, config.Channel{Name: p.Key, Platform: p, Settings: settings})
+			eachSecret(key+"."+p.Key(), reflect.ValueOf(settings).Elem(), set)
+			all = append(all, config.Channel{Name: p.Key(), Platform: p, Settings: settings})
 		}
 		v.Set(reflect.ValueOf(all))
 	case v.Kind() == reflect.Struct:

@@ -78,26 +78,29 @@ func ParseURL(text string) (*url.URL, error) {
 
 // Proxy is an http.Handler for one group.
 type Proxy struct {
-	folder   string
-	settings func() Settings // asked at each call
-	ledger   *Ledger
-	log      *slog.Logger
-	client   *http.Client
-	calls    chan struct{}
-	large    sync.Mutex  // held while a large body is checked, which takes several times its memory
-	over     atomic.Bool // the last call that would create an answer was refused for the budget
+	folder string
+	access Access
+	ledger *Ledger
+	log    *slog.Logger
+	client *http.Client
+	calls  chan struct{}
+	large  sync.Mutex  // held while a large body is checked, which takes several times its memory
+	over   atomic.Bool // the last call that would create an answer was refused for the budget
 
 	mu    sync.Mutex
 	asked map[string]time.Time // what was refused and the operator might allow, and when last
 }
 
+// Access knows what a group's assistant may use at this moment.
+type Access interface{ ModelAccess(folder string) Settings }
+
 // New returns the proxy of the group with that folder.
-func New(folder string, settings func() Settings, ledger *Ledger, log *slog.Logger) *Proxy {
+func New(folder string, access Access, ledger *Ledger, log *slog.Logger) *Proxy {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // the answer passes as it comes
 	transport.ResponseHeaderTimeout = silence
 	return &Proxy{
-		folder: folder, settings: settings, ledger: ledger, log: log,
+		folder: folder, access: access, ledger: ledger, log: log,
 		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		calls:  make(chan struct{}, maxCalls),
 		asked:  map[string]time.Time{},
@@ -106,7 +109,7 @@ func New(folder string, settings func() Settings, ledger *Ledger, log *slog.Logg
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	set := p.settings()
+	set := p.access.ModelAccess(p.folder)
 	c, refused := match(r, set)
 	if refused != nil {
 		refused.write(w, c.form)
@@ -174,7 +177,7 @@ func (p *Proxy) Asked() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.DeleteFunc(p.asked, func(_ string, at time.Time) bool { return time.Since(at) > keepAsked })
-	allowed := p.settings()
+	allowed := p.access.ModelAccess(p.folder)
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.asked)), allowed.allows)
 }
 

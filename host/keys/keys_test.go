@@ -37,7 +37,7 @@ type world struct {
 }
 
 func (w *world) proxy() *Proxy {
-	return New("family", func() Settings { return w.settings }, w.ledger, slog.New(slog.DiscardHandler))
+	return New("family", accessFunc(func() Settings { return w.settings }), w.ledger, slog.New(slog.DiscardHandler))
 }
 
 func newLedger(t *testing.T, dir string) *Ledger {
@@ -585,3 +585,7 @@ func TestCallsWithoutThePassAreRefused(t *testing.T) {
 		t.Error("a call without the pass reached the service")
 	}
 }
+
+type accessFunc func() Settings
+
+func (f accessFunc) ModelAccess(string) Settings { return f() }

@@ -273,7 +273,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	set := Settings{Upstreams: []Upstream{{Known()[0], u, secret}}, Budget: Budget{Tokens: 10_000}}
-	near := httptest.NewServer(New("family", func() Settings { return set }, l, slog.New(slog.DiscardHandler)))
+	near := httptest.NewServer(New("family", accessFunc(func() Settings { return set }), l, slog.New(slog.DiscardHandler)))
 	fmt.Println(near.URL)
 	select {}
 }

@@ -95,7 +95,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 		}
 		select {
 		case b.open <- struct{}{}:
-			return &counted{Conn: c, end: sync.OnceFunc(func() { <-b.open })}, nil
+			return &counted{Conn: c, open: b.open}, nil
 		default:
 			_ = c.Close()
 		}
@@ -104,10 +104,11 @@ func (b *bounded) Accept() (net.Conn, error) {
 
 type counted struct {
 	net.Conn
-	end func()
+	open  chan struct{} // has its place, until it is closed
+	close sync.Once
 }
 
 func (c *counted) Close() error {
-	c.end()
+	c.close.Do(func() { <-c.open })
 	return c.Conn.Close()
 }

@@ -183,7 +183,7 @@ func TestAModelsNameOfMegabytesReachedTheLog(t *testing.T) {
 	w := newWorld(t, ok)
 	var lines bytes.Buffer
 	w.settings.Prices, w.settings.Budget = Prices{"m*": {Input: 1, Output: 1}}, Budget{Tokens: 1}
-	p := New("family", func() Settings { return w.settings }, w.ledger, slog.New(slog.NewTextHandler(&lines, nil)))
+	p := New("family", accessFunc(func() Settings { return w.settings }), w.ledger, slog.New(slog.NewTextHandler(&lines, nil)))
 	call := func(target, name string) (int, string) {
 		rw := httptest.NewRecorder()
 		p.ServeHTTP(rw, httptest.NewRequest("POST", target, strings.NewReader(`{"model":"`+name+`"}`)))

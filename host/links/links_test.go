@@ -86,13 +86,17 @@ type content struct{ *strings.Reader }
 func (content) Close() error { return nil }
 
 func newServer(t *testing.T, name string) *Server {
-	return &Server{Keys: NewKeys(t.TempDir()), Log: slog.New(slog.DiscardHandler), Open: func(_ context.Context, id string) (File, error) {
+	return &Server{Keys: NewKeys(t.TempDir()), Log: slog.New(slog.DiscardHandler), Files: filesFunc(func(_ context.Context, id string) (File, error) {
 		if id != someID {
 			return File{}, ErrNone
 		}
 		return File{Name: name, Size: 5, SHA256: "aa", Content: content{strings.NewReader("hello")}}, nil
-	}}
+	})}
 }
+
+type filesFunc func(ctx context.Context, id string) (File, error)
+
+func (f filesFunc) OpenLink(ctx context.Context, id string) (File, error) { return f(ctx, id) }
 
 func ask(s http.Handler, method, path, from, forwarded string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
@@ -222,9 +226,9 @@ func TestOneSiteAndOneLinkDoNotTakeAll(t *testing.T) {
 			}
 			return Path + token
 		}
-		s.Open = func(context.Context, string) (File, error) {
+		s.Files = filesFunc(func(context.Context, string) (File, error) {
 			return File{Name: "a.txt", Size: 5, Content: content{strings.NewReader("hello")}}, nil
-		}
+		})
 		fetched := func(from func(n int) string, link func(n int) string) (n int) {
 			for i := range ofAll.minute {
 				if ask(s, "GET", link(i), from(i), "").Code == 200 {

@@ -24,11 +24,18 @@ type File struct {
 // ErrNone is of a link that was never made, has expired or was revoked.
 var ErrNone = errors.New("there is no such link")
 
+// Files has the files of links.
+type Files interface {
+	// OpenLink opens the file of a link. The caller closes its Content. The error is ErrNone if there
+	// is no such link.
+	OpenLink(ctx context.Context, id string) (File, error)
+}
+
 // Server serves links below Path. It needs no cookie and sets none: the address is all.
 type Server struct {
-	Keys *Keys
-	Open func(ctx context.Context, id string) (File, error) // whose Content the server closes; ErrNone
-	Log  *slog.Logger
+	Keys  *Keys
+	Files Files
+	Log   *slog.Logger
 
 	gate gate
 }
@@ -61,7 +68,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	f, err := s.Open(r.Context(), id)
+	f, err := s.Files.OpenLink(r.Context(), id)
 	switch {
 	case errors.Is(err, ErrNone):
 		none(rw)

@@ -94,7 +94,7 @@ func (p *Plan) take(f *Found, row Row) {
 		p.leave(what, "its chat has no form that a channel knows")
 		return
 	}
-	if !slices.ContainsFunc(f.known, func(p channel.Platform) bool { return p.Form(chat) }) {
+	if !slices.ContainsFunc(f.known, func(p channel.Platform) bool { return p.Owns(chat) }) {
 		p.leave(what, "this version has no channel for it ("+chat.Channel()+")")
 		return
 	}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // Retry queues a failed delivery again, or puts a refused request back into its

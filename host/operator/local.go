@@ -6,11 +6,10 @@ import (
 	"os"
 	"slices"
 
-	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // Options are what a Local works with. The zero Options see an installation without groups.

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -24,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 

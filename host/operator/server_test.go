@@ -18,9 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/internal/need"
-	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -29,6 +26,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/need"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // dialEnv makes the test binary a process of another user that tries to

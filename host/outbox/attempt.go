@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -346,8 +347,7 @@ func (a *attempt) noThread() bool {
 func (o *Outbox) message(a *attempt) channel.Message {
 	p := &a.part
 	m := channel.Message{
-		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Since: p.Doubt, Progress: a.sent.Store,
-		Save: func(ctx context.Context, state []byte) error { return o.save(ctx, a, state) },
+		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Since: p.Doubt, Attempt: watched{o, a},
 	}
 	if !a.noThread() && !p.Unthreaded {
 		m.Thread = a.it.Thread
@@ -356,8 +356,24 @@ func (o *Outbox) message(a *attempt) channel.Message {
 		m.Poll = &channel.Poll{Choices: q.Choices, Several: q.Several}
 	}
 	for _, f := range p.Files {
-		open := func() (io.ReadSeekCloser, error) { return o.blobs.Open(f.Blob) }
-		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Open: open})
+		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: content{o.blobs, f.Blob}})
 	}
 	return m
 }
+
+// content is a blob as a channel reads it.
+type content struct {
+	blobs *blob.Store
+	name  string
+}
+
+func (c content) Open() (io.ReadSeekCloser, error) { return c.blobs.Open(c.name) }
+
+// watched is an attempt as its channel sees it.
+type watched struct {
+	o *Outbox
+	a *attempt
+}
+
+func (w watched) Save(ctx context.Context, state []byte) error { return w.o.save(ctx, w.a, state) }
+func (w watched) Progress(sent int64)                          { w.a.sent.Store(sent) }

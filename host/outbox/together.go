@@ -59,7 +59,7 @@ func (o *Outbox) sendAll(ctx context.Context, ch channel.MultiSender, all []*att
 	for i, a := range all {
 		size += a.part.Size()
 		ms[i] = o.message(a)
-		ms[i].State, ms[i].Since, ms[i].Save, ms[i].Progress = nil, time.Time{}, nil, nil
+		ms[i].State, ms[i].Since, ms[i].Attempt = nil, time.Time{}, nil
 		if i > 0 {
 			o.counters.attempts.Add(1)
 			o.opts.Trace(a.it.Folder, a.it.Request, "sending")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -17,7 +18,7 @@ func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Set
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
-		Reserve: disk.Reserve, Room: disk.room,
+		Host: lent{scratch: disk},
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {
@@ -34,15 +35,37 @@ func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Set
 // setupOf is SetupOf with what h lends its channels.
 func (h *Host) setupOf(cfg *config.Config, c config.Channel) channel.Setup {
 	s := SetupOf(cfg, c, h.opts.Log)
-	s.Reserve, s.Room, s.Links = h.disk.Reserve, h.disk.room, h.links
-	s.Knock, s.Tasks, s.Clock = h.door.of(c.Name), h.lists.of(c.Name), h.clock.of(c.Name)
+	s.Host, s.Tasks, s.Links = lent{h.disk, h.door, h.clock, c.Name}, h.lists.of(c.Name), h.links
 	return s
+}
+
+// lent is what the host does for one channel. A command that only looks at a
+// configuration has neither door nor clock.
+type lent struct {
+	*scratch
+	door    *door
+	clock   *clock
+	channel string
+}
+
+// ReportTime implements channel.Host.
+func (l lent) ReportTime(platform time.Time) {
+	if l.clock != nil {
+		l.clock.set(l.channel, platform)
+	}
+}
+
+// ReportUnknown implements channel.Host.
+func (l lent) ReportUnknown(c channel.UnknownChat) {
+	if l.door != nil {
+		l.door.report(l.channel, c)
+	}
 }
 
 // dirOf is the directory of a channel; no two have one.
 func dirOf(cfg *config.Config, c config.Channel) string {
-	if c.Name == c.Platform.Key && c.Platform.Dir != nil {
-		return c.Platform.Dir(cfg.Layout())
+	if own, ok := c.Platform.(channel.OwnDirectory); ok && c.Name == c.Platform.Key() {
+		return own.Dir(cfg.Layout())
 	}
 	return cfg.Layout().Named(c.Name)
 }
@@ -66,9 +89,6 @@ func Checks(cfg *config.Config) (all []doctor.Check) {
 		all = append(all, func(ctx context.Context, _ bool) []doctor.Finding { return checkTranscription(ctx, cfg) })
 	}
 	for _, c := range cfg.Channels {
-		if c.Platform.Examine == nil {
-			continue
-		}
 		setup := SetupOf(cfg, c, slog.New(slog.DiscardHandler))
 		all = append(all, func(ctx context.Context, running bool) []doctor.Finding {
 			return c.Platform.Examine(ctx, setup, running)

@@ -22,16 +22,14 @@ type heard struct {
 // measures wrongly until the next one.
 const clockMemory = time.Hour
 
-// of takes the platform's times of one channel.
-func (c *clock) of(name string) func(time.Time) {
-	return func(platform time.Time) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.last == nil {
-			c.last = map[string]heard{}
-		}
-		c.last[name] = heard{platform, time.Now()}
+// set takes the platform's time from a channel.
+func (c *clock) set(channel string, platform time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		c.last = map[string]heard{}
 	}
+	c.last[channel] = heard{platform, time.Now()}
 }
 
 // ahead returns how far this machine's clock is ahead, negative if it is behind: the

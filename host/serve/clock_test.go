@@ -17,10 +17,10 @@ func TestTheClockIsComparedWithThePlatforms(t *testing.T) {
 			}
 		}
 		is(0, false)
-		c.of("slack")(time.Now().Add(24 * time.Hour))
+		c.set("slack", time.Now().Add(24*time.Hour))
 		time.Sleep(30 * time.Minute)
 		is(-24*time.Hour, true)
-		c.of("discord")(time.Now().Add(-time.Second))
+		c.set("discord", time.Now().Add(-time.Second))
 		is(time.Second, true)
 		time.Sleep(2 * time.Hour) // nobody has said anything lately
 		is(0, false)

@@ -47,7 +47,7 @@ type door struct {
 
 type knocked struct {
 	channel string
-	channel.Knock
+	channel.UnknownChat
 }
 
 func newDoor(l groups.Layout, open func() bool, log *slog.Logger) *door {
@@ -62,21 +62,19 @@ func newDoor(l groups.Layout, open func() bool, log *slog.Logger) *door {
 	return d
 }
 
-// of is what a channel of that name is told to call. It returns at once, and drops
-// what comes faster than codes are sent.
-func (d *door) of(name string) func(channel.Knock) {
-	return func(k channel.Knock) {
-		if k.Shared {
-			d.strangers.hear(name, k)
-			return
-		}
-		if !d.open() || time.Since(k.Time) > knockFresh {
-			return
-		}
-		select {
-		case d.knock <- knocked{name, k}:
-		default:
-		}
+// report takes a message of an unknown chat from a channel. It returns at once, and
+// drops what comes faster than codes are sent.
+func (d *door) report(name string, k channel.UnknownChat) {
+	if k.Shared {
+		d.strangers.hear(name, k)
+		return
+	}
+	if !d.open() || time.Since(k.Time) > knockFresh {
+		return
+	}
+	select {
+	case d.knock <- knocked{name, k}:
+	default:
 	}
 }
 

@@ -39,7 +39,7 @@ func TestAKnockGetsOneCodeAnHour(t *testing.T) {
 		defer cancel()
 		go d.run(ctx, []channel.Channel{c})
 		knock := func(chat string, age time.Duration) {
-			d.of("mute")(channel.Knock{Chat: groups.JID(chat), From: "Ann", Time: time.Now().Add(-age)})
+			d.report("mute", channel.UnknownChat{Chat: groups.JID(chat), From: "Ann", Time: time.Now().Add(-age)})
 			synctest.Wait()
 		}
 		for range 10 {

@@ -36,7 +36,7 @@ type linker struct {
 // accounts are those of the channels.
 type accounts interface {
 	// account returns how a channel is linked; nil if it has no account or does not exist.
-	account(channelName string) (*channel.Account, channel.Channel)
+	account(channelName string) (channel.Linker, channel.Channel)
 }
 
 func (h *Host) openLinker(context.Context) (Part, error) {
@@ -53,10 +53,10 @@ type linking struct {
 }
 
 // account implements accounts.
-func (h *Host) account(name string) (*channel.Account, channel.Channel) {
+func (h *Host) account(name string) (channel.Linker, channel.Channel) {
 	for _, c := range h.Config().Channels {
-		if c.Name == name {
-			return c.Platform.Account, channel.Named(h.Channels, name)
+		if platform, ok := c.Platform.(channel.Linker); ok && c.Name == name {
+			return platform, channel.Named(h.Channels, name)
 		}
 	}
 	return nil, nil
@@ -64,16 +64,16 @@ func (h *Host) account(name string) (*channel.Account, channel.Channel) {
 
 // Scan implements operator.Linker.
 func (l *linker) Scan(name string) string {
-	if account, _ := l.of.account(name); account != nil {
-		return account.Scan
+	if platform, _ := l.of.account(name); platform != nil {
+		return platform.Account().Scan
 	}
 	return ""
 }
 
 // Link implements operator.Linker.
 func (l *linker) Link(name string) (operator.Linking, error) {
-	account, c := l.of.account(name)
-	if account == nil || account.Scan == "" || c == nil {
+	platform, c := l.of.account(name)
+	if platform == nil || platform.Account().Scan == "" || c == nil {
 		return operator.Linking{}, &refusal.Error{Code: operator.CodeBadCall, Message: fmt.Sprintf("channel %q is not linked by a code", name), Hint: "see: longshore help pair"}
 	}
 	l.mu.Lock()
@@ -83,7 +83,7 @@ func (l *linker) Link(name string) (operator.Linking, error) {
 	case l.closed:
 		return operator.Linking{}, operator.ErrNoHost
 	case one == nil:
-		one = l.begin(name, account, c)
+		one = l.begin(name, platform, c)
 	case one.over:
 		l.forget(name, one)
 	default:
@@ -93,9 +93,9 @@ func (l *linker) Link(name string) (operator.Linking, error) {
 }
 
 // begin starts an attempt. The caller holds mu.
-func (l *linker) begin(name string, account *channel.Account, c channel.Channel) *linking {
+func (l *linker) begin(name string, platform channel.Linker, c channel.Channel) *linking {
 	ctx, cancel := context.WithCancel(context.Background())
-	one := &linking{state: operator.Linking{Scan: account.Scan}, cancel: cancel}
+	one := &linking{state: operator.Linking{Scan: platform.Account().Scan}, cancel: cancel}
 	one.timer = time.AfterFunc(unwatched, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -104,9 +104,7 @@ func (l *linker) begin(name string, account *channel.Account, c channel.Channel)
 	l.all[name] = one
 	l.log.Info("an operator links a channel on the page", "channel", name)
 	l.wait.Go(func() {
-		who, err := account.Link(ctx, c, channel.Pairing{
-			ShowQR: func(code string, valid time.Duration) { l.show(one, code, valid) }, ShowCode: func(string) {}, Say: func(string, ...any) {},
-		})
+		who, err := platform.Link(ctx, c, channel.Pairing{Screen: linkPage{l, one}})
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		one.over, one.state.Code = true, nil
@@ -130,11 +128,23 @@ func (l *linker) forget(name string, one *linking) {
 	}
 }
 
-// show replaces the code of an attempt.
-func (l *linker) show(one *linking, text string, valid time.Duration) {
+// linkPage is the operator's page as the Screen of an attempt: it shows QR codes.
+type linkPage struct {
+	*linker
+	*linking
+}
+
+// Say implements channel.Screen.
+func (linkPage) Say(string, ...any) {}
+
+// ShowCode implements channel.Screen.
+func (linkPage) ShowCode(string) {}
+
+// ShowQR replaces the code of an attempt.
+func (p linkPage) ShowQR(text string, valid time.Duration) {
 	code, err := qr.Encode(text, qr.L)
 	if err != nil {
-		l.log.Warn("draw a code", "error", err)
+		p.log.Warn("draw a code", "error", err)
 		return
 	}
 	rows := make([]string, code.Size)
@@ -149,9 +159,9 @@ func (l *linker) show(one *linking, text string, valid time.Duration) {
 		}
 		rows[y] = row.String()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	one.state.Code, one.state.Until = rows, time.Now().Add(valid)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state.Code, p.state.Until = rows, time.Now().Add(valid)
 }
 
 // Run waits until ctx is done, and ends all attempts.

@@ -16,11 +16,14 @@ import (
 
 // phone is a platform whose account is linked when the phone says so.
 type phone struct {
+	channel.Linker
 	says chan error
 	ends atomic.Int32
 }
 
-func (p *phone) link(ctx context.Context, _ channel.Channel, pairing channel.Pairing) (string, error) {
+func (*phone) Account() channel.Account { return channel.Account{Scan: "on the phone"} }
+
+func (p *phone) Link(ctx context.Context, _ channel.Channel, pairing channel.Pairing) (string, error) {
 	pairing.ShowQR("code", time.Minute)
 	select {
 	case <-ctx.Done():
@@ -32,11 +35,11 @@ func (p *phone) link(ctx context.Context, _ channel.Channel, pairing channel.Pai
 }
 
 // theAccount is that of the channel phone.
-type theAccount struct{ *channel.Account }
+type theAccount struct{ channel.Linker }
 
-func (a theAccount) account(name string) (*channel.Account, channel.Channel) {
+func (a theAccount) account(name string) (channel.Linker, channel.Channel) {
 	if name == "phone" {
-		return a.Account, offline{}
+		return a.Linker, offline{}
 	}
 	return nil, nil
 }
@@ -45,8 +48,7 @@ func (a theAccount) account(name string) (*channel.Account, channel.Channel) {
 func withPhone(t *testing.T, do func(l *linker, p *phone)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &phone{says: make(chan error)}
-		account := &channel.Account{Scan: "on the phone", Link: p.link}
-		l := &linker{log: slog.New(slog.DiscardHandler), all: map[string]*linking{}, of: theAccount{account}}
+		l := &linker{log: slog.New(slog.DiscardHandler), all: map[string]*linking{}, of: theAccount{p}}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { _ = l.Run(ctx); close(done) }()

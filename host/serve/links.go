@@ -19,8 +19,8 @@ func (h *Host) linksToTell() *ipc.ContextLinks {
 	return &ipc.ContextLinks{MaxBytes: terms.Largest, Seconds: int64(terms.For / time.Second)}
 }
 
-// openLink opens the file of a link. If links are no longer offered, there are none.
-func (h *Host) openLink(ctx context.Context, id string) (links.File, error) {
+// OpenLink opens the file of a link. If links are no longer offered, there are none.
+func (h *Host) OpenLink(ctx context.Context, id string) (links.File, error) {
 	if _, ok := h.LinkTerms(); !ok {
 		return links.File{}, links.ErrNone
 	}

@@ -112,7 +112,7 @@ func (m *models) of(ctx context.Context, folder string) (*model, error) {
 		if err := m.openLedger(ctx); err != nil {
 			return nil, err
 		}
-		m.open[folder] = &model{proxy: keys.New(folder, func() keys.Settings { return m.host.ModelAccess(folder) }, m.ledger, m.host.opts.Log)}
+		m.open[folder] = &model{proxy: keys.New(folder, m.host, m.ledger, m.host.opts.Log)}
 	}
 	return m.open[folder], nil
 }

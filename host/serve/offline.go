@@ -22,13 +22,13 @@ var _ channel.Channel = offline{}
 func OfflineChannels(c *config.Config) []channel.Channel {
 	var all []channel.Channel
 	for _, one := range c.Channels {
-		all = append(all, offline{one, one.Platform.Limits(one.Settings)})
+		all = append(all, offline{one, one.Settings.Limits()})
 	}
 	return all
 }
 
 func (o offline) Name() string              { return o.Channel.Name }
-func (o offline) Owns(chat groups.JID) bool { return o.Platform.Form(chat) }
+func (o offline) Owns(chat groups.JID) bool { return o.Platform.Owns(chat) }
 func (o offline) Limits() media.Limits      { return o.limits }
 func (o offline) Repeat() channel.Repeat    { return channel.Repeat{} }
 func (o offline) Connected() (bool, string) { return false, "no host is running" }

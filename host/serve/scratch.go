@@ -40,9 +40,9 @@ func (s *scratch) Reserve(n int64) (release func(), err error) {
 // records.
 const recordRoom = 64 << 20
 
-// room answers whether a member's message may be kept: messages are small, and
+// Room answers whether a member's message may be kept: messages are small, and
 // stay out of less of the disk than files.
-func (s *scratch) room() error {
+func (s *scratch) Room() error {
 	disk, err := safefs.VolumeOf(s.dir)
 	if free := int64(disk.Free); err == nil && free < min(recordRoom, s.keep()) {
 		return fmt.Errorf("only %s of disk are free", media.Size(free))

@@ -31,7 +31,7 @@ func TestTemporaryFilesLeaveTheDiskItsRoom(t *testing.T) {
 		t.Error("more was given back than was taken")
 	}
 	second()
-	if err := s.room(); err != nil {
+	if err := s.Room(); err != nil {
 		t.Errorf("a message has no room: %v", err)
 	}
 }

@@ -104,7 +104,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
 	h.door.strangers.trigger = h.triggerIn
 	h.lists = &taskLists{groups: &h.Current}
-	h.links = &links.Server{Keys: links.NewKeys(h.Layout.Outbox()), Open: h.openLink, Log: opts.Log}
+	h.links = &links.Server{Keys: links.NewKeys(h.Layout.Outbox()), Files: h, Log: opts.Log}
 	h.models = models{host: h, open: map[string]*model{}, passes: map[string]string{}}
 	h.clock = new(clock)
 	h.opts = opts

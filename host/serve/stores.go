@@ -36,12 +36,12 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 // unless only they are asked for, the one that bears the platform's name.
 func channelsOf(c *config.Config, p channel.Platform, configured bool) (all config.Channels) {
 	for _, one := range c.Channels {
-		if one.Platform.Key == p.Key {
+		if one.Platform.Key() == p.Key() {
 			all = append(all, one)
 		}
 	}
-	if _, there := c.Channels.Named(p.Key); !there && !configured {
-		all = append(all, config.Channel{Name: p.Key, Platform: p, Settings: p.Settings()})
+	if _, there := c.Channels.Named(p.Key()); !there && !configured {
+		all = append(all, config.Channel{Name: p.Key(), Platform: p, Settings: p.Settings()})
 	}
 	return all
 }

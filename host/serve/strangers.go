@@ -27,7 +27,7 @@ type strangers struct {
 
 type knownAs struct{ channel, chat string }
 
-func (s *strangers) hear(name string, k channel.Knock) {
+func (s *strangers) hear(name string, k channel.UnknownChat) {
 	if k.Text != "" && !s.trigger(name, k.Text) {
 		return
 	}

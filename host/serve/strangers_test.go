@@ -17,7 +17,7 @@ func TestTheChatsWithoutAGroupAreBounded(t *testing.T) {
 	var s strangers
 	now := time.Now()
 	for i := range 3 * maxStrangers {
-		s.hear("phone", channel.Knock{Chat: groups.JID(fmt.Sprint("c", i)), Time: now.Add(time.Duration(i) * time.Second)})
+		s.hear("phone", channel.UnknownChat{Chat: groups.JID(fmt.Sprint("c", i)), Time: now.Add(time.Duration(i) * time.Second)})
 	}
 	all := s.list()
 	if len(all) != maxStrangers || all[0].Chat != fmt.Sprint("c", 3*maxStrangers-1) {
@@ -33,9 +33,9 @@ func TestTheChatsWithoutAGroupAreBounded(t *testing.T) {
 // business of the operator's.
 func TestOnAPersonsAccountOnlyATriggerCounts(t *testing.T) {
 	s := strangers{trigger: func(_, text string) bool { return strings.Contains(text, "@Andy") }}
-	s.hear("whatsapp", channel.Knock{Chat: "family", Text: "dinner at eight", Time: time.Now()})
-	s.hear("whatsapp", channel.Knock{Chat: "work", Text: "@Andy, the report", Time: time.Now()})
-	s.hear("whatsapp", channel.Knock{Chat: "work", Text: "@Andy?", Time: time.Now()})
+	s.hear("whatsapp", channel.UnknownChat{Chat: "family", Text: "dinner at eight", Time: time.Now()})
+	s.hear("whatsapp", channel.UnknownChat{Chat: "work", Text: "@Andy, the report", Time: time.Now()})
+	s.hear("whatsapp", channel.UnknownChat{Chat: "work", Text: "@Andy?", Time: time.Now()})
 	if all := s.list(); len(all) != 1 || all[0].Chat != "work" || all[0].Messages != 2 {
 		t.Errorf("%+v", all)
 	}

@@ -22,7 +22,7 @@ func Unsupported(cfg *config.Config, channels []channel.Channel) (problems []*co
 	for i, g := range cfg.Groups {
 		if channel.Named(channels, g.Channel) == nil {
 			hint := "add its channel below channels:; docs/configuration.md lists those that this version has"
-			if key := g.Chat.Channel(); slices.ContainsFunc(cfg.Channels, func(c config.Channel) bool { return c.Platform.Key == key }) {
+			if key := g.Chat.Channel(); slices.ContainsFunc(cfg.Channels, func(c config.Channel) bool { return c.Platform.Key() == key }) {
 				hint = key + " has no chat in this form: docs/configuration.md has the form, and longshore groups list --channel NAME the chats"
 			}
 			bad(fmt.Sprintf("groups[%d].chat", i), fmt.Sprintf("no channel that is configured carries %s", g.Chat), hint)

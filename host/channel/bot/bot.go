@@ -47,6 +47,9 @@ type Bot struct {
 // people its name for people. The journal knows for the time fresh what it has handed
 // on, so that a platform's repeats within it count once. New opens nothing.
 func New(s channel.Setup, platform, people string, fresh time.Duration) *Bot {
+	if s.Host == nil {
+		s.Host = channel.NoHost{}
+	}
 	s.Log = s.Log.With("channel", s.Name)
 	b := &Bot{Setup: s, Link: link.New(people, s.Log), platform: platform, people: people, fresh: fresh}
 	b.Heed(s)
@@ -101,12 +104,12 @@ func (b *Bot) serve(ctx context.Context, side Side) (err error) {
 		return &link.Stop{Code: b.platform + "_in_use", Message: "the channel's store cannot be had", Hint: err.Error(), Wait: link.After(busyFor)}
 	}
 	defer lock.Close()
-	j, err := journal.Open(ctx, spec, journal.Options{Room: b.Room, Fresh: b.fresh, Log: b.Log})
+	j, err := journal.Open(ctx, spec, journal.Options{Room: b.Host.Room, Fresh: b.fresh, Log: b.Log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	scratch, err := transfer.OpenScratch(filepath.Join(b.Dir, "tmp"), b.Reserve)
+	scratch, err := transfer.OpenScratch(filepath.Join(b.Dir, "tmp"), b.Host.Reserve)
 	if err != nil {
 		return err
 	}

@@ -108,20 +108,36 @@ func (j *joined) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 	if kept, ok := j.saved.Load(m.ID); ok {
 		m.State = kept.([]byte)
 	}
-	returned := atomic.Bool{}
-	m.Save = func(_ context.Context, state []byte) error {
-		if len(state) > channel.MaxState || returned.Load() {
-			j.t.Errorf("Send saves %d bytes of state, after its end: %t", len(state), returned.Load())
-		}
-		j.saved.Store(m.ID, bytes.Clone(state))
-		return nil
-	}
+	a := &attempt{joined: j, id: m.ID, watch: m.Attempt}
+	m.Attempt = a
 	r, err := j.Channel.Send(ctx, m)
-	returned.Store(true)
+	a.returned.Store(true)
 	if err != nil || !r.Pending {
 		return r, err
 	}
 	return j.shown(ctx, m, r)
+}
+
+// attempt is what a Send reports to a joined.
+type attempt struct {
+	*joined
+	id       string
+	watch    channel.Attempt // the story's; may be nil
+	returned atomic.Bool
+}
+
+func (a *attempt) Save(_ context.Context, state []byte) error {
+	if len(state) > channel.MaxState || a.returned.Load() {
+		a.t.Errorf("Send saves %d bytes of state, after its end: %t", len(state), a.returned.Load())
+	}
+	a.saved.Store(a.id, bytes.Clone(state))
+	return nil
+}
+
+func (a *attempt) Progress(sent int64) {
+	if a.watch != nil {
+		a.watch.Progress(sent)
+	}
 }
 
 // shown waits until the platform shows a message that it has taken.

@@ -38,7 +38,7 @@ func (r *reader) Close() error {
 
 // counted opens data, asks before each read, and counts in open the readers
 // that were not closed.
-func counted(data []byte, open *atomic.Int64, before func(off int64) error) func() (io.ReadSeekCloser, error) {
+func counted(data []byte, open *atomic.Int64, before func(off int64) error) Opens {
 	return func() (io.ReadSeekCloser, error) {
 		open.Add(1)
 		var once atomic.Bool

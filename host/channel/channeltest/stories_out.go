@@ -65,9 +65,9 @@ func fileArrives(t testing.TB, h Harness) {
 		m.Text = "the report & its <caption>"
 	}
 	var open atomic.Int64
-	m.Files[0].Open = counted(data, &open, nil)
+	m.Files[0].Content = counted(data, &open, nil)
 	p := &progress{}
-	m.Progress = p.told
+	m.Attempt = p
 	r := j.send(m)
 	p.check(t, int64(len(data)))
 	if n := open.Load(); n != 0 {
@@ -129,7 +129,7 @@ func albumArrives(t testing.TB, h Harness) {
 		m.Text = "all of them"
 	}
 	p, size := &progress{}, int64(0)
-	m.Progress = p.told
+	m.Attempt = p
 	for _, f := range m.Files {
 		size += f.Size
 	}
@@ -140,7 +140,7 @@ func albumArrives(t testing.TB, h Harness) {
 	for i := range m.Files[1:] {
 		seen.More = append(seen.More, *seenAs(channel.Message{Files: m.Files[i+1:]}))
 	}
-	m.Progress = nil
+	m.Attempt = nil
 	if !channel.Blind(j.Channel) {
 		j.same(r, j.again(m))
 	}
@@ -213,15 +213,16 @@ func wantTexts(t testing.TB, got []Seen, want []string) {
 	}
 }
 
-// progress checks what Message.Progress is told.
+// progress checks what a Send reports as its progress.
 type progress struct {
-	mu   sync.Mutex
-	last int64
-	bad  []string
-	over bool
+	channel.Attempt // nil: the joined saves
+	mu              sync.Mutex
+	last            int64
+	bad             []string
+	over            bool
 }
 
-func (p *progress) told(sent int64) {
+func (p *progress) Progress(sent int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if sent < p.last {

@@ -100,13 +100,13 @@ func togetherBroken(t testing.TB, h Harness) {
 	ms := []channel.Message{
 		memory.Text(newID(), h.Chat, "before"), memory.File(newID(), h.Chat, "late.bin", noise(4000)), memory.Text(newID(), h.Chat, "after"),
 	}
-	good, open := ms[1].Files[0].Open, atomic.Int64{}
-	ms[1].Files[0].Open = counted(noise(4000), &open, func(int64) error { return errors.New("the disk broke") })
+	good, open := ms[1].Files[0].Content, atomic.Int64{}
+	ms[1].Files[0].Content = counted(noise(4000), &open, func(int64) error { return errors.New("the disk broke") })
 	first := j.together(j.ctx, 2, ms...)
 	if err := first[1].Err; first[0].Err != nil || err == nil || channel.ClassOf(err) == channel.Permanent {
 		t.Errorf("the second cannot be read: %+v", first)
 	}
-	ms[1].Files[0].Open = good
+	ms[1].Files[0].Content = good
 	rest := j.together(j.ctx, 2, ms[1:]...)
 	want(t, h.Received(t, h.Chat, 3), Seen{ID: first[0].Receipt.ID, Text: "before"},
 		Seen{ID: rest[0].Receipt.ID, File: seenAs(ms[1])}, Seen{ID: rest[1].Receipt.ID, Text: "after"})

@@ -36,9 +36,9 @@ func unreadableFile(t testing.TB, h Harness) {
 	j := join(t, h)
 	data := noise(400_000)
 	m := memory.File(newID(), h.Chat, "late.bin", data)
-	good := m.Files[0].Open
+	good := m.Files[0].Content
 	var open atomic.Int64
-	m.Files[0].Open = counted(data, &open, func(off int64) error {
+	m.Files[0].Content = counted(data, &open, func(off int64) error {
 		if off >= 200_000 {
 			return errors.New("the disk broke")
 		}
@@ -50,7 +50,7 @@ func unreadableFile(t testing.TB, h Harness) {
 	if n := open.Load(); n != 0 {
 		t.Errorf("%d readers of the file are still open after Send", n)
 	}
-	m.Files[0].Open = good
+	m.Files[0].Content = good
 	r := j.again(m)
 	want(t, h.Received(t, h.Chat, 1), Seen{ID: r.ID, File: seenAs(m)})
 }
@@ -68,7 +68,7 @@ func cancelled(t testing.TB, h Harness) {
 	data := noise(4 << 20)
 	m := memory.File(newID(), h.Chat, "never.bin", data)
 	var open atomic.Int64
-	m.Files[0].Open = counted(data, &open, func(off int64) error {
+	m.Files[0].Content = counted(data, &open, func(off int64) error {
 		if off >= 1<<20 {
 			cancel()
 		}

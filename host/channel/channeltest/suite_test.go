@@ -230,7 +230,7 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 				m.Text = ""
 			}
 		})},
-		{name: "tells no progress", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) { m.Progress = nil })},
+		{name: "tells no progress", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) { m.Attempt = nil })},
 		{name: "leaves the file open", caught: "a file arrives byte for byte", wrap: func(m *memory.Channel) channel.Channel {
 			return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 				if len(msg.Files) > 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 )
 
@@ -174,13 +175,13 @@ func TestAMessageWaitsForRoomOnTheDisk(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)
 	asked := make(chan struct{}, 100)
-	w.setup.Room = func() error {
+	w.setup.Host = channeltest.Host{OnRoom: func() error {
 		if full.Load() {
 			asked <- struct{}{}
 			return errors.New("the disk is full")
 		}
 		return nil
-	}
+	}}
 	in, _ := w.made(t).run(t)
 	w.Post(id(w.desk), w.ada, "in time", discordtest.Says{})
 	<-asked

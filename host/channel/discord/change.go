@@ -63,7 +63,7 @@ func (d *Discord) Edit(ctx context.Context, c channel.Change) error {
 // Unsend implements channel.Unsender; a message that is gone already is no error.
 func (d *Discord) Unsend(ctx context.Context, c channel.Change) error {
 	return d.change(ctx, "unsend", c, func(ctx context.Context, path string) error {
-		if err := d.web.call(ctx, http.MethodDelete, path, nil, nil); !says(err, 10008) {
+		if err := d.web.call(ctx, http.MethodDelete, path, nil, nil); !hasCode(err, 10008) {
 			return err
 		}
 		return nil
@@ -89,7 +89,7 @@ func (d *Discord) React(ctx context.Context, c channel.Change) error {
 			} `json:"reactions"`
 		}
 		if err := d.web.call(ctx, http.MethodGet, path, nil, &there); err != nil {
-			if says(err, 10008) && c.Emoji == "" {
+			if hasCode(err, 10008) && c.Emoji == "" {
 				return nil
 			}
 			return err
@@ -99,7 +99,7 @@ func (d *Discord) React(ctx context.Context, c channel.Change) error {
 				continue
 			}
 			err := d.web.call(ctx, http.MethodDelete, path+"/reactions/"+url.PathEscape(r.Emoji.Name)+"/@me", nil, nil)
-			if err != nil && !says(err, 10008, 10014) {
+			if err != nil && !hasCode(err, 10008, 10014) {
 				return err
 			}
 		}

@@ -31,6 +31,7 @@ var (
 	_ channel.Applier   = (*Discord)(nil)
 	_ channel.Editor    = (*Discord)(nil)
 	_ channel.Fetcher   = (*Discord)(nil)
+	_ channel.Linker    = platform{}
 	_ channel.Finder    = (*Discord)(nil)
 	_ channel.Lister    = (*Discord)(nil)
 	_ channel.PollEnder = (*Discord)(nil)
@@ -56,14 +57,17 @@ type Discord struct {
 	self     atomic.Pointer[self] // once Discord has said who the bot is
 }
 
-// newOf makes the channel of a configuration, and opens nothing.
+// New makes the channel of a configuration, and opens nothing.
+func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s, p.net) }
+
 func newOf(s channel.Setup, net Net) (*Discord, error) {
 	set := s.Settings.(*Settings)
-	w, err := newWeb(set, net, s.Clock)
+	b := bot.New(s, platformKey, "Discord", time.Hour)
+	w, err := newWeb(set, net, b.Host.ReportTime)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	d := &Discord{Bot: bot.New(s, platformKey, "Discord", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()),
+	d := &Discord{Bot: b, settings: set, web: w, pacer: pace.New(set.rates()),
 		polls: bot.NewPolls(), answers: make(chan reply, maxAnswers), afresh: time.Second}
 	d.Apply(s)
 	return d, nil
@@ -87,7 +91,7 @@ func (d *Discord) Owns(chat groups.JID) bool { return owns(chat) }
 
 // Limits is what Send takes. A server whose boost level is lower than the settings
 // say takes smaller files: Send refuses others before their first byte.
-func (d *Discord) Limits() media.Limits { return d.settings.limits() }
+func (d *Discord) Limits() media.Limits { return d.settings.Limits() }
 
 // Repeat is how long a nonce counts: "the past few minutes", of which two are
 // believed.

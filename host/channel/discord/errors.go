@@ -75,8 +75,8 @@ type number struct {
 
 func (n number) Error() string { return fmt.Sprintf("Discord says %d %q", n.code, n.said) }
 
-// says tells whether Discord's number was one of those.
-func says(err error, codes ...int) bool {
+// hasCode tells whether Discord's number was one of those.
+func hasCode(err error, codes ...int) bool {
 	var n number
 	return errors.As(err, &n) && slices.Contains(codes, n.code)
 }
@@ -137,9 +137,9 @@ func stopped(err error) error {
 // refusals are the held errors of chats. A chat that has one is left alone for a
 // while, since Discord blocks bots that go on asking. The zero refusals is ready.
 type refusals struct {
-	mu   sync.Mutex
-	by   map[groups.JID]held
-	last string // of the status; empty: nothing has to be seen to
+	mu    sync.Mutex
+	chats map[groups.JID]held
+	last  string // of the status; empty: nothing has to be seen to
 }
 
 type held struct {
@@ -153,7 +153,7 @@ const restFor = 5 * time.Minute
 func (r *refusals) of(chat groups.JID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h := r.by[chat]; time.Now().Before(h.until) {
+	if h := r.chats[chat]; time.Now().Before(h.until) {
 		return h.err
 	}
 	return nil
@@ -165,14 +165,14 @@ func (r *refusals) note(chat groups.JID, err error) error {
 	defer r.mu.Unlock()
 	var e *channel.Error
 	switch {
-	case err == nil && r.by[chat].err != nil:
-		delete(r.by, chat)
+	case err == nil && r.chats[chat].err != nil:
+		delete(r.chats, chat)
 		r.last = ""
 	case errors.As(err, &e) && e.Class == channel.Held && e.Code != "discord_paused":
-		if r.by == nil {
-			r.by = map[groups.JID]held{}
+		if r.chats == nil {
+			r.chats = map[groups.JID]held{}
 		}
-		r.by[chat] = held{err, time.Now().Add(restFor)}
+		r.chats[chat] = held{err, time.Now().Add(restFor)}
 		r.last = string(chat) + ": " + e.Message + ": " + e.Hint
 	}
 	return err
@@ -182,7 +182,7 @@ func (r *refusals) note(chat groups.JID, err error) error {
 func (r *refusals) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.by = nil
+	r.chats = nil
 }
 
 func (r *refusals) latest() string {

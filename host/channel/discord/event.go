@@ -125,12 +125,12 @@ func (g *gateway) named(ev *event, private bool) {
 
 // knock reports a message in a chat of no group to the host, if it is in private or to the bot.
 func (g *gateway) knock(ev event, private bool) {
-	k := channel.Knock{Chat: chatOf(ev.Channel), Time: time.UnixMilli(ev.UnixMsec), Shared: !private}
+	k := channel.UnknownChat{Chat: chatOf(ev.Channel), Time: time.UnixMilli(ev.UnixMsec), Shared: !private}
 	if private {
 		k.From = ev.Name
 	}
-	if g.Knock != nil && ev.Kind.IsMessage() && (private || ev.Direct) { // a bot hears every channel of its server
-		g.Knock(k)
+	if ev.Kind.IsMessage() && (private || ev.Direct) { // a bot hears every channel of its server
+		g.Host.ReportUnknown(k)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 )
 
@@ -155,8 +156,8 @@ func TestAMembersFileIsFetchedFromDiscordAlone(t *testing.T) {
 
 func TestADirectMessageOfAStrangerKnocks(t *testing.T) {
 	w := newWorld(t)
-	knocks := make(chan channel.Knock, 1)
-	w.setup.Knock = func(k channel.Knock) { knocks <- k }
+	knocks := make(chan channel.UnknownChat, 1)
+	w.setup.Host = channeltest.Host{OnUnknown: func(k channel.UnknownChat) { knocks <- k }}
 	w.made(t).run(t)
 	stranger := w.AddUser("Eve")
 	chat := w.AddDirect(stranger)

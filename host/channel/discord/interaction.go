@@ -28,8 +28,8 @@ const (
 	maxAnswers     = 100             // that wait; the member of one more reads that the bot did not answer
 )
 
-// words are the host's words, which Discord offers as commands.
-var words = []struct{ name, help string }{
+// hostCommands are the words of the host that Discord offers as commands.
+var hostCommands = []struct{ name, help string }{
 	{"stop", "Stop what the assistant is doing here"},
 	{"new", "Begin a new conversation with the assistant"},
 	{"status", "Say who answers here, and what it is doing"},
@@ -37,7 +37,7 @@ var words = []struct{ name, help string }{
 }
 
 func isWord(s string) bool {
-	return slices.ContainsFunc(words, func(w struct{ name, help string }) bool { return w.name == s })
+	return slices.ContainsFunc(hostCommands, func(w struct{ name, help string }) bool { return w.name == s })
 }
 
 // interaction is what a member did with a button or a command, by Discord's word.
@@ -76,9 +76,9 @@ func (i *interaction) by() *user {
 func (g *gateway) keepAct(ctx context.Context, chat groups.JID, ev event, counts bool) error {
 	switch {
 	case ev.Command != "" && counts:
-		ev.answer.says("Taken: /" + ev.Command)
+		ev.answer.say("Taken: /" + ev.Command)
 	case ev.Command != "":
-		ev.answer.says("No assistant is in this chat.")
+		ev.answer.say("No assistant is in this chat.")
 	case ev.Poll == "": // the button is another program's
 		counts = false
 	}
@@ -95,19 +95,19 @@ func (g *gateway) keepAct(ctx context.Context, chat groups.JID, ev event, counts
 // reply is the answer to an interaction.
 type reply struct {
 	id, token string
-	Type      int   `json:"type"`
-	Data      *told `json:"data,omitempty"`
+	Type      int            `json:"type"`
+	Data      *privateAnswer `json:"data,omitempty"`
 }
 
-// told is a message that only the member sees who acted.
-type told struct {
+// privateAnswer is a message that only the member sees who acted.
+type privateAnswer struct {
 	Text    string  `json:"content"`
 	Flags   int     `json:"flags"`
 	Allowed allowed `json:"allowed_mentions"`
 }
 
-func (r *reply) says(text string) {
-	r.Type, r.Data = answerMessage, &told{Text: text, Flags: onlyForThem, Allowed: allowed{Parse: []string{}}}
+func (r *reply) say(text string) {
+	r.Type, r.Data = answerMessage, &privateAnswer{Text: text, Flags: onlyForThem, Allowed: allowed{Parse: []string{}}}
 }
 
 // answer has an interaction answered, without waiting for Discord.
@@ -151,7 +151,7 @@ func (d *Discord) offer(ctx context.Context, me *self) error {
 	if err := d.web.call(ctx, http.MethodGet, path, nil, &there); err != nil {
 		return err
 	}
-	for _, w := range words {
+	for _, w := range hostCommands {
 		want := command{Name: w.name, Type: 1, Description: w.help}
 		if slices.ContainsFunc(there, func(c command) bool { c.Type = cmp.Or(c.Type, 1); return c == want }) {
 			continue

@@ -1,15 +1,10 @@
 package discord
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +13,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
@@ -53,37 +47,34 @@ func Invitation(application string) string {
 	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot&permissions=%d", application, all)
 }
 
-// settingsOf is the page on which the intents of an application are switched on.
-func settingsOf(application string) string {
-	return "https://discord.com/developers/applications/" + application + "/bot"
-}
-
-func account() *channel.Account {
-	return &channel.Account{
+// Account implements channel.Linker.
+func (platform) Account() channel.Account {
+	return channel.Account{
 		Pair: "make a Discord bot, check its token, and send a test file",
 		About: `discord says how to make a bot while the channel has no token. Then it checks the token
 and what the bot may hear, prints the link that invites it with exactly the rights that
 it needs, and lists the channels that it sees. With --to it sends a small file to one.`,
-		Guide: guide,
-		Link: func(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
-			return c.(*Discord).pair(ctx, p)
-		},
 	}
 }
 
-// guide says how a bot is made.
-func guide(name string, say func(format string, args ...any)) {
-	say("1. At https://discord.com/developers/applications choose New Application.")
-	say("2. Under Bot, switch on Message Content Intent and, to hear who joins and leaves, Server Members Intent.")
-	say("3. There, choose Reset Token: bot_token of channels.%s. longshore.yaml holds ${NAME} and the", name)
-	say("   environment the token, or bot_token_file names a file.")
-	say("4. Run this command again.")
+// Link implements channel.Linker.
+func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
+	return c.(*Discord).pair(ctx, p)
+}
+
+// Guide implements channel.Linker: how a bot is made.
+func (platform) Guide(name string) string {
+	return `1. At https://discord.com/developers/applications choose New Application.
+2. Under Bot, switch on Message Content Intent and, to hear who joins and leaves, Server Members Intent.
+3. There, choose Reset Token: bot_token of channels.` + name + `. longshore.yaml holds ${NAME} and the
+   environment the token, or bot_token_file names a file.
+4. Run this command again.`
 }
 
 // pair checks everything that the channel needs, and says what is missing.
 func (d *Discord) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	if d.web.token == "" {
-		guide(d.Name(), p.Say)
+		channel.SayLines(p, platform{}.Guide(d.Name()))
 		return "", errors.New("the channel has no token yet")
 	}
 	if p.To != "" && !d.Owns(p.To) {
@@ -130,22 +121,13 @@ func (d *Discord) test(ctx context.Context, p channel.Pairing) error {
 	if missing, err := d.missing(ctx, p.To); err == nil && len(missing) > 0 {
 		p.Say("in %s the bot lacks: %s", p.To, strings.Join(missing, ", "))
 	}
-	data := []byte("Longshore reaches this chat.\n")
-	sum := sha256.Sum256(data)
-	m := channel.Message{ID: rand.Text(), Chat: p.To, Text: "A test of Longshore", Files: []channel.File{{
-		Info: media.Info{Name: "longshore.txt", Kind: media.Document, MIME: "text/plain", Size: int64(len(data))}, SHA256: hex.EncodeToString(sum[:]),
-		Open: func() (io.ReadSeekCloser, error) { return nopCloser{bytes.NewReader(data)}, nil },
-	}}}
+	m := bot.TestMessage(p.To)
 	if _, err := d.create(ctx, m, idOf(p.To), probe.Facts{}); err != nil {
 		return fmt.Errorf("send a test file: %w", err)
 	}
 	p.Say("the chat has a test file")
 	return nil
 }
-
-type nopCloser struct{ io.ReadSeeker }
-
-func (nopCloser) Close() error { return nil }
 
 // maxGuilds is how many servers are asked for their channels.
 const maxGuilds = 50
@@ -245,15 +227,15 @@ func (g *guild) rights(user string, roles []string, all []overwrite) (rights uin
 	return rights
 }
 
-// examine asks Discord about the token, the intents and the rights in the groups'
-// chats.
-func examine(ctx context.Context, setup channel.Setup, net Net) (all []channel.Finding) {
+// Examine implements channel.Platform: it asks Discord about the token, the intents and
+// the rights in the groups' chats.
+func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all []channel.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	found := func(severity channel.Severity, message, remedy string) {
 		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
 	}
-	d, err := newOf(setup, net)
+	d, err := newOf(setup, p.net)
 	if err != nil {
 		found(channel.Fault, err.Error(), "")
 		return all

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/discord"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 	"github.com/longshore-bridge/longshore/host/setting"
@@ -19,7 +20,7 @@ func (w *world) platform() channel.Platform { return discord.Platform(discord.Ne
 func (w *world) pair(t testing.TB, to groups.JID) (says, account string, err error) {
 	t.Helper()
 	var out strings.Builder
-	account, err = w.platform().Account.Link(t.Context(), w.ch, channel.Pairing{To: to, Say: func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }})
+	account, err = w.platform().(channel.Linker).Link(t.Context(), w.ch, channel.Pairing{To: to, Screen: channeltest.Screen{Writer: &out}})
 	return out.String(), account, err
 }
 

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -22,24 +21,25 @@ type Net struct {
 	API string // the address of its HTTP API with the version, and a slash at its end
 }
 
-// Platform is Discord for the host's table.
-func Platform(net Net) channel.Platform {
-	return channel.Platform{
-		Key:      platformKey,
-		Help:     "A bot on a Discord server, by its gateway.",
-		Form:     owns,
-		Settings: func() channel.Settings { return &Settings{Rate: groups.Rate{PerMinute: 60, Burst: 5}} },
-		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
-		New:      func(s channel.Setup) (channel.Channel, error) { return newOf(s, net) },
-		Stores:   func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
-		Examine:  func(ctx context.Context, s channel.Setup, _ bool) []channel.Finding { return examine(ctx, s, net) },
-		Account:  account(),
-	}
+// Platform returns Discord for the host's table.
+func Platform(net Net) channel.Platform { return platform{net} }
+
+type platform struct{ net Net }
+
+func (platform) Key() string  { return platformKey }
+func (platform) Help() string { return "A bot on a Discord server, by its gateway." }
+
+func (platform) Owns(chat groups.JID) bool { return owns(chat) }
+
+func (platform) Settings() channel.Settings {
+	return &Settings{Rate: groups.Rate{PerMinute: 60, Burst: 5}}
 }
 
-func specOf(s channel.Setup) store.Spec { return journal.Spec(s.Name, platformKey, s.Dir, s.Home) }
+func (platform) Stores(s channel.Setup) []store.Spec {
+	return []store.Spec{journal.Spec(s.Name, platformKey, s.Dir, s.Home)}
+}
 
-// owns says whether a chat is a channel or a direct message of Discord.
+// owns reports whether a chat is a channel or a direct message of Discord.
 func owns(chat groups.JID) bool { return chat.Channel() == platformKey && isID(idOf(chat)) }
 
 // idOf is what Discord calls a chat, and chatOf the other way round.
@@ -88,6 +88,11 @@ func (s *Settings) Check(c channel.Checker) {
 	}
 }
 
+// settingsOf is the page on which the intents of an application are switched on.
+func settingsOf(application string) string {
+	return "https://discord.com/developers/applications/" + application + "/bot"
+}
+
 // What Discord takes: discord.com/developers/docs, Create Message and Uploading
 // Files. It does not say how it counts characters; UTF-16 is the most that they
 // can be.
@@ -99,7 +104,8 @@ const (
 // perBoost are the bytes of a file at each boost level of a server.
 var perBoost = []int64{10 * media.MiB, 10 * media.MiB, 50 * media.MiB, 100 * media.MiB}
 
-func (s *Settings) limits() media.Limits {
+// Limits implements channel.Settings.
+func (s *Settings) Limits() media.Limits {
 	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Unit: media.UTF16, Markup: media.MarkupDiscord, Files: maxFiles, Threads: true,
 		Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion}}
 	for _, kind := range media.Kinds() {

@@ -87,13 +87,13 @@ func TestEveryTypeOfMessageComesInOrHasAReason(t *testing.T) {
 			if len(all) != 1 || all[0].Kind != channel.KindMessage || all[0].Text != "words" {
 				t.Errorf("%s came in as %+v", name, all)
 			}
-		case !ok || row.name != name || row.says == "" && row.ignored == "":
+		case !ok || row.name != name || row.note == "" && row.ignored == "":
 			t.Errorf("%s (%d) has no row in systemTypes", name, n)
 		case row.ignored != "":
 			if len(all) != 0 {
 				t.Errorf("%s is ignored, since %s, and came in as %+v", name, row.ignored, all)
 			}
-		case len(all) != 1 || all[0].Kind != channel.KindNote || all[0].Told != "" || all[0].Text != row.says+": words":
+		case len(all) != 1 || all[0].Kind != channel.KindNote || all[0].Told != "" || all[0].Text != row.note+": words":
 			t.Errorf("%s came in as %+v", name, all)
 		}
 	}

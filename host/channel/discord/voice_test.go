@@ -20,7 +20,7 @@ func (w *world) spoken() (channel.Message, []byte) {
 	content := probetest.Opus(100)
 	m := w.files("", "")
 	m.Files[0].Info = media.Info{Name: "hello.ogg", Kind: media.Voice, MIME: "audio/ogg", Size: int64(len(content))}
-	m.Files[0].Open = func() (io.ReadSeekCloser, error) { return nopCloser{bytes.NewReader(content)}, nil }
+	m.Files[0].Content = channel.Bytes(content)
 	return m, content
 }
 
@@ -68,9 +68,9 @@ func TestAVoiceNoteThatDiscordDoesNotTakeIsAFile(t *testing.T) {
 	}
 	w.NoVoice = false
 	m, content := w.spoken()
-	m.Files[0].Open = func() (io.ReadSeekCloser, error) {
+	m.Files[0].Content = channeltest.Opens(func() (io.ReadSeekCloser, error) {
 		return nopCloser{bytes.NewReader(make([]byte, len(content)))}, nil
-	}
+	})
 	w.sent(t, m)
 	for _, got := range w.FromBot(id(w.desk)) {
 		if got.Voice || len(got.Files) != 1 || got.Files[0].Name != "hello.ogg" {

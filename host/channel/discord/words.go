@@ -148,7 +148,7 @@ func joinLines(all []string) string {
 
 // note is a message of Discord's own in words.
 func (m *message) note(s systemType) content {
-	if s.says == "" {
+	if s.note == "" {
 		return content{kind: channel.KindNote, text: channel.NotShown(s.name), told: s.name}
 	}
 	more := []string{readable(m)}
@@ -166,7 +166,7 @@ func (m *message) note(s systemType) content {
 			}
 		}
 	}
-	return content{kind: channel.KindNote, text: media.Cut(strings.TrimSuffix(s.says+": "+strings.ReplaceAll(joinLines(more), "\n", " "), ": "), maxIn)}
+	return content{kind: channel.KindNote, text: media.Cut(strings.TrimSuffix(s.note+": "+strings.ReplaceAll(joinLines(more), "\n", " "), ": "), maxIn)}
 }
 
 // files are all that a message shows, also of those that it forwards, whose fields have the

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -67,9 +66,9 @@ func Text(id string, chat groups.JID, text string) channel.Message {
 func File(id string, chat groups.JID, name string, data []byte) channel.Message {
 	sum := sha256.Sum256(data)
 	return channel.Message{ID: id, Chat: chat, Files: []channel.File{{
-		Info:   media.Info{Name: name, Kind: media.Document, MIME: media.MIMEByName(name), Size: int64(len(data))},
-		SHA256: hex.EncodeToString(sum[:]),
-		Open:   func() (io.ReadSeekCloser, error) { return closer{bytes.NewReader(data)}, nil },
+		Info:    media.Info{Name: name, Kind: media.Document, MIME: media.MIMEByName(name), Size: int64(len(data))},
+		SHA256:  hex.EncodeToString(sum[:]),
+		Content: channel.Bytes(data),
 	}}}
 }
 

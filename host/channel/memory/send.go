@@ -124,9 +124,7 @@ func download(ctx context.Context, m channel.Message, limit int64) (files []Seen
 		hash := sha256.New()
 		n, err := fetch(ctx, f, hash, func(n int64) error {
 			total += n
-			if m.Progress != nil {
-				m.Progress(total)
-			}
+			m.Progress(total)
 			if limit > 0 && total >= limit {
 				return &channel.Error{Code: "upload_broke", Message: "the connection broke in the middle of the file"}
 			}

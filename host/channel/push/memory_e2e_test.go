@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -34,9 +35,9 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 	w.run(t)
 	m := withFiles("all zeros", "")
 	m.Files[0].Size, m.Files[0].SHA256 = size, "38f7c0648553d81ad9402ebdd1b275a0029644c5b7eef7c963dfa7db9ef0ba23"
-	m.Files[0].Open = func() (io.ReadSeekCloser, error) { return &zeros{left: size}, nil }
+	m.Files[0].Content = channeltest.Opens(func() (io.ReadSeekCloser, error) { return &zeros{left: size}, nil })
 	told := int64(0)
-	m.Progress = func(n int64) { told = n }
+	m.Attempt = channeltest.Progress(func(n int64) { told = n })
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := w.ch.Send(t.Context(), m)

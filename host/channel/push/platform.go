@@ -21,22 +21,27 @@ import (
 
 const platformKey = "push"
 
-// Platform is the HTTP push channel for the host's table. There is no account to
+// Platform returns the HTTP push channel for the host's table. There is no account to
 // link: the secret is one.
-func Platform() channel.Platform {
-	return channel.Platform{
-		Key:      platformKey,
-		Help:     "A program of your own: it gets each message as a signed POST, and posts back what members write.",
-		Form:     func(chat groups.JID) bool { return chat.Channel() == platformKey },
-		Settings: func() channel.Settings { return &Settings{Listen: "127.0.0.1:8430", MaxFile: 100 << 20} },
-		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
-		New:      newOf,
-		Stores:   func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
-		Examine:  examine,
-	}
+func Platform() channel.Platform { return platform{} }
+
+type platform struct{}
+
+func (platform) Key() string { return platformKey }
+
+func (platform) Help() string {
+	return "A program of your own: it gets each message as a signed POST, and posts back what members write."
 }
 
-func specOf(s channel.Setup) store.Spec { return journal.Spec(s.Name, platformKey, s.Dir, s.Home) }
+func (platform) Owns(chat groups.JID) bool { return chat.Channel() == platformKey }
+
+func (platform) Settings() channel.Settings {
+	return &Settings{Listen: "127.0.0.1:8430", MaxFile: 100 << 20}
+}
+
+func (platform) Stores(s channel.Setup) []store.Spec {
+	return []store.Spec{journal.Spec(s.Name, platformKey, s.Dir, s.Home)}
+}
 
 // Settings are the channel's part of longshore.yaml.
 type Settings struct {
@@ -73,7 +78,8 @@ func (s *Settings) Check(c channel.Checker) {
 	}
 }
 
-func (s *Settings) limits() media.Limits {
+// Limits implements channel.Settings.
+func (s *Settings) Limits() media.Limits {
 	const text = 64 << 10
 	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: text, Files: maxFiles, Threads: true}
 	for _, kind := range media.Kinds() {
@@ -82,8 +88,8 @@ func (s *Settings) limits() media.Limits {
 	return l
 }
 
-// examine looks at both addresses.
-func examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
+// Examine implements channel.Platform: it tries both addresses.
+func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
 	set := s.Settings.(*Settings)
 	var all []channel.Finding
 	found := func(severity channel.Severity, message, remedy string) {

@@ -38,8 +38,8 @@ type Push struct {
 	running       atomic.Bool
 }
 
-// newOf makes the channel of a configuration, and opens nothing.
-func newOf(s channel.Setup) (channel.Channel, error) {
+// New makes the channel of a configuration, and opens nothing.
+func (platform) New(s channel.Setup) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
 	keys, noKeys := httpd.ParseWebhookKeys(set.Secret.Reveal())
 	poster, noPoster := set.poster()
@@ -54,10 +54,10 @@ func newOf(s channel.Setup) (channel.Channel, error) {
 func (p *Push) Apply(s channel.Setup) { p.Heed(s) }
 
 // Owns says whether chat has the form push:name.
-func (p *Push) Owns(chat groups.JID) bool { return chat.Channel() == platformKey }
+func (p *Push) Owns(chat groups.JID) bool { return platform{}.Owns(chat) }
 
 // Limits is what Send takes.
-func (p *Push) Limits() media.Limits { return p.settings.limits() }
+func (p *Push) Limits() media.Limits { return p.settings.Limits() }
 
 // Repeat is the receiver's promise to show a webhook-id once.
 func (p *Push) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }

@@ -3,7 +3,6 @@ package push_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"runtime"
 	"strings"
@@ -111,7 +110,7 @@ func TestATamperedFileIsNotTaken(t *testing.T) {
 	w := newWorld(t)
 	w.run(t)
 	m := withFiles("a file", "as it was accepted")
-	m.Files[0].Open = func() (io.ReadSeekCloser, error) { return nopCloser{strings.NewReader("as it was tampered")}, nil }
+	m.Files[0].Content = channel.Bytes("as it was tampered")
 	if _, err := w.ch.Send(t.Context(), m); channel.ClassOf(err) != channel.Permanent {
 		t.Errorf("%v is %v", err, channel.ClassOf(err))
 	}

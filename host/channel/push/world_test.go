@@ -65,9 +65,9 @@ func withFiles(s string, contents ...string) channel.Message {
 	for i, c := range contents {
 		sum := sha256.Sum256([]byte(c))
 		m.Files = append(m.Files, channel.File{
-			Info:   media.Info{Name: fmt.Sprintf("Übersicht „%d“.txt", i), Kind: media.Document, MIME: "text/plain", Size: int64(len(c))},
-			SHA256: hex.EncodeToString(sum[:]),
-			Open:   func() (io.ReadSeekCloser, error) { return nopCloser{strings.NewReader(c)}, nil },
+			Info:    media.Info{Name: fmt.Sprintf("Übersicht „%d“.txt", i), Kind: media.Document, MIME: "text/plain", Size: int64(len(c))},
+			SHA256:  hex.EncodeToString(sum[:]),
+			Content: channel.Bytes(c),
 		})
 	}
 	return m

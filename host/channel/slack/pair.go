@@ -1,16 +1,11 @@
 package slack
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
 
 // Manifest is the app's, to be pasted at api.slack.com/apps.
@@ -69,17 +64,19 @@ func (me *self) missing(counts func(Scope) bool) (names []string) {
 	return names
 }
 
-func account() *channel.Account {
-	return &channel.Account{
+// Account implements channel.Linker.
+func (platform) Account() channel.Account {
+	return channel.Account{
 		Pair: "make a Slack app, check its tokens, and send a test file",
 		About: `slack prints what to paste at api.slack.com/apps while the channel has no tokens.
 Then it checks both tokens and every permission of the app. With --to it sends a
 small file to a chat; longshore groups list shows those that the app is in.`,
-		Guide: guide,
-		Link: func(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
-			return c.(*Slack).pair(ctx, p)
-		},
 	}
+}
+
+// Link implements channel.Linker.
+func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
+	return c.(*Slack).pair(ctx, p)
 }
 
 // addScope is how a scope is added.
@@ -88,7 +85,7 @@ const addScope = "add it under OAuth & Permissions, Bot Token Scopes, and click 
 // pair checks everything that the channel needs, and says what is missing.
 func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	if s.web.bot == "" || s.settings.AppToken.IsZero() {
-		guide(s.Name(), p.Say)
+		channel.SayLines(p, platform{}.Guide(s.Name()))
 		return "", errors.New("the channel has no tokens yet")
 	}
 	if p.To != "" && !s.Owns(p.To) {
@@ -120,18 +117,15 @@ func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	return me.name + " in " + me.workspace, s.test(ctx, p)
 }
 
-// guide says how an app is made.
-func guide(name string, say func(format string, args ...any)) {
-	say("1. At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, YAML, and paste:")
-	say("")
-	for line := range strings.Lines(Manifest) {
-		say("%s", strings.TrimSuffix(line, "\n"))
-	}
-	say("")
-	say("2. Install the app. Its bot token, xoxb-…, is under OAuth & Permissions: bot_token of channels.%s.", name)
-	say("3. Under Basic Information, App-Level Tokens, make one with connections:write, xapp-…: app_token.")
-	say("   longshore.yaml holds ${NAME} and the environment the token, or bot_token_file and app_token_file name files.")
-	say("4. Run this command again.")
+// Guide implements channel.Linker: how an app is made.
+func (platform) Guide(name string) string {
+	return `1. At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, YAML, and paste:
+
+` + Manifest + `
+2. Install the app. Its bot token, xoxb-…, is under OAuth & Permissions: bot_token of channels.` + name + `.
+3. Under Basic Information, App-Level Tokens, make one with connections:write, xapp-…: app_token.
+   longshore.yaml holds ${NAME} and the environment the token, or bot_token_file and app_token_file name files.
+4. Run this command again.`
 }
 
 // hinted is an error with the remedy for whoever runs "pair": the host's is to run
@@ -157,12 +151,7 @@ func (s *Slack) test(ctx context.Context, p channel.Pairing) error {
 		p.Say("a test file goes to a chat with: --to CHAT")
 		return nil
 	}
-	data := []byte("Longshore reaches this chat.\n")
-	sum := sha256.Sum256(data)
-	m := channel.Message{ID: rand.Text(), Chat: p.To, Text: "A test of Longshore", Files: []channel.File{{
-		Info: media.Info{Name: "longshore.txt", Kind: media.Document, MIME: "text/plain", Size: int64(len(data))}, SHA256: hex.EncodeToString(sum[:]),
-		Open: func() (io.ReadSeekCloser, error) { return nopCloser{bytes.NewReader(data)}, nil },
-	}}}
+	m := bot.TestMessage(p.To)
 	r, _, err := s.deliver(ctx, m)
 	if err != nil {
 		return fmt.Errorf("send a test file: %w", hinted(err, addScope))
@@ -173,10 +162,6 @@ func (s *Slack) test(ctx context.Context, p channel.Pairing) error {
 	p.Say("the chat has a test file")
 	return nil
 }
-
-type nopCloser struct{ io.ReadSeeker }
-
-func (nopCloser) Close() error { return nil }
 
 const (
 	maxChatPages = 20
@@ -227,14 +212,14 @@ func (s *Slack) chat(ctx context.Context, c *slackgo.Channel) (channel.Chat, boo
 	return one, true
 }
 
-// examine asks Slack about the tokens, the scopes and the groups' chats.
-func examine(ctx context.Context, setup channel.Setup, net Net) (all []channel.Finding) {
+// Examine implements channel.Platform: it asks Slack about the tokens, the scopes and the groups' chats.
+func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all []channel.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	found := func(severity channel.Severity, message, remedy string) {
 		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
 	}
-	s, err := newOf(setup, net)
+	s, err := newOf(setup, p.net)
 	if err != nil {
 		found(channel.Fault, err.Error(), "")
 		return all

@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -21,24 +20,25 @@ type Net struct {
 	API string // the address of its Web API, with a slash at its end
 }
 
-// Platform is Slack for the host's table.
-func Platform(net Net) channel.Platform {
-	return channel.Platform{
-		Key:      platformKey,
-		Help:     "An app in a Slack workspace, by Socket Mode.",
-		Form:     owns,
-		Settings: func() channel.Settings { return &Settings{Rate: groups.Rate{PerMinute: 60, Burst: 5}} },
-		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
-		New:      func(s channel.Setup) (channel.Channel, error) { return newOf(s, net) },
-		Stores:   func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
-		Examine:  func(ctx context.Context, s channel.Setup, _ bool) []channel.Finding { return examine(ctx, s, net) },
-		Account:  account(),
-	}
+// Platform returns Slack for the host's table.
+func Platform(net Net) channel.Platform { return platform{net} }
+
+type platform struct{ net Net }
+
+func (platform) Key() string  { return platformKey }
+func (platform) Help() string { return "An app in a Slack workspace, by Socket Mode." }
+
+func (platform) Owns(chat groups.JID) bool { return owns(chat) }
+
+func (platform) Settings() channel.Settings {
+	return &Settings{Rate: groups.Rate{PerMinute: 60, Burst: 5}}
 }
 
-func specOf(s channel.Setup) store.Spec { return journal.Spec(s.Name, platformKey, s.Dir, s.Home) }
+func (platform) Stores(s channel.Setup) []store.Spec {
+	return []store.Spec{journal.Spec(s.Name, platformKey, s.Dir, s.Home)}
+}
 
-// owns says whether a chat is a channel, a private channel or a direct message.
+// owns reports whether a chat is a channel, a private channel or a direct message.
 func owns(chat groups.JID) bool {
 	return chat.Channel() == platformKey && strings.ContainsAny(idOf(chat)[:1], "CGD")
 }
@@ -78,7 +78,8 @@ const (
 	maxText  = 4000    // characters, of a caption too
 )
 
-func (s *Settings) limits() media.Limits {
+// Limits implements channel.Settings.
+func (s *Settings) Limits() media.Limits {
 	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Markup: media.MarkupSlack, Files: maxFiles, Threads: true,
 		Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion}}
 	for _, kind := range media.Kinds() {

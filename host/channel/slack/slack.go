@@ -31,6 +31,7 @@ var (
 	_ channel.Applier   = (*Slack)(nil)
 	_ channel.Editor    = (*Slack)(nil)
 	_ channel.Fetcher   = (*Slack)(nil)
+	_ channel.Linker    = platform{}
 	_ channel.Finder    = (*Slack)(nil)
 	_ channel.Lister    = (*Slack)(nil)
 	_ channel.PollEnder = (*Slack)(nil)
@@ -56,14 +57,17 @@ type Slack struct {
 	trouble  atomic.Pointer[trouble]
 }
 
-// newOf makes the channel of a configuration, and opens nothing.
+// New makes the channel of a configuration, and opens nothing.
+func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s, p.net) }
+
 func newOf(s channel.Setup, net Net) (*Slack, error) {
 	set := s.Settings.(*Settings)
-	w, err := newWeb(set, net, s.Clock)
+	b := bot.New(s, platformKey, "Slack", time.Hour)
+	w, err := newWeb(set, net, b.Host.ReportTime)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	c := &Slack{Bot: bot.New(s, platformKey, "Slack", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()), emojis: newEmojis(), polls: bot.NewPolls(), forShare: shareWithin}
+	c := &Slack{Bot: b, settings: set, web: w, pacer: pace.New(set.rates()), emojis: newEmojis(), polls: bot.NewPolls(), forShare: shareWithin}
 	c.Apply(s)
 	return c, nil
 }
@@ -78,7 +82,7 @@ func (s *Slack) Apply(to channel.Setup) {
 func (s *Slack) Owns(chat groups.JID) bool { return owns(chat) }
 
 // Limits is what Send takes.
-func (s *Slack) Limits() media.Limits { return s.settings.limits() }
+func (s *Slack) Limits() media.Limits { return s.settings.Limits() }
 
 // Repeat is that Slack looks at no id: Find does.
 func (s *Slack) Repeat() channel.Repeat { return channel.Repeat{} }

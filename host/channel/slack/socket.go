@@ -216,14 +216,8 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		return nil
 	}
 	if !s.Counts(ev.Chat) {
-		switch k := (channel.Knock{Chat: ev.Chat, Time: ev.Time}); {
-		case s.Knock == nil || ev.Kind != channel.KindMessage || ev.Command != "":
-		case private(ev):
-			k.From = ev.Sender
-			s.Knock(k)
-		default:
-			k.Shared = true
-			s.Knock(k)
+		if ev.Kind == channel.KindMessage && ev.Command == "" {
+			s.reportUnknown(ev)
 		}
 		return nil
 	}
@@ -232,4 +226,13 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		m.ID, m.Event = ev.ts, ev.Kind != channel.KindMessage
 	}
 	return j.Keep(ctx, m)
+}
+
+// reportUnknown reports a message in a chat of no group to the host.
+func (s *Slack) reportUnknown(ev *event) {
+	unknown := channel.UnknownChat{Chat: ev.Chat, Time: ev.Time, Shared: !private(ev)}
+	if !unknown.Shared {
+		unknown.From = ev.Sender
+	}
+	s.Host.ReportUnknown(unknown)
 }

@@ -41,9 +41,6 @@ func stateOf(m channel.Message) (u upload) {
 }
 
 func (u *upload) save(ctx context.Context, m channel.Message) error {
-	if m.Save == nil {
-		return nil
-	}
 	state, err := json.Marshal(u)
 	if err == nil {
 		err = m.Save(ctx, state)
@@ -110,9 +107,8 @@ func (s *Slack) send(ctx context.Context, m channel.Message, u *upload) error {
 				}
 			}
 		}
-		if sent += f.Size; m.Progress != nil {
-			m.Progress(sent)
-		}
+		sent += f.Size
+		m.Progress(sent)
 	}
 	return nil
 }
@@ -129,12 +125,7 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if !slackID.MatchString(to.FileID) {
 		return "", errors.New("Slack gave a file no id")
 	}
-	tell := func(n int64) {
-		if m.Progress != nil {
-			m.Progress(sent + n)
-		}
-	}
-	body, err := transfer.Raw(ctx, f, tell)
+	body, err := transfer.Raw(ctx, f, func(n int64) { m.Progress(sent + n) })
 	if err != nil {
 		return "", err
 	}

@@ -3,7 +3,6 @@ package slack_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -175,7 +174,7 @@ func TestATamperedFileIsNotPosted(t *testing.T) {
 	w := newWorld(t)
 	w.run(t)
 	m := w.files("one", "as it was accepted")
-	m.Files[0].Open = func() (io.ReadSeekCloser, error) { return nopCloser{strings.NewReader("as it was tampered")}, nil }
+	m.Files[0].Content = channel.Bytes("as it was tampered")
 	_, err := w.attempt(t, m, &kept{})
 	is(t, "tampered", err, channel.Permanent, "content_changed")
 	if w.Calls("files.completeUploadExternal") != 0 {

@@ -35,9 +35,7 @@ func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
 	w := &web{base: slackgo.APIURL, bot: set.BotToken.Reveal()}
 	heard := func(at time.Time) {
 		w.ahead.Store(int64(time.Until(at)))
-		if date != nil {
-			date(at)
-		}
+		date(at)
 	}
 	all, files := transfer.Options{Hosts: []string{"slack.com", ".slack.com"}, Date: heard}, transfer.Options{Hosts: []string{"files.slack.com"}}
 	if net.API != "" {

@@ -79,9 +79,9 @@ func (w *world) files(s string, contents ...string) channel.Message {
 	for i, c := range contents {
 		sum := sha256.Sum256([]byte(c))
 		m.Files = append(m.Files, channel.File{
-			Info:   media.Info{Name: fmt.Sprintf("Übersicht „%d“.txt", i), Kind: media.Document, MIME: "text/plain", Size: int64(len(c)), Alt: fmt.Sprint("file ", i)},
-			SHA256: hex.EncodeToString(sum[:]),
-			Open:   func() (io.ReadSeekCloser, error) { return nopCloser{strings.NewReader(c)}, nil },
+			Info:    media.Info{Name: fmt.Sprintf("Übersicht „%d“.txt", i), Kind: media.Document, MIME: "text/plain", Size: int64(len(c)), Alt: fmt.Sprint("file ", i)},
+			SHA256:  hex.EncodeToString(sum[:]),
+			Content: channel.Bytes(c),
 		})
 	}
 	return m
@@ -91,7 +91,7 @@ type nopCloser struct{ io.ReadSeeker }
 
 func (nopCloser) Close() error { return nil }
 
-// kept is what Message.Save keeps over attempts, and over a crash.
+// kept is what Attempt.Save keeps over attempts, and over a crash.
 type kept struct {
 	state []byte
 	saves int
@@ -104,18 +104,27 @@ var errCrash = errors.New("the host is dead")
 func (w *world) attempt(t testing.TB, m channel.Message, k *kept) (channel.Receipt, error) {
 	t.Helper()
 	m.State = k.state
-	m.Save = func(_ context.Context, state []byte) error {
-		k.saves++
-		if k.state = append([]byte{}, state...); len(state) > channel.MaxState {
-			t.Errorf("%d bytes are saved", len(state))
-		}
-		if k.saves == k.crash {
-			return errCrash
-		}
-		return nil
-	}
+	m.Attempt = keeping{k, t}
 	return w.ch.Send(t.Context(), m)
 }
+
+type keeping struct {
+	*kept
+	t testing.TB
+}
+
+func (k keeping) Save(_ context.Context, state []byte) error {
+	k.saves++
+	if k.state = append([]byte{}, state...); len(state) > channel.MaxState {
+		k.t.Errorf("%d bytes are saved", len(state))
+	}
+	if k.saves == k.crash {
+		return errCrash
+	}
+	return nil
+}
+
+func (keeping) Progress(int64) {}
 
 // find asks what became of m, as the outbox does.
 func (w *world) find(t testing.TB, m channel.Message, k *kept) (*channel.Receipt, error) {

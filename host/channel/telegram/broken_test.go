@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
@@ -77,12 +78,12 @@ func TestAMessageWaitsForRoomOnTheDisk(t *testing.T) {
 	var full atomic.Bool
 	var asked atomic.Int64
 	full.Store(true)
-	w.setup.Room = func() error {
+	w.setup.Host = channeltest.Host{OnRoom: func() error {
 		if asked.Add(1); full.Load() {
 			return errors.New("the disk is full")
 		}
 		return nil
-	}
+	}}
 	w.made(t).runTo(t, in)
 	w.Tell("message", deskID, map[string]any{"from": ada, "text": "in time"})
 	w.Wait(t, "the journal to be full", func() bool { return asked.Load() > 0 })

@@ -46,33 +46,28 @@ func (t *Telegram) Prepare(ctx context.Context, m channel.Message) error {
 // the depot: no member sees that, so it may happen twice.
 func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.Message) (ids []string, err error) {
 	before := int64(0)
-	tell := func(n int64) {
-		if m.Progress != nil {
-			m.Progress(before + n)
-		}
-	}
 	for _, f := range m.Files {
 		id, err := j.Noted(ctx, t.fileFact(f))
 		if id == "" && err == nil {
-			id, err = t.deposit(ctx, j, f, tell)
+			id, err = t.deposit(ctx, j, f, channel.After(m.Attempt, before))
 		}
 		if err != nil {
 			return nil, err
 		}
 		ids = append(ids, id)
-		tell(f.Size)
 		before += f.Size
+		m.Progress(before)
 	}
 	return ids, nil
 }
 
 // deposit uploads a file to the depot, and notes its id.
-func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.File, tell func(int64)) (id string, err error) {
+func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.File, reports channel.Attempt) (id string, err error) {
 	depot, kind := t.settings.Depot, kindOf(f)
 	put := func(chat int64) (all sent, err error) {
 		a := args{"chat_id": chat, "disable_notification": true}
 		a.as(kind, kind, "attach://file0")
-		_, err = t.post(ctx, methodOf(kind), a, &upload{[]channel.File{f}, tell}, &all)
+		_, err = t.post(ctx, methodOf(kind), a, &channel.Message{Files: []channel.File{f}, Attempt: reports}, &all)
 		return all, err
 	}
 	all, err := put(t.moved.now(idOf(depot)))

@@ -11,9 +11,9 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
 
-// examine asks Telegram about the token, the webhook, and the bot's rights in the
-// groups' chats.
-func examine(ctx context.Context, setup channel.Setup, running bool) (all []channel.Finding) {
+// Examine implements channel.Platform: it asks Telegram about the token, the webhook, and
+// the bot's rights in the groups' chats.
+func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) (all []channel.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	found := func(severity channel.Severity, message, remedy string) {

@@ -1,46 +1,42 @@
 package telegram
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/store"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // privacy is what privacy mode means.
 const privacy = "privacy mode hides what does not speak to the bot: turn it off with @BotFather, /setprivacy, and add the bot again, or make the bot an admin"
 
-func account() *channel.Account {
-	return &channel.Account{
+// Account implements channel.Linker.
+func (platform) Account() channel.Account {
+	return channel.Account{
 		Pair: "make a Telegram bot, check its token, and find a chat's id",
 		About: `telegram says how to get a bot from @BotFather while the channel has no token. Then
 it checks the token, and waits two minutes for a message, whose chat's id it names. With
 --to it sends a small file to a chat instead.`,
-		Guide: guide,
-		Link: func(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
-			return c.(*Telegram).pair(ctx, p)
-		},
 	}
 }
 
-// guide says how a bot is made.
-func guide(name string, say func(format string, args ...any)) {
-	say("1. In Telegram, write /newbot to https://t.me/BotFather. It asks for a name and gives you the bot's token.")
-	say("2. longshore.yaml holds ${NAME} and the environment the token: token of channels.%s. Or token_file names a file.", name)
-	say("3. If the bot is to hear everything in groups, write /setprivacy to BotFather and choose Disable.")
-	say("4. Run this command again.")
+// Guide implements channel.Linker: how a bot is made.
+func (platform) Guide(name string) string {
+	return `1. In Telegram, write /newbot to https://t.me/BotFather. It asks for a name and gives you the bot's token.
+2. longshore.yaml holds ${NAME} and the environment the token: token of channels.` + name + `. Or token_file names a file.
+3. If the bot is to hear everything in groups, write /setprivacy to BotFather and choose Disable.
+4. Run this command again.`
+}
+
+// Link implements channel.Linker.
+func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
+	return c.(*Telegram).pair(ctx, p)
 }
 
 func (t *Telegram) noToken() error {
@@ -52,7 +48,7 @@ func (t *Telegram) noToken() error {
 func (t *Telegram) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	defer t.web.client.CloseIdleConnections()
 	if t.settings.Token.Reveal() == "" {
-		guide(t.Name(), p.Say)
+		channel.SayLines(p, platform{}.Guide(t.Name()))
 		return "", errors.New("the channel has no token yet")
 	}
 	if p.To != "" && !t.Owns(p.To) {
@@ -75,12 +71,7 @@ func (t *Telegram) pair(ctx context.Context, p channel.Pairing) (string, error) 
 
 // test sends a small file to a chat.
 func (t *Telegram) test(ctx context.Context, p channel.Pairing) error {
-	data := []byte("Longshore reaches this chat.\n")
-	sum := sha256.Sum256(data)
-	m := channel.Message{ID: rand.Text(), Chat: p.To, Text: "A test of Longshore", Files: []channel.File{{
-		Info: media.Info{Name: "longshore.txt", Kind: media.Document, MIME: "text/plain", Size: int64(len(data))}, SHA256: hex.EncodeToString(sum[:]),
-		Open: func() (io.ReadSeekCloser, error) { return nopCloser{bytes.NewReader(data)}, nil },
-	}}}
+	m := bot.TestMessage(p.To)
 	r, err := t.deliver(ctx, nil, m)
 	if err != nil {
 		return fmt.Errorf("send a test file: %w", err)
@@ -91,10 +82,6 @@ func (t *Telegram) test(ctx context.Context, p channel.Pairing) error {
 	}
 	return nil
 }
-
-type nopCloser struct{ io.ReadSeeker }
-
-func (nopCloser) Close() error { return nil }
 
 // findFor is how long pair waits for a message.
 const findFor = 2 * time.Minute

@@ -19,26 +19,25 @@ import (
 
 const platformKey = "telegram"
 
-// Platform is Telegram for the host's table.
-func Platform() channel.Platform {
-	return channel.Platform{
-		Key:  platformKey,
-		Help: "A Telegram bot, by long polling or a webhook.",
-		Form: owns,
-		Settings: func() channel.Settings {
-			return &Settings{Server: publicServer, Listen: "127.0.0.1:8440", Rate: groups.Rate{PerMinute: 20, Burst: 5}}
-		},
-		Limits:  func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
-		New:     func(s channel.Setup) (channel.Channel, error) { return newOf(s) },
-		Examine: examine,
-		Account: account(),
-		Stores:  func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
-	}
+// Platform returns Telegram for the host's table.
+func Platform() channel.Platform { return platform{} }
+
+type platform struct{}
+
+func (platform) Key() string  { return platformKey }
+func (platform) Help() string { return "A Telegram bot, by long polling or a webhook." }
+
+func (platform) Owns(chat groups.JID) bool { return owns(chat) }
+
+func (platform) Settings() channel.Settings {
+	return &Settings{Server: publicServer, Listen: "127.0.0.1:8440", Rate: groups.Rate{PerMinute: 20, Burst: 5}}
 }
+
+func (platform) Stores(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} }
 
 func specOf(s channel.Setup) store.Spec { return journal.Spec(s.Name, platformKey, s.Dir, s.Home) }
 
-// owns says whether a chat is named by its number.
+// owns reports whether a chat is named by its number.
 func owns(chat groups.JID) bool { return chat.Channel() == platformKey && idOf(chat) != 0 }
 
 // idOf is what Telegram calls a chat, 0 if it is no number; chatOf is the other way round.
@@ -125,7 +124,8 @@ func (s *Settings) fetchable() int64 {
 	return maxFetch
 }
 
-func (s *Settings) limits() media.Limits {
+// Limits implements channel.Settings.
+func (s *Settings) Limits() media.Limits {
 	most := int64(maxUpload)
 	if s.ownServer() {
 		most = maxLocal

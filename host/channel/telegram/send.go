@@ -169,8 +169,8 @@ func (s *sent) UnmarshalJSON(raw []byte) error {
 
 // post calls a method that shows something, with the files that its parameters name by
 // attach://file0 and so on. all, if not nil, gets what Telegram made.
-func (t *Telegram) post(ctx context.Context, method string, a args, up *upload, all *sent) (channel.Receipt, error) {
-	body, err := up.body(ctx, a)
+func (t *Telegram) post(ctx context.Context, method string, a args, up *channel.Message, all *sent) (channel.Receipt, error) {
+	body, err := bodyOf(ctx, a, up)
 	if err != nil {
 		return channel.Receipt{}, err
 	}

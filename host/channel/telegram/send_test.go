@@ -85,10 +85,10 @@ func TestAFileThatWasNotWhollyReadWasNotSent(t *testing.T) {
 	w := newWorld(t).run(t)
 	m := memory.File(messageID, desk, "large.bin", make([]byte, 8<<20))
 	open := m.Files[0].Open
-	m.Files[0].Open = func() (io.ReadSeekCloser, error) {
+	m.Files[0].Content = channeltest.Opens(func() (io.ReadSeekCloser, error) {
 		f, err := open()
 		return torn{f}, err
-	}
+	})
 	_, err := w.ch.Send(t.Context(), m)
 	if err == nil || channel.ClassOf(err) != channel.Passing {
 		t.Errorf("%v, want a passing error", err)

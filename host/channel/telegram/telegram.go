@@ -27,6 +27,7 @@ var (
 	_ channel.Applier   = (*Telegram)(nil)
 	_ channel.Editor    = (*Telegram)(nil)
 	_ channel.Fetcher   = (*Telegram)(nil)
+	_ channel.Linker    = platform{}
 	_ channel.PollEnder = (*Telegram)(nil)
 	_ channel.Preparer  = (*Telegram)(nil)
 	_ channel.Reactor   = (*Telegram)(nil)
@@ -48,14 +49,17 @@ type Telegram struct {
 	self     atomic.Pointer[user] // once Telegram has said who the bot is
 }
 
-// newOf makes the channel of a configuration, and opens nothing.
+// New makes the channel of a configuration, and opens nothing.
+func (platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s) }
+
 func newOf(s channel.Setup) (*Telegram, error) {
 	set := s.Settings.(*Settings)
-	w, err := newWeb(set, s.Clock)
+	b := bot.New(s, platformKey, "Telegram", time.Hour)
+	w, err := newWeb(set, b.Host.ReportTime)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	t := &Telegram{Bot: bot.New(s, platformKey, "Telegram", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()), present: newPresent()}
+	t := &Telegram{Bot: b, settings: set, web: w, pacer: pace.New(set.rates()), present: newPresent()}
 	t.Apply(s)
 	return t, nil
 }
@@ -70,7 +74,7 @@ func (t *Telegram) Apply(to channel.Setup) {
 func (t *Telegram) Owns(chat groups.JID) bool { return owns(chat) }
 
 // Limits is what Send takes.
-func (t *Telegram) Limits() media.Limits { return t.settings.limits() }
+func (t *Telegram) Limits() media.Limits { return t.settings.Limits() }
 
 // Repeat is that Telegram looks at no id.
 func (t *Telegram) Repeat() channel.Repeat { return channel.Repeat{} }

@@ -154,15 +154,11 @@ func (t *Telegram) stranger(u *update, in *channel.Inbound) {
 		return
 	}
 	t.Log.Info("a message is from a chat that no group has", "chat", in.Chat)
-	switch k := (channel.Knock{Chat: in.Chat, Time: in.Time}); {
-	case t.Knock == nil:
-	case u.Message.Chat.Type == "private":
-		k.From = in.From
-		t.Knock(k)
-	default:
-		k.Shared = true
-		t.Knock(k)
+	unknown := channel.UnknownChat{Chat: in.Chat, Time: in.Time, Shared: u.Message.Chat.Type != "private"}
+	if !unknown.Shared {
+		unknown.From = in.From
 	}
+	t.Host.ReportUnknown(unknown)
 }
 
 func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id, t.Counts)) }

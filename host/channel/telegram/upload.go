@@ -16,15 +16,9 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// upload is the files of a request.
-type upload struct {
-	files []channel.File
-	tell  func(int64)
-}
-
-// body makes a request. A nil upload has no files.
-func (u *upload) body(ctx context.Context, a args) (*transfer.Body, error) {
-	if u == nil || len(u.files) == 0 {
+// bodyOf makes a request, with the files of m if it is not nil.
+func bodyOf(ctx context.Context, a args, m *channel.Message) (*transfer.Body, error) {
+	if m == nil || len(m.Files) == 0 {
 		content, err := json.Marshal(a)
 		if err != nil {
 			return nil, fmt.Errorf("encode message: %w", err)
@@ -43,7 +37,7 @@ func (u *upload) body(ctx context.Context, a args) (*transfer.Body, error) {
 		fields = append(fields, transfer.Field{Name: name, Type: "text/plain; charset=utf-8", Content: content})
 	}
 	slices.SortFunc(fields, func(a, b transfer.Field) int { return strings.Compare(a.Name, b.Name) })
-	return transfer.Form(ctx, fields, u.files, func(i int) string { return "file" + strconv.Itoa(i) }, u.tell)
+	return transfer.Form(ctx, fields, m.Files, func(i int) string { return "file" + strconv.Itoa(i) }, m.Progress)
 }
 
 // kindOf is what Telegram calls the kind of a file.
@@ -88,7 +82,7 @@ func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Mess
 		for i := range m.Files {
 			refs = append(refs, "attach://file"+strconv.Itoa(i))
 		}
-		return t.show(ctx, j, m, to, refs, &upload{m.Files, m.Progress})
+		return t.show(ctx, j, m, to, refs, &m)
 	}
 	for again := false; ; again = true {
 		refs, err := t.deposited(ctx, j, m)
@@ -111,7 +105,7 @@ func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Mess
 var fileGone = []string{"wrong file identifier", "wrong remote file", "file reference"}
 
 // show makes the message that members see.
-func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to place, refs []string, up *upload) (channel.Receipt, error) {
+func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to place, refs []string, up *channel.Message) (channel.Receipt, error) {
 	a := to.args()
 	if len(refs) == 1 {
 		of := kindOf(m.Files[0])

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -29,10 +30,10 @@ type opened struct {
 func (o opened) Close() error { *o.n--; return nil }
 
 func fileOf(name, content string, size int64, open *int) channel.File {
-	return channel.File{Info: media.Info{Name: name, MIME: "text/plain", Size: size}, Open: func() (io.ReadSeekCloser, error) {
+	return channel.File{Info: media.Info{Name: name, MIME: "text/plain", Size: size}, Content: channeltest.Opens(func() (io.ReadSeekCloser, error) {
 		*open++
 		return opened{strings.NewReader(content), open}, nil
-	}}
+	})}
 }
 
 func platform(t *testing.T, h http.HandlerFunc) (c *http.Client, url string) {

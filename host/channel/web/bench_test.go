@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -68,9 +69,9 @@ func source(b *testing.B, path string, size int64) []channel.File {
 		b.Fatal(err)
 	}
 	return []channel.File{{
-		Info:   media.Info{Name: "source.bin", MIME: "application/octet-stream", Kind: media.Document, Size: size},
-		SHA256: hex.EncodeToString(h.Sum(nil)),
-		Open:   func() (io.ReadSeekCloser, error) { return os.Open(path) },
+		Info:    media.Info{Name: "source.bin", MIME: "application/octet-stream", Kind: media.Document, Size: size},
+		SHA256:  hex.EncodeToString(h.Sum(nil)),
+		Content: channeltest.Opens(func() (io.ReadSeekCloser, error) { return os.Open(path) }),
 	}}
 }
 

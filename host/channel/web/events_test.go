@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -229,7 +230,7 @@ func TestAFilesArrivalIsShown(t *testing.T) {
 	f := outgoing("big.bin", "application/octet-stream", media.Document, make([]byte, 3<<20))
 	r, w := io.Pipe()
 	open := f[0].Open
-	f[0].Open = func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil }
+	f[0].Content = channeltest.Opens(func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil })
 	sent := make(chan error, 1)
 	go func() {
 		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: f})

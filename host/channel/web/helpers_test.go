@@ -281,9 +281,9 @@ func (reader) Close() error { return nil }
 func outgoing(name, mime string, kind media.Kind, body []byte) []channel.File {
 	sum := sha256.Sum256(body)
 	return []channel.File{{
-		Info:   media.Info{Name: name, MIME: mime, Kind: kind, Size: int64(len(body))},
-		SHA256: hex.EncodeToString(sum[:]),
-		Open:   func() (io.ReadSeekCloser, error) { return reader{bytes.NewReader(body)}, nil },
+		Info:    media.Info{Name: name, MIME: mime, Kind: kind, Size: int64(len(body))},
+		SHA256:  hex.EncodeToString(sum[:]),
+		Content: channel.Bytes(body),
 	}}
 }
 

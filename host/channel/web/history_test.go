@@ -19,6 +19,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -204,7 +205,7 @@ func TestAFailingReaderPassesAndLeavesNothing(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
 	f := outgoing("a.txt", "text/plain", media.Document, []byte("abc"))
-	f[0].Open = func() (io.ReadSeekCloser, error) { return nil, errors.New("the disk hiccups") }
+	f[0].Content = channeltest.Opens(func() (io.ReadSeekCloser, error) { return nil, errors.New("the disk hiccups") })
 	_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: f})
 	if err == nil || channel.ClassOf(err) != channel.Passing {
 		t.Errorf("got %v, want an error that passes", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -268,11 +269,11 @@ func TestWhatWasDeletedMeanwhileIsNotShownAgain(t *testing.T) {
 	slow.Files = outgoing("a.bin", "application/octet-stream", media.Document, body)
 	begun, proceed := make(chan struct{}), make(chan struct{})
 	open := slow.Files[0].Open
-	slow.Files[0].Open = func() (io.ReadSeekCloser, error) {
+	slow.Files[0].Content = channeltest.Opens(func() (io.ReadSeekCloser, error) {
 		close(begun)
 		<-proceed
 		return open()
-	}
+	})
 	ended := make(chan error, 1)
 	go func() {
 		_, err := s.Send(context.Background(), slow)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -30,11 +31,11 @@ func TestAFileOfTheOutboxIsNotCopied(t *testing.T) {
 	var told int64
 	s.send(channel.Message{
 		Files: []channel.File{{
-			Info:   media.Info{Name: "a.txt", MIME: "text/plain", Kind: media.Document, Size: b.Size},
-			SHA256: b.SHA256,
-			Open:   func() (io.ReadSeekCloser, error) { return outbox.Open(b.Name) },
+			Info:    media.Info{Name: "a.txt", MIME: "text/plain", Kind: media.Document, Size: b.Size},
+			SHA256:  b.SHA256,
+			Content: channeltest.Opens(func() (io.ReadSeekCloser, error) { return outbox.Open(b.Name) }),
 		}},
-		Progress: func(n int64) { told = n },
+		Attempt: channeltest.Progress(func(n int64) { told = n }),
 	})
 	f := s.history("")[0].File
 	mine, err := os.Stat(filepath.Join(dir, "outbox", b.Name))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/internal/browsertest"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -126,7 +127,7 @@ func TestFilesOfTheAssistantArriveLive(t *testing.T) {
 	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	slow := outgoing("holiday-pictures.zip", "application/zip", media.Document, bytes.Repeat([]byte("zip"), 1<<20))
 	r, w := io.Pipe()
-	slow[0].Open = func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil }
+	slow[0].Content = channeltest.Opens(func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil })
 	sent := make(chan error, 1)
 	go func() {
 		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: slow, Text: "All of them"})

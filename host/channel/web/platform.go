@@ -5,31 +5,13 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
-	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
-	"github.com/longshore-bridge/longshore/media"
 )
 
-// Platform returns the chat page for the host's table.
-func Platform() channel.Platform {
-	return channel.Platform{
-		Key:      "web",
-		Help:     "The chat page that the host serves itself.",
-		Form:     func(chat groups.JID) bool { _, ok := chatOf(chat); return ok },
-		Settings: defaultSettings,
-		Limits:   func(channel.Settings) media.Limits { return defaultLimits() },
-		New:      newOf,
-		Dir:      func(l groups.Layout) string { return l.Channel("web") },
-		Stores:   func(s channel.Setup) []stores.Spec { return []stores.Spec{storeOf(s.Name, s.Dir, s.Home)} },
-		Examine:  examine,
-	}
-}
-
-// newOf makes the channel of a configuration.
-func newOf(s channel.Setup) (channel.Channel, error) {
+// New makes the channel of a configuration.
+func (platform) New(s channel.Setup) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
 	proxies, err := httpd.ParseProxies(set.Proxies)
 	if err != nil {
@@ -45,8 +27,8 @@ func newOf(s channel.Setup) (channel.Channel, error) {
 // fewDistinct is a number of distinct characters that can be guessed, as in "aaaa…".
 const fewDistinct = 8
 
-// examine checks the address and the token of the page.
-func examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
+// Examine implements channel.Platform: it checks the address and the token of the page.
+func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
 	set := s.Settings.(*Settings)
 	var all []channel.Finding
 	found := func(severity channel.Severity, message, remedy string) {

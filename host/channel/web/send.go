@@ -168,9 +168,7 @@ func (w *Web) receiveBytes(ctx context.Context, r *room, m *channel.Message, ahe
 	w.hub.setArriving(r.name, a)
 	told := time.Now()
 	s, err := w.blobs.stage(ctx, src, file.Size, func(n int64) {
-		if m.Progress != nil {
-			m.Progress(n)
-		}
+		m.Progress(n)
 		if now := time.Now(); now.Sub(told) >= arrivalEvery {
 			told, a.Sent = now, n
 			w.hub.setArriving(r.name, a)

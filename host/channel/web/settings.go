@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 var (
@@ -40,8 +41,24 @@ type Settings struct {
 	History setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`
 }
 
-// defaultSettings returns the settings of an empty configuration.
-func defaultSettings() channel.Settings {
+// Limits implements channel.Settings. No key changes them.
+func (s *Settings) Limits() media.Limits { return defaultLimits() }
+
+// defaultLimits returns limits with long texts: the page shows their Markdown.
+func defaultLimits() media.Limits {
+	l := media.DefaultLimits()
+	l.Text, l.Markup = maxText, media.MarkupMarkdown
+	l.Poll = media.PollLimit{Choices: 20, Choice: 200, Question: 2000}
+	for _, kind := range []media.Kind{media.Video, media.Audio} {
+		limit := l.Kinds[kind]
+		limit.MIME, limit.Codecs = media.BrowserTypes(kind), media.BrowserCodecs()
+		l.Kinds[kind] = limit
+	}
+	return l
+}
+
+// Settings returns the settings if every key is absent.
+func (platform) Settings() channel.Settings {
 	return &Settings{Listen: "127.0.0.1:8420", Upload: 100 << 20, LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30}
 }
 

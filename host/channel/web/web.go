@@ -216,17 +216,18 @@ func (w *Web) Owns(chat groups.JID) bool {
 // Limits returns what Send takes.
 func (w *Web) Limits() media.Limits { return w.opts.Limits }
 
-// defaultLimits returns limits with long texts: the page shows their Markdown.
-func defaultLimits() media.Limits {
-	l := media.DefaultLimits()
-	l.Text, l.Markup = maxText, media.MarkupMarkdown
-	l.Poll = media.PollLimit{Choices: 20, Choice: 200, Question: 2000}
-	for _, kind := range []media.Kind{media.Video, media.Audio} {
-		limit := l.Kinds[kind]
-		limit.MIME, limit.Codecs = media.BrowserTypes(kind), media.BrowserCodecs()
-		l.Kinds[kind] = limit
-	}
-	return l
+// Platform returns the chat page for the host's table.
+func Platform() channel.Platform { return platform{} }
+
+type platform struct{}
+
+func (platform) Key() string                { return "web" }
+func (platform) Help() string               { return "The chat page that the host serves itself." }
+func (platform) Owns(chat groups.JID) bool  { _, ok := chatOf(chat); return ok }
+func (platform) Dir(l groups.Layout) string { return l.Channel("web") }
+
+func (platform) Stores(s channel.Setup) []stores.Spec {
+	return []stores.Spec{storeOf(s.Name, s.Dir, s.Home)}
 }
 
 // Repeat is keyed for ever: the history knows every id that it ever had, even those of

@@ -36,9 +36,7 @@ func (m outgoing) parts() []outgoing {
 		if i > 0 {
 			p.Text, p.ReplyTo = "", ""
 		}
-		if base := before; m.Progress != nil {
-			p.Progress = func(sent int64) { m.Progress(base + sent) }
-		}
+		p.Attempt = channel.After(m.Attempt, before)
 		before += p.file.Size
 		all = append(all, p)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
@@ -76,9 +77,9 @@ func TestAnAlbumArrivesOnceAndIsReportedOnce(t *testing.T) {
 		size += f.Size
 	}
 	m.ReplyTo = question
-	m.Progress = func(sent int64) { last = max(last, sent) }
+	m.Attempt = channeltest.Progress(func(sent int64) { last = max(last, sent) })
 	first := w.send(m)
-	m.Progress = nil
+	m.Attempt = nil
 	w.quiet()
 	w.restart()
 	if again := w.send(m); again.ID != first.ID || !again.Time.Equal(first.Time) || last != size {
@@ -173,15 +174,15 @@ func TestTheRateDelaysAnAlbumAndRepeatsNothing(t *testing.T) {
 func TestAnAlbumOfWhichAFileCannotBeReadShowsNothing(t *testing.T) {
 	w := newWorld(t).run()
 	m := album(t, family, 2)
-	good := m.Files[2].Open
-	m.Files[2].Open = func() (io.ReadSeekCloser, error) { return nil, errors.New("the disk broke") }
+	good := m.Files[2].Content
+	m.Files[2].Content = channeltest.Opens(func() (io.ReadSeekCloser, error) { return nil, errors.New("the disk broke") })
 	if _, err := w.ch.Send(soon(t), m); err == nil || channel.ClassOf(err) == channel.Permanent {
 		t.Errorf("%v, want an error that passes", err)
 	}
 	if all := w.srv.Relayed(waJID(family)); len(all) != 0 {
 		t.Errorf("went out: %+v", all)
 	}
-	m.Files[2].Open = good
+	m.Files[2].Content = good
 	w.isWhole(m, w.send(m).ID)
 	if n := len(w.srv.Uploads()); n != 3 {
 		t.Errorf("%d uploads for 3 files", n)

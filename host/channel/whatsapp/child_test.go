@@ -81,7 +81,7 @@ func fileOnDisk(path string) (channel.Message, error) {
 	n, err := io.Copy(h, f)
 	return channel.Message{Chat: family, Files: []channel.File{{
 		Info:   media.Info{Name: "large.bin", Kind: media.Document, MIME: "application/octet-stream", Size: n},
-		SHA256: hex.EncodeToString(h.Sum(nil)), Open: openPath(path),
+		SHA256: hex.EncodeToString(h.Sum(nil)), Content: openPath(path),
 	}}}, err
 }
 

@@ -15,9 +15,9 @@ import (
 // assistants' files. None is needed.
 var mediaTools = []string{"ffmpeg", "ffprobe", "pdfinfo", "pdftoppm"}
 
-// examine checks how the programs run that make thumbnails and, if no host is
+// Examine implements channel.Platform: it checks how the programs run that make thumbnails and, if no host is
 // running that could be asked, whether an account is linked.
-func examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
+func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
 	tools := examineTools(ctx, s)
 	if running {
 		return tools

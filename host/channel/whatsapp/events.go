@@ -289,7 +289,7 @@ func (s *session) recordCall(c types.BasicCallMeta, video bool) bool {
 // it is known: an operator knows people by their number.
 func (s *session) knock(e *events.Message, text string) {
 	if e.Info.IsGroup {
-		s.w.opts.Host.Knock(channel.Knock{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: text, Time: e.Info.Timestamp})
+		s.w.opts.Host.ReportUnknown(channel.UnknownChat{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: text, Time: e.Info.Timestamp})
 		return
 	}
 	chat := e.Info.Chat.ToNonAD()
@@ -297,7 +297,7 @@ func (s *session) knock(e *events.Message, text string) {
 		chat = alt
 	}
 	if jid := groups.JID(chat.String()); s.w.Owns(jid) {
-		s.w.opts.Host.Knock(channel.Knock{Chat: jid, From: decode.CleanName(e.Info.PushName), Time: e.Info.Timestamp})
+		s.w.opts.Host.ReportUnknown(channel.UnknownChat{Chat: jid, From: decode.CleanName(e.Info.PushName), Time: e.Info.Timestamp})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
@@ -116,7 +117,7 @@ func TestAFileIsFetchedAfterARestart(t *testing.T) {
 func TestADownloadAsksForRoomAsBytesCome(t *testing.T) {
 	var asked int64
 	w := newWorld(t, func(o *whatsapp.Options) {
-		o.Reserve = func(n int64) (func(), error) { asked += n; return func() {}, nil }
+		o.Host = channeltest.Host{OnReserve: func(n int64) (func(), error) { asked += n; return func() {}, nil }}
 	}).run()
 	read := w.opened()
 	up, err := w.anna.Client.Upload(soon(t), noise(3000), "WhatsApp Document Keys")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
@@ -235,11 +236,11 @@ func TestWhateverHappensToAnUploadTheFileIsSeenOnce(t *testing.T) {
 			w.fault(tt.fault)
 			m := document(w.newChat(), noise(1_000_000))
 			var last atomic.Int64
-			m.Progress = func(n int64) {
+			m.Attempt = channeltest.Progress(func(n int64) {
 				if n < last.Swap(n) {
 					t.Errorf("progress falls to %d", n)
 				}
-			}
+			})
 			_, err := w.ch.Send(soon(t), m)
 			if (err == nil) != tt.none || err != nil && (channel.ClassOf(err) != tt.class || channel.RetryAfterOf(err) != tt.wait) {
 				t.Errorf("Send: %v (%v, after %v), want %v after %v", err, channel.ClassOf(err), channel.RetryAfterOf(err), tt.class, tt.wait)
@@ -329,7 +330,7 @@ func TestBytesThatAreNotThoseAcceptedAreNotShown(t *testing.T) {
 	w := newWorld(t).run()
 	for name, data := range map[string][]byte{"changed": noise(1000), "shorter": noise(900), "longer": noise(1100)} {
 		m := document(family, noise(1000))
-		m.Files[0].Open = document(family, data).Files[0].Open
+		m.Files[0].Content = document(family, data).Files[0].Content
 		if _, err := w.ch.Send(soon(t), m); err == nil || name != "longer" && channel.ClassOf(err) != channel.Permanent {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -343,13 +344,13 @@ func TestTheQuotaOfTheHostIsAsked(t *testing.T) {
 	var taken atomic.Int64
 	full := errors.New("no room")
 	w := newWorld(t, func(o *whatsapp.Options) {
-		o.Reserve = func(n int64) (func(), error) {
+		o.Host = channeltest.Host{OnReserve: func(n int64) (func(), error) {
 			if n > 10_000 {
 				return nil, full
 			}
 			taken.Add(n)
 			return func() { taken.Add(-n) }, nil
-		}
+		}}
 	}).run()
 	w.send(document(family, noise(5000)))
 	if n := taken.Load(); n != 0 {

@@ -31,7 +31,7 @@ func TestAPDFShowsItsFirstPageWhereAToolCanDrawIt(t *testing.T) {
 	}
 	w := newWorld(t, func(o *whatsapp.Options) { o.Tools = confine.Confined }).run()
 	m := file(family, media.Info{Name: "a.pdf", Kind: media.Document, MIME: "application/pdf"}, data)
-	m.Files[0].Open = openPath(path)
+	m.Files[0].Content = openPath(path)
 	w.send(m)
 	d := w.seen(family, 1)[0].Message.GetDocumentMessage()
 	c, err := jpeg.DecodeConfig(bytes.NewReader(d.GetJPEGThumbnail()))

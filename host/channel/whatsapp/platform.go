@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -19,31 +18,34 @@ import (
 // Net is how WhatsApp is reached, which only tests set.
 type Net struct{ Network transfer.Network }
 
-// Platform is WhatsApp for the host's table.
-func Platform(net Net) channel.Platform {
-	return channel.Platform{
-		Key:      platformKey,
-		Help:     "A linked device of a WhatsApp account.",
-		Form:     func(chat groups.JID) bool { return chat.Channel() == "whatsapp" },
-		Settings: defaultSettings,
-		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
-		New:      func(s channel.Setup) (channel.Channel, error) { return newOf(s, net) },
-		Dir:      groups.Layout.Store,
-		Stores:   func(s channel.Setup) []stores.Spec { return device.Specs(s.Name, s.Dir, s.Home) },
-		Examine:  examine,
-		Account: &channel.Account{
-			Pair: "link this host to a WhatsApp account",
-			About: `whatsapp shows a QR code, in the terminal where it fits and on a page of this
+// Platform returns WhatsApp for the host's table.
+func Platform(net Net) channel.Platform { return platform{net} }
+
+type platform struct{ net Net }
+
+func (platform) Key() string                { return platformKey }
+func (platform) Help() string               { return "A linked device of a WhatsApp account." }
+func (platform) Owns(chat groups.JID) bool  { return chat.Channel() == platformKey }
+func (platform) Dir(l groups.Layout) string { return l.Store() }
+
+func (platform) Stores(s channel.Setup) []stores.Spec { return device.Specs(s.Name, s.Dir, s.Home) }
+
+// Account implements channel.Linker.
+func (platform) Account() channel.Account {
+	return channel.Account{
+		Pair: "link this host to a WhatsApp account",
+		About: `whatsapp shows a QR code, in the terminal where it fits and on a page of this
 machine, to be scanned on the phone under Settings, Linked devices. With --phone
 it asks for a code instead, to be typed in on the phone. A host that is running
 goes on by itself once the account is linked.`,
-			Unpair: "unlink this host from its WhatsApp account and forget its keys",
-			Scan:   "scan the code on the phone, under Settings, Linked devices",
-			Type:   "type this code on the phone, under Settings, Linked devices, Link with phone number",
-			Link:   pairAccount,
-		},
+		Unpair: "unlink this host from its WhatsApp account and forget its keys",
+		Scan:   "scan the code on the phone, under Settings, Linked devices",
+		Type:   "type this code on the phone, under Settings, Linked devices, Link with phone number",
 	}
 }
+
+// Guide implements channel.Linker: the account is a person's own, and exists already.
+func (platform) Guide(string) string { return "" }
 
 // Settings are a linked device of somebody's account; "longshore pair
 // whatsapp" links it.
@@ -54,8 +56,8 @@ type Settings struct {
 	Account groups.Rate       `yaml:"account" help:"Messages to all chats together."`
 }
 
-// defaultSettings returns the settings of an empty block.
-func defaultSettings() channel.Settings {
+// Settings returns the settings of an empty block.
+func (platform) Settings() channel.Settings {
 	return &Settings{
 		Device:  "Longshore",
 		Rate:    groups.Rate{PerMinute: 12, Burst: 10},
@@ -66,8 +68,8 @@ func defaultSettings() channel.Settings {
 // Check has nothing to check beyond the form.
 func (s *Settings) Check(channel.Checker) {}
 
-// limits returns the limits that follow from the settings.
-func (s *Settings) limits() media.Limits {
+// Limits returns the limits that follow from the settings.
+func (s *Settings) Limits() media.Limits {
 	limits := DefaultLimits()
 	for kind, size := range s.Files {
 		l := limits.Kinds[media.Kind(kind)]
@@ -107,12 +109,12 @@ func (w *WhatsApp) isRegistered(chat groups.JID) bool {
 	return chats == nil || slices.Contains(chats, chat)
 }
 
-// newOf makes the channel from its settings.
-func newOf(s channel.Setup, net Net) (channel.Channel, error) {
+// New makes the channel from its settings.
+func (p platform) New(s channel.Setup) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
 	w, err := New(Options{
-		Name: s.Name, Dir: s.Dir, Home: s.Home, DeviceName: set.Device, Chats: chatsOf(s), Limits: set.limits(), Log: s.Log,
-		Network: net.Network, Tools: confine.Mode(s.Tools), Reserve: s.Reserve, Host: setupHost{s},
+		Name: s.Name, Dir: s.Dir, Home: s.Home, DeviceName: set.Device, Chats: chatsOf(s), Limits: set.Limits(), Log: s.Log,
+		Network: p.net.Network, Tools: confine.Mode(s.Tools), Host: s.Host,
 		Rates: set.rates(),
 	})
 	if err != nil {
@@ -121,35 +123,13 @@ func newOf(s channel.Setup, net Net) (channel.Channel, error) {
 	return w, nil
 }
 
-// setupHost is the Host of a channel.Setup.
-type setupHost struct{ channel.Setup }
-
-func (h setupHost) Room() error {
-	if h.Setup.Room == nil {
-		return nil
-	}
-	return h.Setup.Room()
-}
-
-func (h setupHost) Knock(k channel.Knock) {
-	if h.Setup.Knock != nil {
-		h.Setup.Knock(k)
-	}
-}
-
-// pairAccount links an account, and returns its name.
-func pairAccount(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
+// Link links an account, and returns its name.
+func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
 	w := c.(*WhatsApp)
-	err := w.Pair(ctx, PairOptions{Phone: p.Phone, Show: pairing{p}})
+	err := w.Pair(ctx, PairOptions{Phone: p.Phone, Show: p})
 	jid, _ := w.Paired()
 	if errors.Is(err, ErrPaired) {
 		return "", &channel.LinkedError{Account: jid}
 	}
 	return jid, err
 }
-
-// pairing shows codes as channel.Pairing does.
-type pairing struct{ channel.Pairing }
-
-func (p pairing) ShowQR(code string, valid time.Duration) { p.Pairing.ShowQR(code, valid) }
-func (p pairing) ShowCode(code string)                    { p.Pairing.ShowCode(code) }

@@ -12,7 +12,10 @@ import (
 )
 
 // fullDisk is a Host without room.
-type fullDisk struct{ full atomic.Bool }
+type fullDisk struct {
+	channel.NoHost
+	full atomic.Bool
+}
 
 func (h *fullDisk) Room() error {
 	if h.full.Load() {
@@ -20,8 +23,6 @@ func (h *fullDisk) Room() error {
 	}
 	return nil
 }
-
-func (*fullDisk) Knock(channel.Knock) {}
 
 // What has no room here stays with WhatsApp, and comes as soon as there is room.
 func TestAMessageThatHasNoRoomComesLater(t *testing.T) {

@@ -149,7 +149,7 @@ func (s *session) prepared(ctx context.Context, m outgoing, chat directory.Facts
 	if before == nil || before.Acked.IsZero() && time.Since(before.Created) > reuseFor {
 		return s.prepare(ctx, m, chat, before)
 	}
-	if m.file != nil && m.Progress != nil {
+	if m.file != nil {
 		m.Progress(m.file.Size) // uploaded already
 	}
 	return before, nil

@@ -90,27 +90,15 @@ type Options struct {
 	MaxInbound int64         // bytes of one file of a member; the limit for documents when 0
 	AckTimeout time.Duration // how long Send waits for WhatsApp's answer, the first seconds with the library's lock; 25 s if 0
 
-	// Reserve is called before temporary ciphertext is written. If it returns an
-	// error, Send fails temporarily.
-	Reserve transfer.Reserve
-
-	Host Host // nil: there is always room, and nobody hears of unknown chats
+	// Host has room for temporary ciphertext, or Send fails for the time being, and for
+	// members' messages, or they stay with WhatsApp. Nil: a channel.NoHost.
+	Host channel.Host
 
 	// Network is nil except in tests: the system's, with the environment's proxies.
 	Network transfer.Network
 
 	Tools confine.Mode // how ffmpeg, ffprobe, pdfinfo and pdftoppm run, for thumbnails and durations; not at all when empty
 	Log   *slog.Logger // discarded when nil
-}
-
-// Host is what WhatsApp asks and reports, beside what goes to its Inbox.
-type Host interface {
-	// Room is called before a member's message is recorded. If it returns an
-	// error, the message is not acknowledged: WhatsApp keeps it.
-	Room() error
-
-	// Knock is as in channel.Setup.
-	Knock(channel.Knock)
 }
 
 // WhatsApp is the channel. New makes one, Run connects it.
@@ -162,7 +150,7 @@ func New(opts Options) (*WhatsApp, error) {
 		opts.AckTimeout = 25 * time.Second
 	}
 	if opts.Host == nil {
-		opts.Host = setupHost{}
+		opts.Host = channel.NoHost{}
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)

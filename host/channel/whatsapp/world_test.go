@@ -20,6 +20,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
@@ -308,7 +309,7 @@ func file(chat groups.JID, info media.Info, data []byte) channel.Message {
 	info.Size = int64(len(data))
 	return channel.Message{ID: newID(), Chat: chat, Files: []channel.File{{
 		Info: info, SHA256: sum(data),
-		Open: func() (io.ReadSeekCloser, error) { return readSeekCloser{bytes.NewReader(data)}, nil },
+		Content: channel.Bytes(data),
 	}}}
 }
 
@@ -316,7 +317,7 @@ func document(chat groups.JID, data []byte) channel.Message {
 	return file(chat, media.Info{Name: "report.bin", Kind: media.Document, MIME: "application/octet-stream"}, data)
 }
 
-func openPath(path string) func() (io.ReadSeekCloser, error) {
+func openPath(path string) channeltest.Opens {
 	return func() (io.ReadSeekCloser, error) { return os.Open(path) }
 }
 

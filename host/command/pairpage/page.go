@@ -39,7 +39,7 @@ type Page struct {
 }
 
 // Open serves at the address listen until close.
-func Open(a *channel.Account, listen string) (*Page, error) {
+func Open(a channel.Account, listen string) (*Page, error) {
 	page, err := httpd.Fill(pairText, httpd.Values{"pair": a.Pair, "scan": a.Scan})
 	if err != nil {
 		return nil, fmt.Errorf("make pairing page: %w", err)

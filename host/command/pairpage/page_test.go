@@ -14,7 +14,7 @@ import (
 // The page was cut off in the middle of the answer that said "linked", and told
 // the operator that the command had ended.
 func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
-	p, err := Open(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, "127.0.0.1:0")
+	p, err := Open(channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
 // TestThePairingPageIsServedWhereTheOperatorSays, for a browser on another machine.
 func TestThePairingPageIsServedWhereTheOperatorSays(t *testing.T) {
 	listen := stage.FreeAddress(t)
-	p, err := Open(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, listen)
+	p, err := Open(channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, listen)
 	if err != nil {
 		t.Fatal(err)
 	}
