@@ -217,9 +217,13 @@ func (p bridgePart) Run(ctx context.Context) error {
 }
 
 // tasksPart starts the tasks that are due.
-type tasksPart struct{ *tasks.Tasks }
+type tasksPart struct {
+	*tasks.Tasks
+	h *Host
+}
 
-func (p tasksPart) Apply(*live.Live) { p.Reload(context.Background()) }
+func (p tasksPart) Apply(*live.Live)              { p.Reload(context.Background()) }
+func (p tasksPart) Run(ctx context.Context) error { return p.Tasks.Run(ctx, taskRuns{p.h}) }
 
 // pairingPart answers people who have no group.
 type pairingPart struct {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -48,4 +49,21 @@ func (s *scratch) Room() error {
 		return fmt.Errorf("only %s of disk are free", media.Size(free))
 	}
 	return nil
+}
+
+// file makes an unnamed temporary file on the disk of the state directory. The caller
+// closes it and then calls release.
+func (s *scratch) file(bytes int64) (f *os.File, release func(), err error) {
+	release, err = s.Reserve(bytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f, err = os.CreateTemp(s.dir, ".temporary-*"); err == nil { // 0600
+		err = os.Remove(f.Name())
+	}
+	if err != nil {
+		release()
+		return nil, nil, fmt.Errorf("make temporary file: %w", err)
+	}
+	return f, release, nil
 }
