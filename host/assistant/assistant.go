@@ -176,8 +176,8 @@ type Limits struct {
 	Inbox   int64 // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
 	Threads int   // threads of a chat that are remembered, each as a conversation of its own; 0: a chat is one conversation
 
-	Patience time.Duration // for how long a model may not answer before the chat is told; 0: 1 min
-	Hold     time.Duration // how long messages wait for an operator if the assistant cannot answer before; 0: 24 h
+	NoticeAfter time.Duration // for how long a model may not answer before the chat is told; 0: 1 min
+	Hold        time.Duration // how long messages wait for an operator if the assistant cannot answer before; 0: 24 h
 }
 
 // Plan is how to run one group's assistant. If the plan changes while the assistant runs,
@@ -219,7 +219,7 @@ func or[T int | int64 | time.Duration](value, otherwise T) T {
 // limits returns the present limits.
 func (m *Manager) limits() Limits {
 	l := m.o.Plans.Limits()
-	l.AtOnce, l.Patience, l.Hold = or(l.AtOnce, 5), or(l.Patience, time.Minute), or(l.Hold, 24*time.Hour)
+	l.AtOnce, l.NoticeAfter, l.Hold = or(l.AtOnce, 5), or(l.NoticeAfter, time.Minute), or(l.Hold, 24*time.Hour)
 	return l
 }
 

@@ -54,7 +54,7 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 // asks for messages.
 func (m *Manager) neverFetchedAfter(c *conversation, r *record, now time.Time) time.Duration {
 	if !r.read() {
-		return later(r.since(), c.since).Add(m.limits().Patience).Sub(now)
+		return later(r.since(), c.since).Add(m.limits().NoticeAfter).Sub(now)
 	}
 	last := later(r.fetchedAt, c.fetched)
 	turn := m.o.TurnTimeout

@@ -204,8 +204,11 @@ func (l *Log) readEnd(path string) (whole, torn int64, err error) {
 // Add appends entries, but for outcomes of deliveries that the trail has. It fills in
 // Number, Time if it is zero, and the chain. If the disk takes nothing, up to 10,000
 // entries wait in memory, and the operator's log says so; of what is more than that the
-// trail has only the count.
+// trail has only the count. A nil Log records nothing.
 func (l *Log) Add(all ...Entry) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range all {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -323,13 +324,13 @@ func TestResultIsAProjectionOfTheRecord(t *testing.T) {
 		for _, s := range c.states {
 			d.Parts = append(d.Parts, part(s, 10))
 		}
-		if got := bridge.Result(d).Status; got != c.want {
+		if got := report.Result(d).Status; got != c.want {
 			t.Errorf("%v: %s, want %s", c.states, got, c.want)
 		}
 	}
 	d := outbox.Delivery{Parts: []outbox.Part{part(outbox.Sent, 100), part(outbox.Sending, 50)}}
 	d.Parts[1].Sent = 20
-	if got := bridge.Result(d).Progress; got == nil || *got != (ipc.Progress{Sent: 120, Total: 150}) {
+	if got := report.Result(d).Progress; got == nil || *got != (ipc.Progress{Sent: 120, Total: 150}) {
 		t.Errorf("progress %+v", got)
 	}
 }

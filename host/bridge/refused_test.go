@@ -14,7 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/audit"
-	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/screen/screentest"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
@@ -36,7 +36,7 @@ func (s *site) noted(leaveOut []string) (newest func() string, whole func() stri
 	})
 	check(s.t, err)
 	s.t.Cleanup(func() { check(s.t, log.Close()) })
-	s.refused = func(q spool.Quarantined, it *spool.Item) { bridge.Refused(log, q, it) }
+	s.refused = func(q spool.Quarantined, it *spool.Item) { report.Refused(log, q, it) }
 	newest = func() string {
 		all, err := audit.Newest(s.t.Context(), dir, audit.Query{}, 1)
 		check(s.t, err)
@@ -107,9 +107,7 @@ func TestARefusalInTheTrailNamedNeitherChatNorFile(t *testing.T) {
 // against the operator's wish.
 func TestARefusalByPolicyInTheTrailHasTheSize(t *testing.T) {
 	s, o := newSite(t), groups.MaySend{Most: 4}
-	registry := policed(t, s.opts.Registry(), "family", o)
-	s.opts.Registry = func() *groups.Registry { return registry }
-	s.Bridge = bridge.New(s.opts)
+	s.set.registry = policed(t, s.set.registry, "family", o)
 	r := file(s.write("family", "plan.txt", "as drawn"))
 	r.Files[0].Caption = "words"
 	for _, c := range []struct {

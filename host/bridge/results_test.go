@@ -258,7 +258,7 @@ func TestAFailureAfterALongDeferralReachesTheAssistant(t *testing.T) {
 		}
 		var a told
 		stop := s.run(&a)
-		time.Sleep(2 * s.opts.Wait())
+		time.Sleep(2 * s.set.Wait())
 		synctest.Wait()
 		if r, _ := s.spool.Result("family", "waits"); r.Code != "over_quota" {
 			t.Fatalf("the second request did not have to wait: %+v", r)

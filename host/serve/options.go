@@ -41,7 +41,7 @@ type plans struct {
 // Limits implements assistant.Plans.
 func (p plans) Limits() assistant.Limits {
 	l := p.Config().Limits
-	return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Threads: l.Threads, Patience: l.Patience.Std(), Hold: l.Hold.Std()}
+	return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Threads: l.Threads, NoticeAfter: l.NoticeAfter.Std(), Hold: l.Hold.Std()}
 }
 
 // OverBudget implements assistant.Plans.
@@ -77,7 +77,7 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	}
 	plan := assistant.Plan{
 		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),
-		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_PATIENCE": now.Config.Limits.Patience.String()},
+		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_NOTICE_AFTER": now.Config.Limits.NoticeAfter.String()},
 		Model:       a.Env["LONGSHORE_MODEL"].Reveal(),
 		Secrets:     map[string]string{},
 		IdleTimeout: a.IdleTimeout.Std(), TurnTimeout: a.TurnTimeout.Std(),

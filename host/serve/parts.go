@@ -201,10 +201,9 @@ func (h *Host) openBridge(context.Context) (Part, error) {
 	_, missing := exec.LookPath("ffmpeg")
 	h.converts = missing == nil && cfg.MediaTools != string(confine.Off)
 	h.Bridge = bridge.New(bridge.Options{
-		Registry: h.Registry, Mounts: h.Mounts, Channels: h.Channels, Outbox: h.Outbox,
-		Spool: h.spool, Wait: h.Wait, Answers: answers{h}, Log: h.opts.Log, Trace: h.opts.Trace,
+		Settings: &h.Current, Channels: h.Channels, Outbox: h.Outbox, Spool: h.spool, State: h, Addresses: h.links.Keys,
+		Answers: answers{h}, Audit: h.audit, Log: h.opts.Log, Trace: h.opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), h.disk.file),
-		Links:   h.linksNow, Screen: h.Screens, Zone: h.Zone, Audit: h.audit, Approvers: h.Approvers, MayAsk: h.MayAsk, Lost: h.LostFiles,
 	})
 	return bridgePart{h: h}, nil
 }

@@ -174,7 +174,7 @@ func (s *session) Read(p []byte) (int, error) {
 // await waits for the container's end. If the engine goes away, its connections
 // end, so await asks again until awayMax is over.
 func (s *session) await() (exit container.WaitResponse, err error) {
-	var patience <-chan time.Time
+	var away <-chan time.Time
 	for lost := false; !lost; {
 		select {
 		case exit := <-s.exit.Result:
@@ -186,7 +186,7 @@ func (s *session) await() (exit container.WaitResponse, err error) {
 		}
 		if !s.away {
 			s.away = true
-			patience = time.After(s.awayMax)
+			away = time.After(s.awayMax)
 			s.log.Warn("the container engine went away", "error", err)
 		}
 		if s.ctx.Err() != nil || s.Stopped() && client.IsErrConnectionFailed(err) {
@@ -194,7 +194,7 @@ func (s *session) await() (exit container.WaitResponse, err error) {
 		}
 		select {
 		case <-time.After(askAgain):
-		case <-patience:
+		case <-away:
 			lost = true
 		case <-s.ctx.Done():
 		}
