@@ -68,9 +68,9 @@ func (c *Client) EnqueueAs(ctx context.Context, r Request, file Type) (id string
 	return id, nil
 }
 
-// withdrawPatience is how long Withdraw looks for a result of a request that it has
+// withdrawTimeout is how long Withdraw looks for a result of a request that it has
 // unlinked. The host writes one right after it has recorded a request.
-const withdrawPatience = time.Second
+const withdrawTimeout = time.Second
 
 // Withdraw removes a request from the queue and reports whether the host will never
 // send it. False means that the host has already taken the request; the request's
@@ -91,7 +91,7 @@ func (c *Client) Withdraw(id string) (bool, error) {
 		return false, fmt.Errorf("withdraw request: %w", err)
 	}
 	taken := func(r Result) bool { return r.Status.Final() || r.Channel != "" }
-	ctx, cancel := context.WithTimeout(context.Background(), withdrawPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
 	defer cancel()
 	r, err := c.Wait(ctx, id, func(r Result) {
 		if taken(r) {

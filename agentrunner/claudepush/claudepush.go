@@ -67,13 +67,13 @@ type Options struct {
 // ErrOff is returned by Allowed if the operator has not turned channels on for the group.
 var ErrOff = errors.New("messages of this group are not pushed into sessions: the operator turns it on with claude_channel: messages for the assistant; see docs/remote.md")
 
-// hostPatience is how long Allowed waits for a host that is away.
-const hostPatience = 20 * time.Second
+// hostTimeout is how long Allowed waits for a host that is away.
+const hostTimeout = 20 * time.Second
 
 // Allowed asks the host what a session of the token's group may do. It waits a while for a
 // host that is away. The error is ErrOff or a *sender.Problem.
 func Allowed(ctx context.Context, host *remoteclient.Client) (permissions bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, hostPatience)
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	for {
 		x, err := host.Chat(ctx)

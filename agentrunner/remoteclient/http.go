@@ -59,9 +59,9 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	alive := &patient{conn, stallTime}
+	alive := &stalling{conn, stallTime}
 	werr := c.write(alive, r)
-	alive.patience += r.wait
+	alive.timeout += r.wait
 	a, err := readAnswer(alive, r.method)
 	if err != nil {
 		return answer{}, &lostError{sent: true, err: errors.Join(ctx.Err(), werr, err)}
@@ -72,20 +72,20 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	return a, nil // even if the body was not written to its end: the host may refuse it before
 }
 
-// patient ends an exchange in which nothing moves.
-type patient struct {
+// stalling ends an exchange in which nothing moves.
+type stalling struct {
 	net.Conn
-	patience time.Duration
+	timeout time.Duration
 }
 
-func (p *patient) Read(b []byte) (int, error) {
-	_ = p.SetReadDeadline(time.Now().Add(p.patience))
-	return p.Conn.Read(b)
+func (s *stalling) Read(b []byte) (int, error) {
+	_ = s.SetReadDeadline(time.Now().Add(s.timeout))
+	return s.Conn.Read(b)
 }
 
-func (p *patient) Write(b []byte) (int, error) {
-	_ = p.SetWriteDeadline(time.Now().Add(p.patience))
-	return p.Conn.Write(b)
+func (s *stalling) Write(b []byte) (int, error) {
+	_ = s.SetWriteDeadline(time.Now().Add(s.timeout))
+	return s.Conn.Write(b)
 }
 
 func (c *Client) write(conn io.Writer, r request) error {

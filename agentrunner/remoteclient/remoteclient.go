@@ -81,14 +81,14 @@ const (
 	codeUnanswered  = "unanswered"  // the host may have it
 )
 
-// patience is how long a call is repeated that the host does not answer.
-const patience = 20 * time.Second
+// callTimeout is how long a call is repeated that the host does not answer.
+const callTimeout = 20 * time.Second
 
-// exchange makes a request until the host answers it, within patience: again after a lost
+// exchange makes a request until the host answers it, within callTimeout: again after a lost
 // connection, and if the host is busy. body may be nil. Errors are *Problem; those
 // of the host have its words.
 func (c *Client) exchange(ctx context.Context, r request, body []byte) (answer, error) {
-	over, cancel := context.WithTimeout(ctx, patience+r.wait)
+	over, cancel := context.WithTimeout(ctx, callTimeout+r.wait)
 	defer cancel()
 	sent := false
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {

@@ -181,7 +181,7 @@ func TestRealAgentsNameAnEndedBudget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text = bytes.Replace(text, []byte("limits: {"), []byte("limits: {patience: 20s, budget: {tokens: 500}, "), 1)
+			text = bytes.Replace(text, []byte("limits: {"), []byte("limits: {notice_after: 20s, budget: {tokens: 500}, "), 1)
 			if err := os.WriteFile(h.file, text, 0o600); err != nil {
 				t.Fatal(err)
 			}

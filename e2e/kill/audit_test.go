@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -157,7 +156,7 @@ func (r *trailReader) look() {
 func TestAllOfALongTrailIsPrintedAsItIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
 	cfg := stage.ConfigIn(t, file, stage.DemoConfig(t))
-	trail, err := audit.Open(audit.Options{Dir: cfg.Layout().Audit(), Keep: func() time.Duration { return 0 }, Log: slog.New(slog.DiscardHandler)})
+	trail, err := audit.Open(audit.Options{Dir: cfg.Layout().Audit(), Log: slog.New(slog.DiscardHandler)})
 	stage.Must(t, err)
 	const entries = 20_500
 	for range entries {

@@ -54,11 +54,22 @@ func TestAKilledHostRunsATaskOnce(t *testing.T) {
 	}
 }
 
+// host has groups in one time zone.
+type host struct {
+	registry *groups.Registry
+	zone     *time.Location
+}
+
+func (h host) Registry() *groups.Registry { return h.registry }
+func (h host) Zone(string) *time.Location { return h.zone }
+func (h host) Spent(string) bool          { return false }
+func (h host) TasksChanged(string)        {}
+
 // schedule leaves a task that is due now.
 func schedule(t *testing.T, cfg *config.Config, registry *groups.Registry) {
 	t.Helper()
 	ts, err := tasks.Open(t.Context(), tasks.Options{
-		Dir: cfg.Layout().Channel("tasks"), Home: serve.HomeOf(cfg), Groups: func() *groups.Registry { return registry }, Zone: func(string) *time.Location { return cfg.Zone(groups.Group{}) },
+		Dir: cfg.Layout().Channel("tasks"), Home: serve.HomeOf(cfg), Host: host{registry, cfg.Zone(groups.Group{})},
 		Now: func() time.Time { return time.Now().Add(-time.Hour) },
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 )
 
 // within is how soon the chat hears why its assistant does not answer, if
-// limits.patience is as long as shortPatience or one minute.
+// limits.notice_after is as long as shortPatience or one minute.
 const (
 	within        = 75 * time.Second
 	shortPatience = 20 * time.Second
@@ -128,7 +128,7 @@ func newFailureTable(t *testing.T, cli string, rows []row) *failureTable {
 // config is the host's configuration. A remedy changes it.
 func (x *failureTable) config() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "channels: {web: {listen: \"%%LISTEN%%\"}}\nlimits: {free_disk: 1MB, assistants: 20, patience: %s}\nassistants:\n", x.patience)
+	fmt.Fprintf(&b, "channels: {web: {listen: \"%%LISTEN%%\"}}\nlimits: {free_disk: 1MB, assistants: 20, notice_after: %s}\nassistants:\n", x.patience)
 	for i, r := range x.rows {
 		program := x.program
 		if r.absent && !x.mended[r.name] {

@@ -9,7 +9,7 @@ func (m *Map) OpenPortable(p string) error {
 	if err != nil {
 		return err
 	}
-	return r.use(func(h *heldDir) error {
+	return r.use(func(h *dirHandle) error {
 		f, err := r.openPortable(h, rel, p)
 		if err != nil {
 			return err

@@ -29,12 +29,12 @@ type hidden struct {
 	folded string // its path in the container, see fold
 
 	mu   sync.Mutex
-	held []*os.File // of a shadow: every file that has had the name. While they are open, no other file gets their inode numbers
+	kept []*os.File // of a shadow: every file that has had the name. While they are open, no other file gets their inode numbers
 }
 
-// maxHeld is how many files are kept open for one shadow. A secret that an
+// maxOpen is how many files are kept open for one shadow. A secret that an
 // editor replaces uses up none of them, since deleted files are closed.
-const maxHeld = 16
+const maxOpen = 16
 
 func newHidden(outer, row Mount) *hidden {
 	x := &hidden{row: row, path: row.Hides, folded: fold(row.Container)}
@@ -58,7 +58,7 @@ func (x *hidden) files() (all []safefs.Identity) {
 	defer x.mu.Unlock()
 	x.hold(safefs.LookFlags | unix.O_NOFOLLOW)
 	x.hold(safefs.LookFlags) // the target of a link is hidden too
-	for _, f := range x.held {
+	for _, f := range x.kept {
 		if info, err := f.Stat(); err == nil {
 			all = appendIdentity(all, info)
 		}
@@ -76,7 +76,7 @@ func appendIdentity(all []safefs.Identity, info os.FileInfo) []safefs.Identity {
 // hold keeps the file that has the name now open, and closes deleted ones. It
 // is called with x.mu held.
 func (x *hidden) hold(flags int) {
-	x.held = slices.DeleteFunc(x.held, func(f *os.File) bool {
+	x.kept = slices.DeleteFunc(x.kept, func(f *os.File) bool {
 		info, err := f.Stat()
 		gone := err != nil || linksOf(info) == 0
 		if gone {
@@ -90,7 +90,7 @@ func (x *hidden) hold(flags int) {
 	}
 	f := os.NewFile(uintptr(fd), x.path)
 	info, err := f.Stat()
-	known := slices.ContainsFunc(x.held, func(h *os.File) bool {
+	known := slices.ContainsFunc(x.kept, func(h *os.File) bool {
 		other, err := h.Stat()
 		return err == nil && os.SameFile(info, other)
 	})
@@ -98,19 +98,19 @@ func (x *hidden) hold(flags int) {
 		_ = f.Close()
 		return
 	}
-	if x.held = append(x.held, f); len(x.held) > maxHeld {
-		_ = x.held[0].Close()
-		x.held = x.held[1:]
+	if x.kept = append(x.kept, f); len(x.kept) > maxOpen {
+		_ = x.kept[0].Close()
+		x.kept = x.kept[1:]
 	}
 }
 
 func (x *hidden) close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, f := range x.held {
+	for _, f := range x.kept {
 		_ = f.Close()
 	}
-	x.held = nil
+	x.kept = nil
 }
 
 // fold returns a path as the most lenient file systems compare it. Upper and

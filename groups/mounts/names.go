@@ -15,7 +15,7 @@ import (
 // names are the container's paths that rel leads through: rel itself, what each link on the way makes
 // of it, and that of the open file, which may be nil, as far as the system says. They are for judging
 // names: by the time of the answer, the links may be others.
-func (h *heldDir) names(container, rel string, file *os.File) (all []string) {
+func (h *dirHandle) names(container, rel string, file *os.File) (all []string) {
 	own, err := h.ownPath(file)
 	known := err == nil
 	for range maxLinks + 1 {
@@ -37,7 +37,7 @@ func (h *heldDir) names(container, rel string, file *os.File) (all []string) {
 
 // throughFirst is rel with its first link replaced by what that leads to. ok is false if there is
 // none, or if it leads out of h.
-func (h *heldDir) throughFirst(rel string) (next string, ok bool) {
+func (h *dirHandle) throughFirst(rel string) (next string, ok bool) {
 	dir, err := h.dir.Open(".")
 	if err != nil {
 		return "", false

@@ -17,27 +17,27 @@ import (
 // maxLinks is how many links at the end of a path are followed in a row.
 const maxLinks = 8
 
-// place identifies the host's mount that a file is on. The device number alone
+// mountID identifies the host's mount that a file is on. The device number alone
 // does not: a directory that is bound over another one has the same number, and
 // the files of an overlay have different ones.
-type place struct {
+type mountID struct {
 	dev     uint64
 	mount   uint64
 	mounted bool // mount is known
 }
 
-func (p place) same(other place) bool {
-	if p.mounted && other.mounted {
-		return p.mount == other.mount
+func (m mountID) same(other mountID) bool {
+	if m.mounted && other.mounted {
+		return m.mount == other.mount
 	}
-	return p.dev == other.dev
+	return m.dev == other.dev
 }
 
 // facts is what is known of a file before it is read.
 type facts struct {
 	mode  fs.FileMode
 	links uint64
-	place place
+	mount mountID
 }
 
 // link is a symbolic link at the end of a path.
@@ -73,7 +73,7 @@ func (m *Map) open(p string, note func(step, format string, args ...any)) (*File
 		note("mount", "%s is %q on the host, %s", r.mount.Container, r.mount.Host, access(r.mount))
 		var file *os.File
 		var to *link
-		err = r.use(func(h *heldDir) error {
+		err = r.use(func(h *dirHandle) error {
 			if other := safefs.Spelled(rel, h.isThere); other != rel {
 				rel, clean = other, path.Join(r.mount.Container, other)
 			}
@@ -99,7 +99,7 @@ func (m *Map) open(p string, note func(step, format string, args ...any)) (*File
 }
 
 // isThere reports whether h has something at rel. It follows no link that leads out.
-func (h *heldDir) isThere(rel string) bool {
+func (h *dirHandle) isThere(rel string) bool {
 	_, err := h.dir.Lstat(rel)
 	return err == nil
 }
@@ -152,11 +152,11 @@ func throughLink(hops int, err error) error {
 }
 
 // check refuses everything except a plain file on the mount's own file system.
-func (h *heldDir) check(f facts) error {
+func (h *dirHandle) check(f facts) error {
 	switch {
 	case f.mode&fs.ModeType != 0:
 		return notAFile(kindOf(f.mode))
-	case !h.place.same(f.place):
+	case !h.mount.same(f.mount):
 		return &refusal.Error{
 			Code:    CodeOtherDevice,
 			Message: "the file is on another file system, mounted inside the shared directory",

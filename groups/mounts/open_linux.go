@@ -22,7 +22,7 @@ import (
 // that has no effect on a pipe or device. The file is examined through the
 // descriptor, and the same inode is then opened through /proc/self/fd. So there
 // is no second look-up that a rename could lead elsewhere.
-func (r *root) openIn(h *heldDir, rel, clean string) (*os.File, *link, error) {
+func (r *root) openIn(h *dirHandle, rel, clean string) (*os.File, *link, error) {
 	hidden := r.hiddenFiles() // first, as a hidden file could be moved away meanwhile
 	parent, handle, err := r.look(h, rel)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *root) openIn(h *heldDir, rel, clean string) (*os.File, *link, error) {
 
 // look opens rel to examine it. If something below the root is hidden, it also
 // returns the directory in which rel was found.
-func (r *root) look(h *heldDir, rel string) (parent, handle *os.File, err error) {
+func (r *root) look(h *dirHandle, rel string) (parent, handle *os.File, err error) {
 	if len(r.inner) == 0 {
 		handle, err = h.dir.OpenFile(rel, unix.O_PATH, 0)
 		return nil, handle, err
@@ -76,7 +76,7 @@ func (r *root) look(h *heldDir, rel string) (parent, handle *os.File, err error)
 
 // checkHidden refuses a file that is hidden or in a hidden directory. The path
 // may have used links inside the root, or another spelling of a name.
-func (r *root) checkHidden(h *heldDir, parent, handle *os.File, hidden []safefs.Identity) error {
+func (r *root) checkHidden(h *dirHandle, parent, handle *os.File, hidden []safefs.Identity) error {
 	real, err := h.realPath(handle)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (r *root) checkHidden(h *heldDir, parent, handle *os.File, hidden []safefs.
 const maxClimb = maxPath / 2
 
 // climb walks up from dir to h, and refuses a hidden directory on the way.
-func (h *heldDir) climb(dir *os.File, hidden []safefs.Identity) error {
+func (h *dirHandle) climb(dir *os.File, hidden []safefs.Identity) error {
 	at := dir
 	defer func() {
 		if at != dir {
@@ -143,7 +143,7 @@ func reopen(handle *os.File, name string) (*os.File, error) {
 	}
 }
 
-func readLink(h *heldDir, handle *os.File) (*link, error) {
+func readLink(h *dirHandle, handle *os.File) (*link, error) {
 	target := make([]byte, maxPath)
 	n, err := unix.Readlinkat(int(handle.Fd()), "", target)
 	if err != nil {
@@ -157,7 +157,7 @@ func readLink(h *heldDir, handle *os.File) (*link, error) {
 }
 
 // realPath returns the open file's path below h, free of links.
-func (h *heldDir) realPath(handle *os.File) (string, error) {
+func (h *dirHandle) realPath(handle *os.File) (string, error) {
 	self, err := h.dir.Open(".")
 	if err != nil {
 		return "", fmt.Errorf("open directory: %w", safefs.Reason(err))
@@ -179,7 +179,7 @@ func (h *heldDir) realPath(handle *os.File) (string, error) {
 }
 
 // ownPath is realPath of a file that may be nil.
-func (h *heldDir) ownPath(file *os.File) (string, error) {
+func (h *dirHandle) ownPath(file *os.File) (string, error) {
 	if file == nil {
 		return "", fileMissing()
 	}
@@ -198,7 +198,7 @@ func factsOf(f *os.File) (facts, error) {
 	return facts{
 		mode:  fileType(st.Mode),
 		links: uint64(st.Nlink),
-		place: place{
+		mount: mountID{
 			dev:     unix.Mkdev(st.Dev_major, st.Dev_minor),
 			mount:   st.Mnt_id,
 			mounted: st.Mask&unix.STATX_MNT_ID != 0, // since Linux 5.8

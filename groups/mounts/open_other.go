@@ -5,13 +5,13 @@ package mounts
 import "os"
 
 // openIn opens rel below h; it never returns a link.
-func (r *root) openIn(h *heldDir, rel, clean string) (*os.File, *link, error) {
+func (r *root) openIn(h *dirHandle, rel, clean string) (*os.File, *link, error) {
 	file, err := r.openPortable(h, rel, clean)
 	return file, nil, err
 }
 
 // ownPath is unknown: names has followed the links.
-func (h *heldDir) ownPath(*os.File) (string, error) { return "", fileMissing() }
+func (h *dirHandle) ownPath(*os.File) (string, error) { return "", fileMissing() }
 
 func factsOf(f *os.File) (facts, error) {
 	info, err := f.Stat()

@@ -23,7 +23,7 @@ import (
 //
 // Unlike on Linux, a device that replaces the file in between is opened before
 // it is refused, and an absolute link is always refused.
-func (r *root) openPortable(h *heldDir, rel, clean string) (*os.File, error) {
+func (r *root) openPortable(h *dirHandle, rel, clean string) (*os.File, error) {
 	if len(r.inner) > 0 {
 		if err := refuseHidden(h.dir, rel, clean, r.hiddenFiles()); err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func factsOfInfo(info fs.FileInfo) facts {
 	f := facts{mode: info.Mode().Type()}
 	f.links = linksOf(info)
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		f.place = place{dev: uint64(st.Dev)} //nolint:unconvert // narrower elsewhere
+		f.mount = mountID{dev: uint64(st.Dev)} //nolint:unconvert // narrower elsewhere
 	}
 	return f
 }

@@ -58,7 +58,7 @@ func TestOpenPortable(t *testing.T) {
 		{shadowed, "none", CodeFileMissing},
 	} {
 		var got string
-		err := tt.root.use(func(h *heldDir) error {
+		err := tt.root.use(func(h *dirHandle) error {
 			f, err := tt.root.openPortable(h, tt.rel, tt.rel)
 			if f != nil {
 				must(f.Close())

@@ -20,17 +20,17 @@ type root struct {
 	inner []*hidden // the parts that rows below this one cover
 	fixed bool      // an operator's directory: another one in its place is not opened
 
-	mu    sync.RWMutex
-	first safefs.Identity // of a fixed root: the directory as first seen; zero before
-	held  *heldDir        // nil before the first use
+	mu     sync.RWMutex
+	first  safefs.Identity // of a fixed root: the directory as first seen; zero before
+	handle *dirHandle      // nil before the first use
 }
 
-// heldDir is an open directory. A rename of its path does not change which
+// dirHandle is an open directory. A rename of its path does not change which
 // directory it is.
-type heldDir struct {
+type dirHandle struct {
 	dir   *os.Root
 	id    safefs.Identity
-	place place
+	mount mountID
 }
 
 // shadowed reports whether container path p is under a row that hides a part of
@@ -65,13 +65,13 @@ func shadowed(more string) *refusal.Error {
 // follow the link, and a directory that stays open for ever would miss a new
 // one. So use compares the open directory with its path before each use, and
 // follows no link on the way to that path.
-func (r *root) use(fn func(*heldDir) error) error {
+func (r *root) use(fn func(*dirHandle) error) error {
 	const tries = 3
 	for range tries {
 		r.mu.RLock()
-		if r.held != nil && r.current() {
+		if r.handle != nil && r.current() {
 			defer r.mu.RUnlock()
-			return fn(r.held)
+			return fn(r.handle)
 		}
 		r.mu.RUnlock()
 		if err := r.reopen(); err != nil {
@@ -84,7 +84,7 @@ func (r *root) use(fn func(*heldDir) error) error {
 // current reports whether the open directory still has the mount's path.
 func (r *root) current() bool {
 	named, err := safefs.RealDir(r.mount.Host)
-	return err == nil && named == r.held.id
+	return err == nil && named == r.handle.id
 }
 
 // gone reports whether a fixed directory is not where it was first seen.
@@ -108,7 +108,7 @@ func (r *root) remember() {
 func (r *root) reopen() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.held != nil && r.current() {
+	if r.handle != nil && r.current() {
 		return nil // another goroutine was faster
 	}
 	if err := r.shut(); err != nil {
@@ -128,19 +128,19 @@ func (r *root) reopen() error {
 	if err != nil {
 		return r.failed(err)
 	}
-	held, err := newHeldDir(dir)
+	handle, err := newDirHandle(dir)
 	if err != nil {
 		_ = dir.Close()
 		return r.failed(err)
 	}
-	if held.id != named { // exchanged just now; use tries again
+	if handle.id != named { // exchanged just now; use tries again
 		return dir.Close()
 	}
-	r.held = held
+	r.handle = handle
 	return nil
 }
 
-func newHeldDir(dir *os.Root) (*heldDir, error) {
+func newDirHandle(dir *os.Root) (*dirHandle, error) {
 	self, err := dir.Open(".")
 	if err != nil {
 		return nil, err
@@ -155,13 +155,13 @@ func newHeldDir(dir *os.Root) (*heldDir, error) {
 		return nil, err
 	}
 	id, _ := safefs.Identify(info)
-	return &heldDir{dir: dir, id: id, place: facts.place}, nil
+	return &dirHandle{dir: dir, id: id, mount: facts.mount}, nil
 }
 
 func (r *root) refresh() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.held != nil && !r.current() {
+	if r.handle != nil && !r.current() {
 		_ = r.shut()
 	}
 	r.hiddenFiles()
@@ -178,11 +178,11 @@ func (r *root) close() error {
 
 // shut closes the open directory. The caller holds r.mu.
 func (r *root) shut() error {
-	if r.held == nil {
+	if r.handle == nil {
 		return nil
 	}
-	err := r.held.dir.Close()
-	r.held = nil
+	err := r.handle.dir.Close()
+	r.handle = nil
 	return err
 }
 

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/longshore-bridge/longshore/host/assistant"
 )
 
 // The chat shows which message is worked on: until the answer, and also if the host
@@ -19,7 +17,7 @@ func TestTheMessageThatIsWorkedOnIsReactedToUntilTheTurnIsOver(t *testing.T) {
 		g.Ack = "👀"
 		var got []string
 		keys := map[string]bool{}
-		w := newWorld(t, func(o *assistant.Options) {
+		w := newWorld(t, func(o *options) {
 			o.React = func(_ context.Context, folder, _, target, emoji, key string) error {
 				if !keys[key] {
 					got = append(got, folder+" "+target+" "+emoji)

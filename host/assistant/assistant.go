@@ -28,7 +28,7 @@
 // # Threads
 //
 // Each thread of a chat is a conversation of its own, with its own messages, session and
-// turns, unless Options.Threads says otherwise. As many threads' assistants run at a time
+// turns, unless the group or the channel has none. As many threads' assistants run at a time
 // as the group allows, by default one, each with its own input directory; the other
 // threads wait. Requests of a turn carry the turn's id, by which [Manager.Thread] finds
 // the thread.
@@ -52,10 +52,10 @@
 // # Assistants elsewhere
 //
 // An assistant that lives elsewhere is not started: it takes its conversation's messages
-// with [Manager.Offer], as often as it likes, and ends each with [Manager.Ack]. Everything
+// with [Manager.Fetch], as often as it likes, and ends each with [Manager.Ack]. Everything
 // before that is the same: who may speak, the trigger, bursts, files and host's words.
 //
-// The package does not send: texts go to Options.Say and Tell. It does not decide which chats
+// The package does not send: texts go to Options.Chat. It does not decide which chats
 // exist, and knows no channel by name.
 package assistant
 
@@ -74,109 +74,110 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Options says what a Manager works with. Layout, Groups, Say and SentSince are
-// needed, and a Runtime from here or from Plan; the zero value of everything else
-// is usable.
+// Options says what a Manager works with. Layout, Chat, Plans and Platforms are needed,
+// and a Runtime from here or from Plans; the zero value of everything else is usable.
 type Options struct {
-	Layout  groups.Layout
-	Runtime runtime.Runtime // unless Plan names another
+	Layout    groups.Layout
+	Runtime   runtime.Runtime // unless a Plan names another
+	Chat      Chat
+	Plans     Plans
+	Platforms Platforms
+	Tasks     Tasks // nil: there are none
+	Disk      Disk  // nil: files of members may fill it
 
-	// Groups, Plan and Limits are called at each use: the operator may change their
-	// answers while assistants run. Plan says how to run a group's assistant; if it is
-	// nil, the runtime's defaults apply.
-	Groups func() *groups.Registry
-	Plan   func(g groups.Group) (Plan, error)
-	Limits func() Limits // nil: the zero value
-
-	// Say queues a text for a thread of a group's chat, or for the chat itself, and
-	// returns once it is durable. A second call with the same key, even after a restart,
-	// must not send the text again.
-	Say func(ctx context.Context, folder, thread, text, key string) error
-	// Tell is Say for the host's own words, which no assistant may change.
-	Tell func(ctx context.Context, folder, thread, text, key string) error
-
-	// Elsewhere reports whether a group's assistant lives elsewhere: nothing is started for
-	// it, and it takes its messages with Offer and Ack. If it is nil, none does.
-	Elsewhere func(g groups.Group) bool
-
-	// Room returns the reason why no further answer of the group may be kept now; the
-	// error passes. Answers wait for room, the host's own messages do not. If it is nil,
-	// there is always room.
-	Room func(folder string) error
-
-	// SentSince reports whether the outbox accepted anything at or after the time that the
-	// group's assistant sent, or that this package sent to that thread. Texts that Say
-	// took under the keys in but do not count.
-	SentSince func(folder, thread string, since time.Time, but ...string) bool
-
-	// Hint reports whether a group's chat is told the word that calls its assistant. If it
-	// is nil, no chat is told.
-	Hint func(g groups.Group) bool
-
-	// Sent returns what the group's assistant sent to that thread with its tools since the
-	// time, oldest first. It may be nil.
-	Sent func(folder, thread string, since time.Time) ([]Sent, error)
-
-	// Role asks the platform for a member's role in a chat, by Inbound.Sender. It may be
-	// nil.
-	Role func(ctx context.Context, chat groups.Address, sender string) (channel.Role, error)
-
-	// Threads is how many threads of a group's chat are remembered, each as a conversation
-	// of its own. If it is nil or returns 0, the chat is one conversation.
-	Threads func(g groups.Group) int
-
-	// Fetch opens a member's file through the channel of that name. It may be nil if no
-	// channel has files.
-	Fetch func(ctx context.Context, channelName string, f channel.FileRef) (io.ReadCloser, error)
-
-	// Transcriber returns the function that turns the voice notes of a group's members
-	// into text; nil if they are not transcribed. It may be nil itself.
-	Transcriber func(g groups.Group) Transcribe
-
-	// Reserve, if not nil, says whether so many bytes more may be written to
-	// the disk of the workspaces; release gives them back.
-	Reserve func(bytes int64) (release func(), err error)
-
-	// React puts an emoji on a message of the group's chat, or removes it if emoji is
-	// empty, and returns once the change is durable. A second call with the same key does
-	// nothing. It has no effect on a channel without reactions. It may be nil.
-	React func(ctx context.Context, folder, thread, target, emoji, key string) error
-
-	// Vote takes a message or vote that may answer a question of the group's assistant; it
-	// returns nil if it answers none. Errors pass. It may be nil if there are no
-	// questions.
-	Vote func(ctx context.Context, v Vote) (*Counted, error)
-
-	// OverBudget reports whether the last call of the group's model was refused because
-	// its budget is used up. It may be nil if there are no budgets.
-	OverBudget func(folder string) bool
-
-	// TaskEnded is called when the run of a task has ended, with the id that Task had. It
-	// may be nil.
-	TaskEnded func(run string)
-
-	// Typing shows or hides that somebody is writing. May be nil.
-	Typing func(ctx context.Context, chat groups.Address, thread string, on bool)
-
-	IdleTimeout time.Duration                      // after which one with nothing to do is ended; 0: 30 min
-	TurnTimeout time.Duration                      // in which a turn must bring an output; 0: 30 min
-	CloseGrace  time.Duration                      // in which an assistant that was asked to end does; 0: 30 s
-	Attempts    int                                // how often a turn that broke is tried in all; 0: 3
-	Backoff     time.Duration                      // before the second attempt, doubled for each further one, at most 5 min; 0: 2 s
-	Probe       time.Duration                      // before the first look whether a permanent cause is gone, doubled for each further one, at most 10 min; 0: 1 min
-	MaxFile     int64                              // largest file of a member, in bytes; 0: 100 MiB
-	Context     int                                // messages kept that did not call the assistant; 0: 50
-	Zone        func(folder string) *time.Location // of a group; nil: UTC
+	IdleTimeout time.Duration // after which one with nothing to do is ended; 0: 30 min
+	TurnTimeout time.Duration // in which a turn must bring an output; 0: 30 min
+	CloseGrace  time.Duration // in which an assistant that was asked to end does; 0: 30 s
+	Attempts    int           // how often a turn that broke is tried in all; 0: 3
+	Backoff     time.Duration // before the second attempt, doubled for each further one, at most 5 min; 0: 2 s
+	Probe       time.Duration // before the first look whether a permanent cause is gone, doubled for each further one, at most 10 min; 0: 1 min
+	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MiB
+	Context     int           // messages kept that did not call the assistant; 0: 50
 	Log         *slog.Logger
+}
+
+// Chat is the road from a turn to its group's chat. What it takes is durable when a method
+// returns; a second call with the same key, even after a restart, does nothing. An empty
+// thread is the chat itself.
+type Chat interface {
+	// Say enqueues an answer of the assistant, and Tell a message of the host, which no
+	// assistant may change.
+	Say(ctx context.Context, folder, thread, text, key string) error
+	Tell(ctx context.Context, folder, thread, text, key string) error
+
+	// React puts an emoji on a message, or removes it if emoji is empty. It has no effect
+	// on a channel without reactions.
+	React(ctx context.Context, folder, thread, target, emoji, key string) error
+
+	// Room returns the reason why no further answer of the group may be accepted now; the
+	// error passes. Answers wait for room, messages of the host do not.
+	Room(folder string) error
+
+	// SentSince reports whether the outbox accepted anything at or after the time that
+	// the group's assistant sent, or that this package sent to that thread. Texts that Say
+	// or Tell took under the keys in but do not count.
+	SentSince(folder, thread string, since time.Time, but ...string) bool
+
+	// SentFiles names the files that the group's assistant sent to that thread with its tools
+	// since the time, oldest first: those that have arrived, and those under way. A text has
+	// an empty name.
+	SentFiles(folder, thread string, since time.Time) (arrived, underWay []string, err error)
+
+	// Vote takes a message or vote that may answer a question of the group's assistant, by
+	// the voter of that id. question is the platform's id of the question that it answers,
+	// and empty if it answers none. waited says that the tool which asked still waits for
+	// the answer. Errors pass.
+	Vote(ctx context.Context, chat groups.Address, in channel.Inbound, voter string) (question string, choices []string, waited bool, err error)
+}
+
+// Plans is what the configuration in force says. Its methods are called at each use: the
+// operator may change their answers while assistants run.
+type Plans interface {
+	Registry() *groups.Registry
+	Limits() Limits
+	// Plan says how to run a group's assistant.
+	Plan(g groups.Group) (Plan, error)
+	// Elsewhere reports whether a group's assistant lives elsewhere: nothing is started for
+	// it, and it takes its messages with Fetch and Ack.
+	Elsewhere(g groups.Group) bool
+	Zone(folder string) *time.Location
+	// Transcriber returns nil if the voice notes of a group's members are not transcribed.
+	Transcriber(g groups.Group) Transcriber
+	// OverBudget reports whether the last call of the group's model was refused because its
+	// budget is used up.
+	OverBudget(folder string) bool
+}
+
+// Platforms is what the channels can do for a chat.
+type Platforms interface {
+	// Fetch opens a member's file through the channel of that name.
+	Fetch(ctx context.Context, channelName string, f channel.FileRef) (io.ReadCloser, error)
+	// RoleOf asks the platform for a member's role in a chat, by Inbound.Sender.
+	RoleOf(ctx context.Context, chat groups.Address, sender string) (channel.Role, error)
+	// HasThreads reports whether the chats of the channel of that name have threads.
+	HasThreads(channelName string) bool
+	// Typing shows or hides that somebody is writing.
+	Typing(ctx context.Context, chat groups.Address, thread string, on bool)
+}
+
+// Tasks is told when the run of a task has ended, by the id that Manager.Task got.
+type Tasks interface{ Ended(run string) }
+
+// Disk is the disk of the workspaces.
+type Disk interface {
+	// Reserve returns an error if that many bytes more may not be written; release gives
+	// them back.
+	Reserve(bytes int64) (release func(), err error)
 }
 
 // Limits bound what the assistants take from the machine.
 type Limits struct {
-	AtOnce int   // assistants that run at the same time; 0: 5
-	Inbox  int64 // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
+	AtOnce  int   // assistants that run at the same time; 0: 5
+	Inbox   int64 // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
+	Threads int   // threads of a chat that are remembered, each as a conversation of its own; 0: a chat is one conversation
 
-	Patience time.Duration // for how long a model may not answer before the chat is told; 0: 1 min
-	Hold     time.Duration // how long messages wait for an operator if the assistant cannot answer before; 0: 24 h
+	NoticeAfter time.Duration // for how long a model may not answer before the chat is told; 0: 1 min
+	Hold        time.Duration // how long messages wait for an operator if the assistant cannot answer before; 0: 24 h
 }
 
 // Plan is how to run one group's assistant. If the plan changes while the assistant runs,
@@ -202,49 +203,8 @@ func (o Options) withDefaults() Options {
 	o.Probe = or(o.Probe, time.Minute)
 	o.MaxFile = or(o.MaxFile, 100*media.MiB)
 	o.Context = or(o.Context, 50)
-	if o.Zone == nil {
-		o.Zone = func(string) *time.Location { return time.UTC }
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Limits == nil {
-		o.Limits = func() Limits { return Limits{} }
-	}
-	if o.Plan == nil {
-		o.Plan = func(groups.Group) (Plan, error) { return Plan{}, nil }
-	}
-	if o.Hint == nil {
-		o.Hint = func(groups.Group) bool { return false }
-	}
-	if o.Elsewhere == nil {
-		o.Elsewhere = func(groups.Group) bool { return false }
-	}
-	if o.Threads == nil {
-		o.Threads = func(groups.Group) int { return 0 }
-	}
-	if o.Room == nil {
-		o.Room = func(string) error { return nil }
-	}
-	if o.Fetch == nil {
-		o.Fetch = func(context.Context, string, channel.FileRef) (io.ReadCloser, error) {
-			return nil, channel.Unfetchable("no channel has files of members")
-		}
-	}
-	if o.Transcriber == nil {
-		o.Transcriber = func(groups.Group) Transcribe { return nil }
-	}
-	if o.Sent == nil {
-		o.Sent = func(string, string, time.Time) ([]Sent, error) { return nil, nil }
-	}
-	if o.Role == nil {
-		o.Role = func(context.Context, groups.Address, string) (channel.Role, error) { return channel.RoleUnknown, nil }
-	}
-	if o.TaskEnded == nil {
-		o.TaskEnded = func(string) {}
-	}
-	if o.Typing == nil {
-		o.Typing = func(context.Context, groups.Address, string, bool) {}
 	}
 	return o
 }
@@ -258,8 +218,8 @@ func or[T int | int64 | time.Duration](value, otherwise T) T {
 
 // limits returns the present limits.
 func (m *Manager) limits() Limits {
-	l := m.o.Limits()
-	l.AtOnce, l.Patience, l.Hold = or(l.AtOnce, 5), or(l.Patience, time.Minute), or(l.Hold, 24*time.Hour)
+	l := m.o.Plans.Limits()
+	l.AtOnce, l.NoticeAfter, l.Hold = or(l.AtOnce, 5), or(l.NoticeAfter, time.Minute), or(l.Hold, 24*time.Hour)
 	return l
 }
 
@@ -323,7 +283,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			})
 		})
 		m.tellWaiting(ctx)
-		m.tellAbsent(ctx)
+		m.tellNeverFetched(ctx)
 		m.sortHeld(ctx)
 		timer := time.NewTimer(next)
 		select {

@@ -27,7 +27,7 @@ var textNames = []string{".txt", ".md", ".csv", ".tsv", ".json", ".yaml", ".yml"
 // that their text is part of the prompt. Files that cannot be read are only named, like
 // other files.
 func (m *Manager) readContents(c *chat, records []*record) {
-	if m.configured(c).TextFiles == groups.TextFilesPath {
+	if c.configured().TextFiles == groups.TextFilesPath {
 		return
 	}
 	room := contentAll

@@ -27,14 +27,13 @@ const (
 // chat is the state that the conversations of a group share. A group has one conversation
 // for each thread of its chat, and one for the chat itself.
 type chat struct {
-	group   groups.Group // as it was opened: folder and chat stay as long as it does
-	store   *store
-	ctx     context.Context      // done when the group has left the configuration
-	leave   func()               // ends ctx
-	gather  func() groups.Gather // as it is configured now
-	fetches func() bool          // likewise: its assistant lives elsewhere
-	arrived *arrived             // set by open
-	past    *past                // as arrived
+	group        groups.Group // as it was opened: folder and chat stay as long as it does
+	store        *store
+	ctx          context.Context    // done when the group has left the configuration
+	leave        context.CancelFunc // ends ctx
+	plans        Plans
+	fetchedFiles *fetchedFiles // set by open
+	history      *history      // as arrived
 
 	receiving sync.Mutex // one message, order or acknowledgement at a time, to keep their order
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
@@ -47,7 +46,7 @@ type chat struct {
 	ignored        Ignored
 	turns          Turns
 	orders         []*record     // of members, until the chat was told the result
-	offers         chan struct{} // closed when there is something new to fetch; nil: nobody waits
+	changed        chan struct{} // closed when there is something new to fetch; nil: nobody waits
 	fetched        time.Time     // when the assistant elsewhere last asked for messages; zero: never
 	users          int           // who works with it at this moment, beside its sessions and lanes
 	quick, patient lane          // files to fetch
@@ -86,7 +85,7 @@ type conversation struct {
 	waits     bool        // the thread was told that another thread's turn comes first
 	anew      bool        // the running session is forgotten when it ends
 	unheard   bool        // messages that are pushed into the session elsewhere are lost
-	offered   string      // what the assistant elsewhere could fetch when it was last told of that
+	announced string      // what the assistant elsewhere could fetch when it was last told of that
 
 	run  context.Context         // of the running session
 	halt context.CancelCauseFunc // ends run; nil: none runs
@@ -94,9 +93,7 @@ type conversation struct {
 
 // open loads a group from disk and handles the turns that a dead host has left.
 func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
-	c := &chat{group: g}
-	c.gather = func() groups.Gather { return m.configured(c).Gather }
-	c.fetches = func() bool { return m.o.Elsewhere(m.configured(c)) }
+	c := &chat{group: g, plans: m.o.Plans}
 	c.ctx, c.leave = context.WithCancel(context.Background())
 	var kept []*record
 	var held []*turn
@@ -104,26 +101,23 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	if c.store, kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder); err != nil {
 		return nil, nil, err
 	}
-	c.store.taskEnded = m.o.TaskEnded
-	c.store.unack = func(r *record) { m.unack(c, r) }
-	c.store.finished = func(records []*record) { m.dropFiles(c, records) }
 	if kept, err = m.leaveElsewhere(c, kept, held); err != nil {
 		return nil, nil, err
 	}
 	if kept, held, err = m.replay(c, kept, held); err != nil {
 		return nil, nil, err
 	}
-	c.arrived = openArrived(c.store.dir)
-	c.past = &past{path: filepath.Join(c.store.dir, pastFile)}
-	c.patient.patient, c.speech.hears = true, true
-	wants, err := c.store.wants()
+	c.fetchedFiles = openFetchedFiles(c.store.dir)
+	c.history = &history{path: filepath.Join(c.store.dir, historyFile)}
+	c.patient.patient, c.speech.transcribes = true, true
+	wants, err := c.store.pendingFiles()
 	for _, w := range wants {
 		switch {
 		case elsewhere(w.Chat, g):
 		case w.File.Path != "":
-			c.speech.wants = append(c.speech.wants, w)
+			c.speech.files = append(c.speech.files, w)
 		default:
-			c.patient.wants = append(c.patient.wants, w)
+			c.patient.files = append(c.patient.files, w)
 		}
 	}
 	if err != nil {
@@ -208,7 +202,7 @@ func (m *Manager) leaveElsewhere(c *chat, kept []*record, held []*turn) ([]*reco
 		return kept, nil
 	}
 	m.o.Log.Warn("a turn ended with the group's former chat", "group", c.group.Folder, "messages", len(over))
-	return kept, c.store.finish(over)
+	return kept, m.finish(c, over)
 }
 
 // called reports whether a waiting message calls the assistant.

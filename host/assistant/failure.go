@@ -81,7 +81,7 @@ func (s *session) settle(ctx context.Context, err error) {
 // twice: the outbox has something of the turn, or a request still lies in the queue. The
 // host's own messages, under the keys in remarks, do not count.
 func (m *Manager) sentSince(c *conversation, since time.Time, remarks []string) bool {
-	if m.o.SentSince(c.group.Folder, c.thread, since, remarks...) {
+	if m.o.Chat.SentSince(c.group.Folder, c.thread, since, remarks...) {
 		return true
 	}
 	return m.requestsSince(c.chat, since) > 0
@@ -95,7 +95,7 @@ func (s *session) causeOf(err error) cause.Cause { return s.budgeted(s.ended(err
 func (s *session) budgeted(why cause.Cause) cause.Cause {
 	switch why {
 	case cause.Credit, cause.Busy, cause.Failed, cause.Stopped:
-		if over := s.m.o.OverBudget; over != nil && over(s.c.group.Folder) {
+		if s.m.o.Plans.OverBudget(s.c.group.Folder) {
 			return cause.Budget
 		}
 	}
@@ -168,7 +168,7 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 	}
 	if !again {
 		attempt, c.lost = 0, time.Time{}
-		if err := c.store.finish(records); err != nil {
+		if err := m.finish(c.chat, records); err != nil {
 			s.log.Error("broken turn not cleared away", "error", err)
 		}
 		records = nil
@@ -274,7 +274,7 @@ func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 	if m.tell(ctx, c, t, words) != nil {
 		return
 	}
-	if err := errors.Join(c.store.finish(t.all()), c.store.saveTurn(c.thread, nil)); err != nil {
+	if err := errors.Join(m.finish(c.chat, t.all()), c.store.saveTurn(c.thread, nil)); err != nil {
 		m.o.Log.Error("lost turn not cleared away", "group", c.group.Folder, "error", err)
 	}
 }
@@ -290,17 +290,17 @@ func (m *Manager) tell(ctx context.Context, c *conversation, t *turn, words stri
 
 // say passes the host's own words to the outbox, and speak those of the assistant.
 func (m *Manager) say(ctx context.Context, c *conversation, text, key string) error {
-	return m.enqueue(ctx, c, text, key, m.o.Tell)
+	return m.enqueue(ctx, c, text, key, m.o.Chat.Tell)
 }
 
 func (m *Manager) speak(ctx context.Context, c *conversation, text, key string) error {
-	return m.enqueue(ctx, c, text, key, m.o.Say)
+	return m.enqueue(ctx, c, text, key, m.o.Chat.Say)
 }
 
 // enqueue passes a text to the outbox. The outbox is local, so the host's last messages are
 // kept even while the host ends.
 func (m *Manager) enqueue(ctx context.Context, c *conversation, text, key string, put func(ctx context.Context, folder, thread, text, key string) error) (err error) {
-	if m.configured(c.chat).Address() != c.group.Address() {
+	if c.configured().Address() != c.group.Address() {
 		return errMoved
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

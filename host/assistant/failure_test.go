@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
@@ -135,7 +134,7 @@ func TestATurnThatSentSomethingIsNotRunAgain(t *testing.T) {
 
 func TestAHangIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) { o.TurnTimeout = time.Minute })
+		w := newWorld(t, func(o *options) { o.TurnTimeout = time.Minute })
 		w.run()
 		w.write("family", "1", "hello")
 		a := w.runtime.next()
@@ -220,7 +219,7 @@ func TestOnlySoManyRunAtOnceInTheOrderOfTheCalls(t *testing.T) {
 		for _, n := range names {
 			gs = append(gs, group(n))
 		}
-		w := newWorld(t, func(o *assistant.Options) { o.Limits = func() assistant.Limits { return assistant.Limits{AtOnce: 2} } }, gs...)
+		w := newWorld(t, func(o *options) { o.Limits.AtOnce = 2 }, gs...)
 		w.run()
 		for _, n := range []string{"f", "b", "d", "a"} {
 			w.write(n, "1", "hello")
@@ -257,7 +256,7 @@ func TestOnlySoManyRunAtOnceInTheOrderOfTheCalls(t *testing.T) {
 
 func TestAnAssistantWithNothingToDoMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) { o.Limits = func() assistant.Limits { return assistant.Limits{AtOnce: 2} } }, group("a"), group("b"), group("c"))
+		w := newWorld(t, func(o *options) { o.Limits.AtOnce = 2 }, group("a"), group("b"), group("c"))
 		w.run()
 		w.write("a", "1", "hello")
 		a := w.runtime.next()

@@ -15,7 +15,7 @@ const (
 	fetchTries   = 4                // attempts at a file, over all hosts
 	fetchAge     = 24 * time.Hour   // after which there is no further attempt
 	fetchTime    = 2 * time.Hour    // for one attempt, however patient its channel is
-	maxWants     = 100              // files of one group that wait to be fetched
+	maxPending   = 100              // files of one group that wait to be fetched
 	heldPause    = 30 * time.Second // until a channel is asked again that could not ask its platform
 )
 
@@ -34,20 +34,20 @@ const (
 // blocks no other group, and the other files of its own group only briefly. A third lane
 // transcribes voice notes.
 type lane struct {
-	patient bool
-	hears   bool
-	wants   []*want // guarded by Manager.mu, as busy
-	busy    bool
+	patient     bool
+	transcribes bool
+	files       []*pendingFile // guarded by Manager.mu, as busy
+	busy        bool
 }
 
 // expect takes wants whose message is kept, and makes r wait for the first attempts at
 // them.
-func (m *Manager) expect(c *chat, wants []*want) {
+func (m *Manager) expect(c *chat, wants []*pendingFile) {
 	if len(wants) == 0 {
 		return
 	}
 	m.mu.Lock()
-	c.quick.wants = append(c.quick.wants, wants...)
+	c.quick.files = append(c.quick.files, wants...)
 	m.mu.Unlock()
 	time.AfterFunc(filePatience, func() { m.recheck(c) })
 	m.kick(c)
@@ -73,7 +73,7 @@ func (m *Manager) kick(c *chat) {
 		return
 	}
 	for _, l := range []*lane{&c.quick, &c.patient, &c.speech} {
-		if !l.busy && len(l.wants) > 0 {
+		if !l.busy && len(l.files) > 0 {
 			l.busy = true
 			ctx, cancel := c.within(m.fetchCtx)
 			m.fetching.Go(func() {
@@ -101,33 +101,33 @@ func (m *Manager) startFetching(ctx context.Context) (stop func()) {
 // fetchAll works until nothing of the lane is due.
 func (m *Manager) fetchAll(ctx context.Context, c *chat, l *lane) {
 	for {
-		w := m.nextWant(ctx, c, l)
+		w := m.nextPending(ctx, c, l)
 		if w == nil {
 			return
 		}
-		if l.hears {
-			m.hear(ctx, c, w)
+		if l.transcribes {
+			m.transcribe(ctx, c, w)
 		} else {
 			m.fetch(ctx, c, w, l.patient)
 		}
 	}
 }
 
-// nextWant takes the first want that is due. If none is due, the lane sleeps until one is.
-func (m *Manager) nextWant(ctx context.Context, c *chat, l *lane) *want {
+// nextPending takes the first want that is due. If none is due, the lane sleeps until one is.
+func (m *Manager) nextPending(ctx context.Context, c *chat, l *lane) *pendingFile {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	i := slices.IndexFunc(l.wants, func(w *want) bool { return !w.due.After(now) })
+	i := slices.IndexFunc(l.files, func(w *pendingFile) bool { return !w.due.After(now) })
 	if i >= 0 && ctx.Err() == nil {
-		w := l.wants[i]
-		l.wants = slices.Delete(l.wants, i, i+1)
+		w := l.files[i]
+		l.files = slices.Delete(l.files, i, i+1)
 		return w
 	}
 	l.busy = false
 	m.forgetLeft(c)
-	if len(l.wants) > 0 && ctx.Err() == nil {
-		first := slices.MinFunc(l.wants, func(a, b *want) int { return a.due.Compare(b.due) })
+	if len(l.files) > 0 && ctx.Err() == nil {
+		first := slices.MinFunc(l.files, func(a, b *pendingFile) int { return a.due.Compare(b.due) })
 		time.AfterFunc(time.Until(first.due), func() { m.kick(c) })
 	}
 	return nil
@@ -135,7 +135,7 @@ func (m *Manager) nextWant(ctx context.Context, c *chat, l *lane) *want {
 
 // fetch makes one attempt at a file and decides about the next. The start of an attempt is
 // recorded before a byte is requested, so restarts do not add attempts.
-func (m *Manager) fetch(ctx context.Context, c *chat, w *want, patient bool) {
+func (m *Manager) fetch(ctx context.Context, c *chat, w *pendingFile, patient bool) {
 	if c.store.knows(w.noticeKey()) { // an earlier host has said how it ended
 		m.forget(c, w)
 		return
@@ -146,7 +146,7 @@ func (m *Manager) fetch(ctx context.Context, c *chat, w *want, patient bool) {
 	switch {
 	case err == nil:
 		f.Path, f.Size, f.Missing = inboxFile(stored), size, ""
-		c.arrived.note(w.Ref, stored, m.o.Log)
+		c.fetchedFiles.note(w.Ref, stored, m.o.Log)
 	case ctx.Err() != nil:
 		return // the next host goes on
 	case m.hopeless(w, err):
@@ -171,19 +171,19 @@ var errTried = errors.New("no attempt is left")
 // errFetch marks the error of an attempt that failed on the platform's side.
 var errFetch = errors.New("fetch")
 
-func (m *Manager) attempt(ctx context.Context, c *chat, w *want, patient bool) (stored string, size int64, err error) {
+func (m *Manager) attempt(ctx context.Context, c *chat, w *pendingFile, patient bool) (stored string, size int64, err error) {
 	if w.Tries >= fetchTries {
 		return "", 0, fmt.Errorf("%w: %w", errFetch, errTried)
 	}
 	w.Tries++
-	if err := c.store.saveWant(w); err != nil {
+	if err := c.store.savePending(w); err != nil {
 		return "", 0, err
 	}
 	return m.bring(ctx, c, w, patient)
 }
 
 // hopeless reports whether another attempt makes no sense after this error.
-func (m *Manager) hopeless(w *want, err error) bool {
+func (m *Manager) hopeless(w *pendingFile, err error) bool {
 	var final missing
 	if time.Since(w.Kept) >= fetchAge {
 		return true
@@ -199,10 +199,10 @@ func (m *Manager) hopeless(w *want, err error) bool {
 
 // bring fetches the bytes and then copies them into the inbox. It takes no lock before the
 // bytes are on this host.
-func (m *Manager) bring(ctx context.Context, c *chat, w *want, patient bool) (stored string, size int64, err error) {
+func (m *Manager) bring(ctx context.Context, c *chat, w *pendingFile, patient bool) (stored string, size int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	from, err := m.o.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: w.Ref, Patient: patient})
+	from, err := m.o.Platforms.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: w.Ref, Patient: patient})
 	if err != nil {
 		return "", 0, fmt.Errorf("%w: %w", errFetch, err)
 	}
@@ -210,20 +210,20 @@ func (m *Manager) bring(ctx context.Context, c *chat, w *want, patient bool) (st
 	return m.store(c, w.File.Name, from)
 }
 
-func (m *Manager) fetchLater(c *chat, w *want, patient bool, pause time.Duration) {
+func (m *Manager) fetchLater(c *chat, w *pendingFile, patient bool, pause time.Duration) {
 	m.mu.Lock()
 	w.due = time.Now().Add(pause)
 	l := &c.quick
 	if patient {
 		l = &c.patient
 	}
-	l.wants = append(l.wants, w)
+	l.files = append(l.files, w)
 	m.mu.Unlock()
 	m.kick(c)
 }
 
 // waited ends a message's wait for the first attempt at a file.
-func (m *Manager) waited(c *chat, w *want) {
+func (m *Manager) waited(c *chat, w *pendingFile) {
 	m.mu.Lock()
 	if r := m.find(c, w); r != nil {
 		delete(r.waits, w.Index)
@@ -235,16 +235,16 @@ func (m *Manager) waited(c *chat, w *want) {
 // fetched ends a want: its file is in the inbox, or will never be. A message that is not
 // handed over yet contains the result. Otherwise the assistant gets a notice. The notice
 // reaches a running assistant at once if the message had called it, and starts none.
-func (m *Manager) fetched(c *chat, w *want, f file) {
+func (m *Manager) fetched(c *chat, w *pendingFile, f file) {
 	c.updating.Lock()
 	defer c.updating.Unlock()
-	hears := m.toHear(c, &f)
+	transcribes := m.toTranscribe(c, &f)
 	m.mu.Lock()
 	r := m.find(c, w)
 	quiet := !w.Call && (w.of == nil || !w.of.calls()) // its burst may have called the assistant
 	var changed record
 	if r != nil {
-		if !hears {
+		if !transcribes {
 			delete(r.waits, w.Index)
 		}
 		r.Files = slices.Clone(r.Files)
@@ -266,22 +266,22 @@ func (m *Manager) fetched(c *chat, w *want, f file) {
 	if err != nil {
 		m.o.Log.Error("member's file not noted", "group", c.group.Folder, "file", f.Name, "error", err)
 	}
-	if w.File = f; hears {
-		m.hearLater(c, w)
+	if w.File = f; transcribes {
+		m.transcribeLater(c, w)
 	} else {
 		m.forget(c, w)
 	}
 	m.recheck(c)
 }
 
-func (m *Manager) forget(c *chat, w *want) {
-	if err := c.store.dropWant(w); err != nil {
+func (m *Manager) forget(c *chat, w *pendingFile) {
+	if err := c.store.dropPending(w); err != nil {
 		m.o.Log.Error("member's file not forgotten", "group", c.group.Folder, "file", w.File.Name, "error", err)
 	}
 }
 
 // news is the text of a notice about a file whose message was handed over before.
-func news(w *want, f file, elsewhere bool) string {
+func news(w *pendingFile, f file, elsewhere bool) string {
 	of := fmt.Sprintf("the file %q of message %s from %q", f.Name, w.ID, w.From)
 	if f.Quoted {
 		of = fmt.Sprintf("the file %q that message %s from %q answers", f.Name, w.ID, w.From)
@@ -296,7 +296,7 @@ func news(w *want, f file, elsewhere bool) string {
 }
 
 // find returns the record of a want, if it is not handed over yet.
-func (m *Manager) find(c *chat, w *want) *record {
+func (m *Manager) find(c *chat, w *pendingFile) *record {
 	if t := m.in(c, w.Thread); t != nil {
 		for _, r := range t.kept {
 			if r.Key == w.Message {

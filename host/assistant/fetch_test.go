@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -70,7 +69,7 @@ func hang(ctx context.Context) (string, error) {
 }
 
 func fetching(t *testing.T, p *platform, gs ...groups.Group) *world {
-	return newWorld(t, func(o *assistant.Options) { o.Fetch = p.fetch }, gs...)
+	return newWorld(t, func(o *options) { o.Fetch = p.fetch }, gs...)
 }
 
 // brings is a member's message with a file that lies with the platform.
@@ -308,7 +307,7 @@ func (s slowFile) Read([]byte) (int, error) {
 // goroutine that writes all groups' results calls Notify.
 func TestANoticeDoesNotWaitForAFile(t *testing.T) {
 	opened, release, received := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	w := newWorld(t, func(o *assistant.Options) {
+	w := newWorld(t, func(o *options) {
 		o.Fetch = func(context.Context, string, channel.FileRef) (io.ReadCloser, error) {
 			return io.NopCloser(slowFile{opened, release}), nil
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
@@ -109,7 +108,7 @@ func TestAnswersWaitForRoomInTheOutboxAndNotForEver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				room := time.Now().Add(c.full)
-				w := newWorld(t, func(o *assistant.Options) {
+				w := newWorld(t, func(o *options) {
 					o.Room = func(string) error {
 						if time.Now().Before(room) {
 							return errors.New("64 messages of this group are still waiting")

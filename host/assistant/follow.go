@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups/mounts"
 )
 
-// Reload makes Run apply the present answers of Options.Groups and Options.Plan. A new
+// Reload makes Run apply the present answers of Options.Plans. A new
 // group gets its assistant with its first message. The assistant of a removed group is
 // ended as if the host stopped: its unanswered messages stay on disk, because the group
 // may come back. An assistant whose plan has changed is ended after its turn. Messages
@@ -29,7 +29,7 @@ func (m *Manager) Reload() {
 func (m *Manager) follow() error {
 	m.opening.Lock()
 	defer m.opening.Unlock()
-	now := m.o.Groups()
+	now := m.o.Plans.Registry()
 	m.mu.Lock()
 	same := m.known == now
 	m.known = now
@@ -153,13 +153,16 @@ func (m *Manager) exit(c *chat) {
 	m.forgetLeft(c)
 }
 
-// configured returns a chat's group as it is configured now.
-func (m *Manager) configured(c *chat) groups.Group {
-	if g, ok := m.o.Groups().ByFolder(c.group.Folder); ok {
+// configured returns the chat's group as it is configured now.
+func (c *chat) configured() groups.Group {
+	if g, ok := c.plans.Registry().ByFolder(c.group.Folder); ok {
 		return g
 	}
 	return c.group // which has left a moment ago
 }
+
+// fetches reports whether the assistant lives elsewhere, and fetches its messages.
+func (c *chat) fetches() bool { return c.plans.Elsewhere(c.configured()) }
 
 // manner is the part of a plan that a running assistant cannot change.
 type manner struct {
@@ -169,7 +172,7 @@ type manner struct {
 }
 
 func (m *Manager) mannerOf(g groups.Group) (*manner, error) {
-	plan, err := m.o.Plan(g)
+	plan, err := m.o.Plans.Plan(g)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +197,7 @@ func (m *Manager) markStale() {
 	}
 	m.mu.Unlock()
 	for c, then := range started {
-		now, err := m.mannerOf(m.configured(c.chat))
+		now, err := m.mannerOf(c.configured())
 		m.mu.Lock()
 		c.stale = err != nil || !reflect.DeepEqual(now, then)
 		signal(c.nudge)

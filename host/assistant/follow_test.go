@@ -29,7 +29,7 @@ func TestAChangedAssistantIsMetByTheNextMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var model atomic.Value
 		model.Store("first")
-		w := newWorld(t, func(o *assistant.Options) {
+		w := newWorld(t, func(o *options) {
 			o.Plan = func(groups.Group) (assistant.Plan, error) {
 				return assistant.Plan{Env: map[string]string{"MODEL": model.Load().(string)}}, nil
 			}
@@ -150,7 +150,7 @@ func TestNothingOfAFormerChatReachesTheNewOne(t *testing.T) {
 func TestAFileOfAFormerChatWaitsForTheGroupToComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []groups.JID
-		w := newWorld(t, func(o *assistant.Options) {
+		w := newWorld(t, func(o *options) {
 			o.Fetch = func(_ context.Context, _ string, f channel.FileRef) (io.ReadCloser, error) {
 				asked = append(asked, f.Chat)
 				return nil, &channel.Error{Class: channel.Held, Code: "not_connected"}

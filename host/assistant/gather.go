@@ -13,11 +13,11 @@ import (
 // depend only on the times at which the messages were kept, so that a restarted host finds
 // the same burst.
 type burst struct {
-	records []*record
-	begins  time.Time // when its first message was kept; zero: it has none
-	called  time.Time // the same of the first one that calls the assistant; zero: none does
-	last    time.Time // the same of its last message
-	heard   time.Time // since when this host has that one
+	records   []*record
+	begins    time.Time // when its first message was kept; zero: it has none
+	called    time.Time // the same of the first one that calls the assistant; zero: none does
+	last      time.Time // the same of its last message
+	arrivedAt time.Time // since when this host has that one
 }
 
 // bursts divides kept into bursts, in order.
@@ -55,7 +55,7 @@ func (b *burst) note(r *record) {
 	if b.called.IsZero() && r.calls() {
 		b.called = r.Kept
 	}
-	b.last, b.heard = r.Kept, r.since()
+	b.last, b.arrivedAt = r.Kept, r.since()
 }
 
 func (b *burst) takes(r *record, g groups.Gather) bool {
@@ -79,9 +79,9 @@ func (b *burst) ends(g groups.Gather) time.Time {
 		return time.Time{}
 	}
 	if end := b.last.Add(g.After.Std()); end.Before(b.latest(g)) {
-		return b.heard.Add(g.After.Std())
+		return b.arrivedAt.Add(g.After.Std())
 	}
-	return b.heard.Add(b.latest(g).Sub(b.last))
+	return b.arrivedAt.Add(b.latest(g).Sub(b.last))
 }
 
 // fetching reports whether a file of a burst still waits for its first attempt.
@@ -94,7 +94,7 @@ func (b *burst) fetching(now time.Time) bool {
 // free returns the records at the head of kept that may be handed over: whole bursts
 // without files that wait for a first attempt.
 func (c *conversation) free() []*record {
-	now, gather, n := time.Now(), c.gather(), 0
+	now, gather, n := time.Now(), c.configured().Gather, 0
 	for b := range bursts(c.kept, gather) {
 		if now.Before(b.ends(gather)) || b.fetching(now) {
 			break
@@ -109,7 +109,7 @@ func (c *conversation) free() []*record {
 func (c *conversation) takeFree() []*record {
 	free := slices.Clone(c.free())
 	c.kept = slices.DeleteFunc(slices.Clone(c.kept), func(r *record) bool { return slices.Contains(free, r) })
-	for b := range bursts(free, c.gather()) {
+	for b := range bursts(free, c.configured().Gather) {
 		for _, r := range b.records {
 			if r.Kind == contextKind && !b.called.IsZero() {
 				r.Kind = callKind
@@ -122,7 +122,7 @@ func (c *conversation) takeFree() []*record {
 // gathers is how long the next burst will still be gathered; 0 if it is complete, or
 // nothing waits for it.
 func (c *conversation) gathers(now time.Time) time.Duration {
-	gather := c.gather()
+	gather := c.configured().Gather
 	for b := range bursts(c.kept, gather) {
 		if wait := b.ends(gather).Sub(now); wait > 0 {
 			return wait

@@ -34,8 +34,8 @@ func (e *ears) transcribe(ctx context.Context, sound *os.File, _ string) (string
 }
 
 func hearing(t *testing.T, e *ears, gs ...groups.Group) *world {
-	return newWorld(t, func(o *assistant.Options) {
-		o.Transcriber = func(groups.Group) assistant.Transcribe { return e.transcribe }
+	return newWorld(t, func(o *options) {
+		o.Hears = func() assistant.Transcriber { return transcriber(e.transcribe) }
 	}, gs...)
 }
 
@@ -185,13 +185,13 @@ func TestALinkInTheInboxIsNotTranscribed(t *testing.T) {
 		g.Trigger = "Andy"
 		var w *world
 		e := &ears{hear: says("the secret")}
-		w = newWorld(t, func(o *assistant.Options) {
-			o.Transcriber = func(groups.Group) assistant.Transcribe {
+		w = newWorld(t, func(o *options) {
+			o.Hears = func() assistant.Transcriber {
 				dir := w.state + "/groups/family/inbox/" // the agent is faster
 				if os.Remove(dir+"voice.ogg") == nil {
 					check(t, os.Symlink("/etc/passwd", dir+"voice.ogg"))
 				}
-				return e.transcribe
+				return transcriber(e.transcribe)
 			}
 		}, g)
 		w.run()

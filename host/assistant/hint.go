@@ -7,10 +7,16 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
+// hints reports whether a group's chat is told the word that calls the assistant. The chat
+// page shows it instead.
+func hints(g groups.Group) bool {
+	return !g.Chat.OnPage() && (g.Hints == groups.HintsOn || g.Hints != groups.HintsOff && g.Chat.Direct())
+}
+
 // hint tells a new chat the word that calls the assistant, after a first message without
 // it.
 func (m *Manager) hint(ctx context.Context, c *chat, g groups.Group, r *record) {
-	if r.Kind != contextKind || g.Trigger == "" || !m.o.Hint(g) {
+	if r.Kind != contextKind || g.Trigger == "" || !hints(g) {
 		return
 	}
 	m.mu.Lock()

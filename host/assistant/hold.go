@@ -47,7 +47,7 @@ func (m *Manager) sortHeld(ctx context.Context) {
 		if err := m.say(ctx, c, words, key(gone[len(gone)-1].Key, words)); err != nil {
 			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
 		}
-		if err := c.store.finish(gone); err != nil {
+		if err := m.finish(c.chat, gone); err != nil {
 			m.o.Log.Error("messages that waited too long not cleared away", "group", c.group.Folder, "error", err)
 		}
 		c.logger(m.o.Log).Warn("messages were not answered: they waited too long for an operator, or were too many", "messages", len(gone))
@@ -73,7 +73,7 @@ func (m *Manager) takeTooMany(since time.Time) map[*conversation][]*record {
 // with that name, or all. The caller holds mu.
 func (m *Manager) mended(assistant string) {
 	for _, c := range m.all {
-		if c.held() && (assistant == "" || m.configured(c.chat).Assistant == assistant) {
+		if c.held() && (assistant == "" || c.configured().Assistant == assistant) {
 			c.notBefore = time.Time{}
 		}
 	}

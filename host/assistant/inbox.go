@@ -32,7 +32,7 @@ var inboxPath = path.Join(mounts.Workspace, "group", inboxDir)
 // takeFiles gives a record its files and those of the message it answers, and returns the
 // files to fetch. A file that will not be fetched gets the reason, for the assistant to
 // report.
-func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*want) {
+func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*pendingFile) {
 	r.waits = map[int]bool{}
 	attachments := in.Files
 	if in.Quote != nil {
@@ -40,7 +40,7 @@ func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*wa
 	}
 	for i, a := range attachments {
 		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size, Ref: a.Ref, Quoted: i >= len(in.Files)}
-		switch known := c.arrived.name(a.Ref); {
+		switch known := c.fetchedFiles.name(a.Ref); {
 		case i >= mostFiles:
 			f.Missing = fmt.Sprintf("a message may bring %d files", mostFiles)
 		case a.Ref == "":
@@ -49,12 +49,12 @@ func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*wa
 			f.Path = inboxFile(known)
 		case a.Size > m.o.MaxFile:
 			f.Missing = string(tooLarge(m.o.MaxFile))
-		case m.wanted(c)+len(wants) >= maxWants:
+		case m.pendingCount(c)+len(wants) >= maxPending:
 			f.Missing = tooManyWait
 		default:
 			f.Missing = notFetchedYet
 			r.waits[i] = true
-			wants = append(wants, &want{
+			wants = append(wants, &pendingFile{
 				Message: r.Key, Index: i, Chat: r.Chat, Thread: r.Thread, ID: r.ID, From: r.From, Call: r.calls(), Ref: a.Ref, File: f, Kept: time.Now(), of: r,
 			})
 		}
@@ -63,11 +63,11 @@ func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*wa
 	return wants
 }
 
-// wanted counts the files of a group that wait to be fetched.
-func (m *Manager) wanted(c *chat) int {
+// pendingCount counts the files of a group that wait to be fetched.
+func (m *Manager) pendingCount(c *chat) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(c.quick.wants) + len(c.patient.wants) + len(c.speech.wants)
+	return len(c.quick.files) + len(c.patient.files) + len(c.speech.files)
 }
 
 // inboxFile is the path of a file of the inbox in the assistant's container.

@@ -32,7 +32,7 @@ func (m *Manager) store(c *chat, name string, from io.Reader) (stored string, si
 		return "", 0, missing(fmt.Sprintf("the inbox holds %d files, and more are not added; remove some and ask the member to send it again", names))
 	}
 	limit, full := m.o.MaxFile, missing("")
-	if most := m.o.Limits().Inbox; most > 0 && most-used < limit {
+	if most := m.o.Plans.Limits().Inbox; most > 0 && most-used < limit {
 		limit = max(most-used, 0)
 		full = missing(fmt.Sprintf("the inbox may hold %s and has %s; remove files from it and ask the member to send this one again", media.Size(most), media.Size(used)))
 	}
@@ -107,23 +107,23 @@ func (m *Manager) InboxUse(folder string) int64 {
 
 // metered reserves disk space while bytes arrive.
 func (m *Manager) metered(from io.Reader) io.Reader {
-	if m.o.Reserve == nil {
+	if m.o.Disk == nil {
 		return from
 	}
-	return &meter{Reader: from, reserve: m.o.Reserve}
+	return &meter{Reader: from, disk: m.o.Disk}
 }
 
 // meter fails when there is no room for the next bytes. The bytes of one read are on the
 // disk before the next read, where the file system counts them.
 type meter struct {
 	io.Reader
-	reserve func(int64) (func(), error)
-	left    int64 // bytes that may come before room is asked for again
+	disk Disk
+	left int64 // bytes that may come before room is asked for again
 }
 
 func (m *meter) Read(p []byte) (int, error) {
 	if m.left <= 0 {
-		release, err := m.reserve(reserveStep)
+		release, err := m.disk.Reserve(reserveStep)
 		if err != nil {
 			return 0, errors.Join(syscall.ENOSPC, err)
 		}

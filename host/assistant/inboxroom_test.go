@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -29,8 +28,8 @@ func (w *world) sends(id, name, body string, claimed int64) {
 // A member filled the host's disk through a group's inbox, which had no bound.
 func TestAFullInboxTakesNoMoreAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) {
-			o.Limits = func() assistant.Limits { return assistant.Limits{Inbox: 1000} }
+		w := newWorld(t, func(o *options) {
+			o.Limits.Inbox = 1000
 		})
 		inbox := filepath.Join(w.state, "groups", "family", "inbox")
 		check(t, os.MkdirAll(inbox, 0o755))
@@ -67,7 +66,7 @@ func TestAFullInboxTakesNoMoreAndLosesNothing(t *testing.T) {
 // TestAnInboxIsCountedOnceAMinute for a page that asks every few seconds.
 func TestAnInboxIsCountedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(*assistant.Options) {})
+		w := newWorld(t, func(*options) {})
 		w.sends("1", "a.txt", "aaaa", 4)
 		w.run()
 		w.runtime.next()
@@ -94,14 +93,14 @@ func TestRoomIsAskedForAsBytesCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked int64
 		full := false
-		w := newWorld(t, func(o *assistant.Options) {
-			o.Reserve = func(n int64) (func(), error) {
+		w := newWorld(t, func(o *options) {
+			o.Disk = disk(func(n int64) (func(), error) {
 				if full {
 					return nil, errors.New("2 GB of temporary space are not to be had in /var/lib/host")
 				}
 				asked += n
 				return func() {}, nil
-			}
+			})
 		})
 		w.run()
 		w.sends("1", "huge.txt", "few bytes", 90<<20)

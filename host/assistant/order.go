@@ -100,11 +100,11 @@ func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender
 	return m.enact(c, r)
 }
 
-// Stop ends what the assistants of a group do in all threads, and drops what waits, as
+// StopGroup ends what the assistants of a group do in all threads, and drops what waits, as
 // a member's /stop for the whole chat. The chat is told, also by the next host if this
 // one dies before. It returns how many turns and waiting messages it ended, and says
 // nothing in the chat if there were none. A folder without an assistant is an error.
-func (m *Manager) Stop(folder string) (turns, waited int, err error) {
+func (m *Manager) StopGroup(folder string) (turns, waited int, err error) {
 	c, err := m.enter(folder)
 	if err != nil {
 		return 0, 0, fmt.Errorf("stop assistant: %w", err)
@@ -113,7 +113,7 @@ func (m *Manager) Stop(folder string) (turns, waited int, err error) {
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
 	r := &record{
-		Key: key(folder, uuid.NewString()), Kind: stopKind, Chat: m.configured(c).Address().String(), Time: time.Now(),
+		Key: key(folder, uuid.NewString()), Kind: stopKind, Chat: c.configured().Address().String(), Time: time.Now(),
 		Order: &order{Whole: true},
 	}
 	m.survey(c, r)
@@ -186,7 +186,7 @@ func (s *session) halted(ctx context.Context) bool {
 	}
 	s.inputs.drain()
 	s.c.lost = time.Time{}
-	if err := s.c.store.finish(s.turn.all()); err != nil {
+	if err := s.m.finish(s.c.chat, s.turn.all()); err != nil {
 		s.log.Error("stopped turn not cleared away", "error", err)
 	}
 	s.saveTurn()
@@ -246,14 +246,14 @@ func (m *Manager) finishOrders(ctx context.Context) {
 	slices.SortFunc(done, func(a, b *record) int { return strings.Compare(a.name, b.name) })
 	for _, r := range done {
 		c := chats[r]
-		if err := c.store.finish(r.gone); err != nil {
+		if err := m.finish(c, r.gone); err != nil {
 			m.o.Log.Error("stopped messages not cleared away", "group", c.group.Folder, "error", err)
 		}
-		if err := m.say(ctx, newConversation(c, r.Thread), m.orderText(c, r), key(r.Key, string(r.Kind))); err != nil {
+		if err := m.say(ctx, newConversation(c, r.Thread), m.stopReply(c, r), key(r.Key, string(r.Kind))); err != nil {
 			m.o.Log.Error("chat not told of an order", "group", c.group.Folder, "error", err)
 			continue // a later host tells
 		}
-		if err := c.store.finish([]*record{r}); err != nil {
+		if err := m.finish(c, []*record{r}); err != nil {
 			m.o.Log.Error("order not cleared away", "group", c.group.Folder, "error", err)
 		}
 	}
@@ -286,7 +286,7 @@ func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*t
 		return kept, held, nil
 	}
 	kept = slices.DeleteFunc(kept, func(r *record) bool { return r.Order != nil || slices.Contains(over, r) })
-	return kept, held, c.store.finish(over)
+	return kept, held, m.finish(c, over)
 }
 
 // requestsSince counts a group's requests in the queue that were written since the time.

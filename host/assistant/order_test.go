@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -38,9 +37,9 @@ func (w *world) lastSaid() string {
 
 func TestAStoppedTurnIsNeitherFailedNorTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) {
-			o.Sent = func(string, string, time.Time) ([]assistant.Sent, error) {
-				return []assistant.Sent{{Name: "a`b.pdf"}, {Name: "c.pdf", Open: true}, {}}, nil
+		w := newWorld(t, func(o *options) {
+			o.Sent = func(string, string, time.Time) (arrived, underWay []string, err error) {
+				return []string{"a`b.pdf", ""}, []string{"c.pdf"}, nil
 			}
 		})
 		w.run()
@@ -75,7 +74,7 @@ func TestAStoppedTurnIsNeitherFailedNorTriedAgain(t *testing.T) {
 // A stop ends what waits too: for its turn, for room, and for another attempt.
 func TestAStopEndsWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) { o.Backoff = time.Minute })
+		w := newWorld(t, func(o *options) { o.Backoff = time.Minute })
 		w.run()
 		w.runtime.refuses(errors.New("no engine"))
 		w.write("family", "1", "hello")
@@ -100,12 +99,12 @@ func TestAnOperatorStopsAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.run()
-		if turns, waited, err := w.m.Stop("family"); turns != 0 || waited != 0 || err != nil || len(w.texts()) != 0 {
+		if turns, waited, err := w.m.StopGroup("family"); turns != 0 || waited != 0 || err != nil || len(w.texts()) != 0 {
 			t.Errorf("with nothing to stop: %d, %d, %v, said %q", turns, waited, err, w.texts())
 		}
 		w.write("family", "1", "work without end")
 		a := w.runtime.next()
-		turns, waited, err := w.m.Stop("family")
+		turns, waited, err := w.m.StopGroup("family")
 		synctest.Wait()
 		if turns != 1 || waited != 0 || err != nil || !a.stopped.Load() {
 			t.Errorf("stopped %d turns and %d messages, %v", turns, waited, err)
@@ -115,7 +114,7 @@ func TestAnOperatorStopsAGroup(t *testing.T) {
 		if w.runtime.next() != nil || w.kept("family") != 0 {
 			t.Error("it is tried again")
 		}
-		if _, _, err := w.m.Stop("nobody"); err == nil {
+		if _, _, err := w.m.StopGroup("nobody"); err == nil {
 			t.Error("a group that does not exist was stopped")
 		}
 	})
@@ -229,7 +228,7 @@ func TestAnOrderIsCarriedOutByTheNextHost(t *testing.T) {
 
 func TestAWordInAThreadConcernsThatThread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) { o.Threads = func(groups.Group) int { return 10 } }, func() groups.Group {
+		w := newWorld(t, func(o *options) { o.Limits.Threads = 10 }, func() groups.Group {
 			g := group("family")
 			g.Parallel = 3
 			return g

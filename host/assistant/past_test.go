@@ -17,7 +17,7 @@ func TestPastMessagesSurviveACrashAndFollowEditsAndDeletions(t *testing.T) {
 	m := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}
 	dir := t.TempDir()
 	at := time.Now().Add(-time.Hour)
-	open := func() *chat { return &chat{past: &past{path: filepath.Join(dir, pastFile)}} }
+	open := func() *chat { return &chat{history: &history{path: filepath.Join(dir, historyFile)}} }
 	c := open()
 	message := func(id, text string) *record {
 		at = at.Add(time.Second)
@@ -28,7 +28,7 @@ func TestPastMessagesSurviveACrashAndFollowEditsAndDeletions(t *testing.T) {
 	m.rememberChange(c, channel.Inbound{Kind: channel.KindEdit, Target: "1", Text: "uno"}, "")
 	m.rememberChange(c, channel.Inbound{Kind: channel.KindDeletion, Target: "3"}, "")
 	m.rememberChange(c, channel.Inbound{Kind: channel.KindReaction, Target: "2", Emoji: "x"}, "")
-	f, err := os.OpenFile(c.past.path, os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(c.history.path, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString("\n{\"id\": \"torn") // the machine died here
 	}
@@ -43,7 +43,7 @@ func TestPastMessagesSurviveACrashAndFollowEditsAndDeletions(t *testing.T) {
 	old := message("5", "of long ago")
 	old.Time = time.Now().Add(-pastAge - time.Hour)
 	m.remember(c, []*record{old})
-	all, err := c.past.read()
+	all, err := c.history.read()
 	var got []string
 	for _, p := range all {
 		got = append(got, p.ID+" "+p.Text)
@@ -55,29 +55,29 @@ func TestPastMessagesSurviveACrashAndFollowEditsAndDeletions(t *testing.T) {
 
 // Platforms tell times in seconds: what a member sent within one was listed backwards.
 func TestMessagesOfOneSecondAreListedInTheirOrder(t *testing.T) {
-	m, c := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}, &chat{past: &past{path: filepath.Join(t.TempDir(), pastFile)}}
+	m, c := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}, &chat{history: &history{path: filepath.Join(t.TempDir(), historyFile)}}
 	at := time.Now().Truncate(time.Second)
 	for _, id := range []string{"1", "2", "3"} {
 		m.remember(c, []*record{{Kind: callKind, ID: id, From: "Ann", Text: "x", Time: at}})
 	}
-	if all, err := c.past.read(); err != nil || len(all) != 3 || all[0].ID != "1" || all[2].ID != "3" {
+	if all, err := c.history.read(); err != nil || len(all) != 3 || all[0].ID != "1" || all[2].ID != "3" {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
 
 func TestPastMessagesTakeBoundedRoom(t *testing.T) {
 	m := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}
-	c := &chat{past: &past{path: filepath.Join(t.TempDir(), pastFile)}}
+	c := &chat{history: &history{path: filepath.Join(t.TempDir(), historyFile)}}
 	long := strings.Repeat("x", 5000)
 	for i := range 3000 {
 		m.remember(c, []*record{{Kind: callKind, ID: fmt.Sprint(i), Text: long, Time: time.Now()}})
 	}
-	info, err := os.Stat(c.past.path)
-	if err != nil || info.Size() > fullPast+pastText*2 {
+	info, err := os.Stat(c.history.path)
+	if err != nil || info.Size() > fullHistory+pastText*2 {
 		t.Errorf("%v, %v", info, err)
 	}
-	all, err := c.past.read()
-	if n := len(all); err != nil || n < 500 || n > maxPast || all[n-1].ID != "2999" || len(all[0].Text) > pastText+10 {
+	all, err := c.history.read()
+	if n := len(all); err != nil || n < 500 || n > maxHistory || all[n-1].ID != "2999" || len(all[0].Text) > pastText+10 {
 		t.Errorf("%d messages, %v", n, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestPastMessagesTakeBoundedRoom(t *testing.T) {
 // cannot put words into its writer's mouth.
 func TestADeletedMessageIsNotListedIfATurnIsGivenItLater(t *testing.T) {
 	m := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}
-	c := &chat{past: &past{path: filepath.Join(t.TempDir(), pastFile)}}
+	c := &chat{history: &history{path: filepath.Join(t.TempDir(), historyFile)}}
 	at := time.Now().Add(-time.Hour)
 	ann := func(id, text string) *record {
 		return &record{Kind: callKind, ID: id, From: "Ann", Sender: "ann", Text: text, Time: at}
@@ -96,7 +96,7 @@ func TestADeletedMessageIsNotListedIfATurnIsGivenItLater(t *testing.T) {
 	m.rememberChange(c, channel.Inbound{Kind: channel.KindEdit, Target: "2", Text: "mended"}, "ann")
 	m.rememberChange(c, channel.Inbound{Kind: channel.KindEdit, Target: "3", Text: "forged"}, "bob")
 	m.remember(c, []*record{ann("1", "secret"), ann("2", "draft"), ann("3", "her own")})
-	all, err := c.past.read()
+	all, err := c.history.read()
 	if err != nil || len(all) != 2 || all[0].Text == all[1].Text {
 		t.Fatalf("%+v, %v", all, err)
 	}

@@ -14,7 +14,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
@@ -77,8 +76,8 @@ func obey(text string) {
 }
 
 // newProcessWorld plays with real child processes.
-func newProcessWorld(t *testing.T, change func(*assistant.Options), gs ...groups.Group) *world {
-	return newWorld(t, func(o *assistant.Options) {
+func newProcessWorld(t *testing.T, change func(*options), gs ...groups.Group) *world {
+	return newWorld(t, func(o *options) {
 		o.Runtime = runtime.Process{Command: []string{os.Args[0], "play"}, Grace: 100 * time.Millisecond}
 		o.Backoff = 10 * time.Millisecond
 		if change != nil {
@@ -144,7 +143,7 @@ func TestRealChildCrashes(t *testing.T) {
 }
 
 func TestRealChildHangs(t *testing.T) {
-	w := newProcessWorld(t, func(o *assistant.Options) { o.TurnTimeout = 300 * time.Millisecond })
+	w := newProcessWorld(t, func(o *options) { o.TurnTimeout = 300 * time.Millisecond })
 	w.run()
 	w.write("family", "1", "hang")
 	if got := w.untilTexts(1); !slices.Equal(got, []string{tookTooLong}) {
@@ -157,7 +156,7 @@ func TestRealChildrenOfManyGroups(t *testing.T) {
 	for i := range 8 {
 		gs = append(gs, group(fmt.Sprintf("g%d", i)))
 	}
-	w := newProcessWorld(t, func(o *assistant.Options) { o.Limits = func() assistant.Limits { return assistant.Limits{AtOnce: 3} } }, gs...)
+	w := newProcessWorld(t, func(o *options) { o.Limits.AtOnce = 3 }, gs...)
 	w.run()
 	for _, g := range gs {
 		w.write(g.Folder, "1", "hello")

@@ -48,7 +48,7 @@ func prompt(records []*record, zone *time.Location) string {
 	messages, omitted := fit(records)
 	for _, r := range records {
 		if r.Kind == noticeKind {
-			fmt.Fprintf(&b, "<notice time=\"%s\">%s</notice>\n", stamp(r.Time, zone), escape(cut(r.Text, maxText)))
+			fmt.Fprintf(&b, "<notice time=\"%s\">%s</notice>\n", clockTime(r.Time, zone), escape(cut(r.Text, maxText)))
 		}
 	}
 	if len(messages) == 0 {
@@ -63,7 +63,7 @@ func prompt(records []*record, zone *time.Location) string {
 		case eventKind:
 			writeEvent(&b, r, zone)
 		case taskKind:
-			fmt.Fprintf(&b, "<task time=\"%s\">%s</task>\n", stamp(r.Time, zone), escape(cut(r.Text, maxText)))
+			fmt.Fprintf(&b, "<task time=\"%s\">%s</task>\n", clockTime(r.Time, zone), escape(cut(r.Text, maxText)))
 		default:
 			writeMessage(&b, r, zone)
 		}
@@ -146,7 +146,7 @@ func writeEvent(b *strings.Builder, r *record, zone *time.Location) {
 func writeSender(b *strings.Builder, r *record, zone *time.Location) {
 	fmt.Fprintf(b, ` sender="%s"`, attribute(r.From))
 	optional(b, "sender_id", r.Sender)
-	fmt.Fprintf(b, ` time="%s"`, stamp(r.Time, zone))
+	fmt.Fprintf(b, ` time="%s"`, clockTime(r.Time, zone))
 }
 
 func writeQuote(b *strings.Builder, q *channel.Quote, files []file) {
@@ -223,7 +223,7 @@ func bytesOf(n int64) string {
 	return media.Size(n)
 }
 
-func stamp(t time.Time, zone *time.Location) string {
+func clockTime(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("Jan 2, 2006, 3:04 PM")
 }
 

@@ -24,8 +24,8 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 		m.o.Log.Debug("ignored", "group", folder, "kind", string(in.Kind), "reason", why)
 		return nil
 	}
-	g, ok := m.o.Groups().ByFolder(folder)
-	if !ok || g.Assistant == "" || !heard(g, in.Kind) && in.Kind != channel.KindVote {
+	g, ok := m.o.Plans.Registry().ByFolder(folder)
+	if !ok || g.Assistant == "" || !listensTo(g, in.Kind) && in.Kind != channel.KindVote {
 		return nil
 	}
 	c, err := m.enter(folder)
@@ -43,7 +43,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if pass, err := m.admit(ctx, c, g, &in); err != nil || !pass {
 		return err
 	}
-	if done, err := m.vote(ctx, c, g, &in); err != nil || done || !heard(g, in.Kind) {
+	if done, err := m.vote(ctx, c, g, &in); err != nil || done || !listensTo(g, in.Kind) {
 		return err
 	}
 	r := m.recordOf(c, g, in)
@@ -60,7 +60,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	}
 	wants := m.takeFiles(c, r, in)
 	for _, w := range wants {
-		if err := c.store.saveWant(w); err != nil {
+		if err := c.store.savePending(w); err != nil {
 			return err
 		}
 	}
@@ -128,6 +128,24 @@ func (m *Manager) Notify(folder, thread, text string) error {
 	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Thread: thread, Text: text, Time: time.Now()})
 }
 
+// finish deletes records that have ended, with what the chat, the inbox and the tasks have
+// of them.
+func (m *Manager) finish(c *chat, records []*record) error {
+	if err := c.store.forget(records); err != nil {
+		return err
+	}
+	m.dropFiles(c, records)
+	for _, r := range records {
+		if r.Kind == taskKind && m.o.Tasks != nil {
+			m.o.Tasks.Ended(r.Key)
+		}
+		if r.Acked {
+			m.unack(c, r)
+		}
+	}
+	return nil
+}
+
 // keep makes a record durable and wakes its readers.
 func (m *Manager) keep(c *chat, r *record) error {
 	if err := c.store.add(r); err != nil {
@@ -147,7 +165,7 @@ func (m *Manager) keep(c *chat, r *record) error {
 	}
 	m.mu.Unlock()
 	signal(m.wake)
-	if err := c.store.finish(surplus); err != nil { // r is kept for all that
+	if err := m.finish(c, surplus); err != nil { // r is kept for all that
 		m.o.Log.Error("old messages not cleared away", "group", c.group.Folder, "error", err)
 	}
 	return nil

@@ -43,20 +43,20 @@ type record struct {
 	Acked bool   `json:"acked,omitempty"` // the chat shows that it is worked on
 	Order *order `json:"order,omitempty"` // of a member's order to the host
 
-	heard   time.Time    // when this host kept or read it, with the monotonic clock; zero: as Kept
-	offered time.Time    // when an assistant elsewhere first fetched it from this host; guarded by Manager.mu
-	gone    []*record    // what an order has taken out, until it is finished
-	name    string       // of its file in the store
-	waits   map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
+	arrivedAt time.Time    // when this host kept or read it, with the monotonic clock; zero: as Kept
+	fetchedAt time.Time    // when an assistant elsewhere first fetched it from this host; guarded by Manager.mu
+	gone      []*record    // what an order has taken out, until it is finished
+	name      string       // of its file in the store
+	waits     map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
 }
 
 // since is since when the record waits. Kept gives a record its place, and the clock may
 // have been set back or ahead since.
 func (r *record) since() time.Time {
-	if r.heard.IsZero() {
+	if r.arrivedAt.IsZero() {
 		return r.Kept
 	}
-	return r.heard
+	return r.arrivedAt
 }
 
 // elsewhere reports whether a record or want is from another chat than the group's.

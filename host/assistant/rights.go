@@ -65,7 +65,7 @@ func (m *Manager) may(ctx context.Context, g groups.Group, r groups.Right, in *c
 	if ok || !who.Admins() || in.Role != channel.RoleUnknown || in.Sender == "" {
 		return ok, nil
 	}
-	role, err := m.o.Role(ctx, g.Address(), in.Sender)
+	role, err := m.o.Platforms.RoleOf(ctx, g.Address(), in.Sender)
 	if err != nil {
 		return false, fmt.Errorf("ask who is an admin: %w", err)
 	}

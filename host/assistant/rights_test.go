@@ -98,7 +98,7 @@ func TestARoleThatTheChannelDoesNotKnowIsAsked(t *testing.T) {
 		asked, role, err := 0, channel.RoleUnknown, errors.New("away")
 		g := group("family")
 		g.Members.Speak = groups.Who{"admins"}
-		w := newWorld(t, func(o *assistant.Options) {
+		w := newWorld(t, func(o *options) {
 			o.Role = func(context.Context, groups.Address, string) (channel.Role, error) { asked++; return role, err }
 		}, g)
 		w.run()
@@ -151,7 +151,7 @@ func TestStatusSaysWhoAnswersAndWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := group("family")
 		g.Trigger = "@Andy"
-		w := newWorld(t, func(o *assistant.Options) {
+		w := newWorld(t, func(o *options) {
 			o.Plan = func(groups.Group) (assistant.Plan, error) {
 				return assistant.Plan{Name: "Andy", Agent: "claude", Model: "sonnet"}, nil
 			}

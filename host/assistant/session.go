@@ -45,7 +45,7 @@ type session struct {
 
 	id       string // for the keys of replies
 	inputs   *inputs
-	stamp    string // of its requests: the turn's id; empty: the chat has no threads
+	stamp    string // in its requests: the id of its first turn; empty: the chat has no threads
 	idleTime time.Duration
 	turnTime time.Duration
 	child    runtime.Session
@@ -95,7 +95,7 @@ func (s *session) run(ctx context.Context) {
 	err := context.Cause(ctx)
 	if err == nil {
 		s.m.readContents(s.c.chat, records)
-		err = s.start(ctx, prompt(records, s.m.o.Zone(s.c.group.Folder)))
+		err = s.start(ctx, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
 	}
 	if err == nil {
 		s.c.lost = time.Time{}
@@ -111,7 +111,7 @@ func (s *session) run(ctx context.Context) {
 // ended, and returns how it ended.
 func (s *session) converse(ctx context.Context) error {
 	defer s.helpers.Wait()
-	s.typing = newTypist(s.m.o.Typing, s.c.group.Address(), s.c.thread)
+	s.typing = newTypist(s.m.o.Platforms, s.c.group.Address(), s.c.thread)
 	s.helpers.Go(func() { s.typing.run(ctx) })
 	defer s.typing.end()
 	s.timer = time.NewTimer(s.turnTime)
@@ -130,11 +130,11 @@ func (s *session) converse(ctx context.Context) error {
 				s.close()
 				continue
 			}
-			s.hear(ctx, out)
+			s.onOutput(ctx, out)
 		case err := <-ended:
 			if outputs != nil {
 				for out := range outputs {
-					s.hear(ctx, out)
+					s.onOutput(ctx, out)
 				}
 			}
 			return err
@@ -151,9 +151,9 @@ func (s *session) converse(ctx context.Context) error {
 	}
 }
 
-// hear sends an output to the chat. The output ends the turn for the messages that the
+// onOutput sends an output to the chat. The output ends the turn for the messages that the
 // assistant had read.
-func (s *session) hear(ctx context.Context, out runtime.Output) {
+func (s *session) onOutput(ctx context.Context, out runtime.Output) {
 	if out.Status == runtime.Waiting {
 		s.report(out)
 		return
@@ -205,7 +205,7 @@ func (s *session) reply(ctx context.Context, text string) error {
 func (s *session) awaitRoom(ctx context.Context) error {
 	patience := time.After(roomPatience)
 	for {
-		err := s.m.o.Room(s.c.group.Folder)
+		err := s.m.o.Chat.Room(s.c.group.Folder)
 		if err == nil || ctx.Err() != nil { // a host that ends keeps the last messages
 			return nil
 		}
@@ -223,7 +223,7 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 	moved := said || s.doing == busy && s.turn.empty()
 	if !s.turn.empty() {
 		done := s.turn.ended(s.unread(out))
-		if err := s.c.store.finish(done); err != nil {
+		if err := s.m.finish(s.c.chat, done); err != nil {
 			s.log.Error("ended messages not cleared away", "error", err)
 		}
 		moved = moved || len(done) > 0
@@ -232,7 +232,7 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 	}
 	s.m.mu.Lock()
 	if s.c.cause.Permanent() {
-		s.m.mended(s.m.configured(s.c.chat).Assistant)
+		s.m.mended(s.c.configured().Assistant)
 	}
 	s.c.succeeded()
 	s.c.turns.Done = time.Now()
@@ -320,7 +320,7 @@ func (s *session) followUp(records []*record) {
 	s.m.readContents(s.c.chat, records)
 	err := s.c.store.saveTurn(s.c.thread, s.turn) // before the assistant can have read it
 	if err == nil {
-		err = s.inputs.write(name, prompt(records, s.m.o.Zone(s.c.group.Folder)))
+		err = s.inputs.write(name, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
 	}
 	if err != nil {
 		s.log.Error("follow-up not handed over", "error", err)

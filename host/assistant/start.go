@@ -25,14 +25,14 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	if err := s.c.store.saveTurn(s.c.thread, s.turn); err != nil {
 		return fmt.Errorf("note turn: %w", err)
 	}
-	registry := s.m.o.Groups()
-	g := s.m.configured(s.c.chat)
+	registry := s.m.o.Plans.Registry()
+	g := s.c.configured()
 	manner, err := s.m.mannerOf(g)
 	if err != nil {
 		return fmt.Errorf("plan assistant: %w", err)
 	}
 	s.m.mu.Lock()
-	s.c.manner, s.c.stale = manner, s.m.o.Groups() != registry
+	s.c.manner, s.c.stale = manner, s.m.o.Plans.Registry() != registry
 	s.m.mu.Unlock()
 	plan := manner.plan
 	s.idleTime, s.turnTime = or(plan.IdleTimeout, s.m.o.IdleTimeout), or(plan.TurnTimeout, s.m.o.TurnTimeout)
@@ -44,7 +44,7 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	spec := runtime.Spec{
 		Group: g, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: manner.mounts, Thread: s.c.thread,
 		WorkDir: layout.Workspace(folder), IPC: layout.IPC(folder, ""),
-		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Zone(folder).String(),
+		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Plans.Zone(folder).String(),
 	}
 	if n := s.turn.Place; n > 0 {
 		if err := layout.PreparePlace(folder, n); err != nil {

@@ -36,9 +36,9 @@ const (
 // The forms of the names that a start reads, and puts aside if it cannot. Files with other
 // names are not the host's: it leaves them alone.
 var (
-	recordForm = regexp.MustCompile(`^\d{20}-[0-9a-f]{8}\.json$`)
-	turnForm   = regexp.MustCompile(`^` + threadTurn + `[0-9a-f]{32}$`)
-	wantForm   = regexp.MustCompile(`^[0-9a-f]{32}-\d+\.json$`)
+	recordForm  = regexp.MustCompile(`^\d{20}-[0-9a-f]{8}\.json$`)
+	turnForm    = regexp.MustCompile(`^` + threadTurn + `[0-9a-f]{32}$`)
+	pendingForm = regexp.MustCompile(`^[0-9a-f]{32}-\d+\.json$`)
 )
 
 // store keeps one group's records. Changes are durable when its methods return. Only the
@@ -49,10 +49,6 @@ type store struct {
 	last int64 // the nanoseconds of the last name, so that names sort in order
 	seen map[string]bool
 	done []string // the keys in the seen file, oldest first
-
-	taskEnded func(run string) // a task's run is over, by its record's key
-	unack     func(*record)    // of a record that was acked
-	finished  func([]*record)  // records have ended for good
 
 	senderKey []byte // of senderID; does not change
 
@@ -66,7 +62,7 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 	if err := Examine(parent, folder); err != nil {
 		return nil, nil, nil, err
 	}
-	s := &store{dir: filepath.Join(parent, folder), seen: map[string]bool{}, finished: func([]*record) {}}
+	s := &store{dir: filepath.Join(parent, folder), seen: map[string]bool{}}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, nil, nil, err
 	}
@@ -105,7 +101,7 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 		}
 		r.name = name
 		s.last = max(s.last, r.Kept.UnixNano()) // the clock may have been set back
-		r.heard = time.Now().Add(-max(0, time.Since(r.Kept)))
+		r.arrivedAt = time.Now().Add(-max(0, time.Since(r.Kept)))
 		s.seen[r.Key] = true
 		kept = append(kept, &r)
 	}
@@ -190,31 +186,14 @@ func (s *store) untouched() bool {
 func (s *store) add(r *record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.heard = time.Now()
-	s.last = max(s.last+1, r.heard.UnixNano())
+	r.arrivedAt = time.Now()
+	s.last = max(s.last+1, r.arrivedAt.UnixNano())
 	r.Kept = time.Unix(0, s.last)
 	r.name = fmt.Sprintf("%020d-%s.json", s.last, r.Key[:8])
 	if err := s.save(r.name, r); err != nil {
 		return fmt.Errorf("keep message: %w", err)
 	}
 	s.seen[r.Key] = true
-	return nil
-}
-
-// finish deletes records that a turn has ended, and reports the tasks among them.
-func (s *store) finish(records []*record) error {
-	if err := s.forget(records); err != nil {
-		return err
-	}
-	s.finished(records)
-	for _, r := range records {
-		if r.Kind == taskKind {
-			s.taskEnded(r.Key)
-		}
-		if r.Acked {
-			s.unack(r)
-		}
-	}
 	return nil
 }
 

@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
@@ -19,9 +17,9 @@ const (
 
 // schedules is a world that notes which runs of tasks have ended.
 func schedules(t *testing.T, ended *[]string) *world {
-	return newWorld(t, func(o *assistant.Options) {
-		o.TaskEnded = func(run string) { *ended = append(*ended, run) }
-		o.Threads = func(groups.Group) int { return 10 }
+	return newWorld(t, func(o *options) {
+		o.Tasks = endedTasks{ended}
+		o.Limits.Threads = 10
 	})
 }
 

@@ -26,8 +26,8 @@ const (
 )
 
 // threaded has every chat remember that many threads.
-func threaded(keep int) func(*assistant.Options) {
-	return func(o *assistant.Options) { o.Threads = func(groups.Group) int { return keep } }
+func threaded(keep int) func(*options) {
+	return func(o *options) { o.Limits.Threads = keep }
 }
 
 // heard are the texts that a thread has seen.
@@ -260,12 +260,13 @@ func TestARequestFindsItsThreadByItsStampOrItsTime(t *testing.T) {
 // the chat, and its words to the thread.
 func TestATurnEndsInItsThreadThoughTheChatBecomesOneConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		keep := 50
-		w := newWorld(t, func(o *assistant.Options) { o.Threads = func(groups.Group) int { return keep } })
+		w := newWorld(t, threaded(50))
 		w.run()
 		w.writeIn("family", "t1", "1", "hello")
 		a := w.runtime.next()
-		keep = 0
+		flat := group("family")
+		flat.Threads = groups.Flat
+		w.configure(flat)
 		for _, turn := range []string{a.input.Turn, "", "made up"} {
 			want := map[string]string{a.input.Turn: "t1"}[turn]
 			if thread, known := w.m.Thread("family", turn, time.Now()); thread != want || !known {
@@ -523,7 +524,7 @@ func TestAThreadWhoseCallMadeRoomStartsNoAssistant(t *testing.T) {
 func TestALateFileIsToldInItsThread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		come := make(chan struct{})
-		w := newWorld(t, func(o *assistant.Options) {
+		w := newWorld(t, func(o *options) {
 			threaded(50)(o)
 			o.Fetch = func(ctx context.Context, _ string, _ channel.FileRef) (io.ReadCloser, error) {
 				select {

@@ -34,7 +34,7 @@ type knownThread struct {
 
 // pastSession maps a session to its thread.
 type pastSession struct {
-	Turn   string    `json:"turn"` // the id with which the session's requests are stamped
+	Stamp  string    `json:"turn"` // in the session's requests: the id of its first turn
 	Thread string    `json:"thread,omitempty"`
 	Began  time.Time `json:"began"`
 	Ended  time.Time `json:"ended,omitzero"`
@@ -64,7 +64,7 @@ func (r *register) thread(id string) *knownThread {
 
 // begin records a session that starts now, and forgets the least recently used threads
 // beyond keep. forgotten reports whether this thread had been forgotten.
-func (s *store) begin(turn, thread string, keep int) (forgotten bool, err error) {
+func (s *store) begin(stamp, thread string, keep int) (forgotten bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &s.register
@@ -79,7 +79,7 @@ func (s *store) begin(turn, thread string, keep int) (forgotten bool, err error)
 		}
 		r.Threads = last(r.Threads, maxThreads)
 	}
-	r.Sessions = last(append(r.Sessions, pastSession{Turn: turn, Thread: thread, Began: time.Now()}), maxSessions)
+	r.Sessions = last(append(r.Sessions, pastSession{Stamp: stamp, Thread: thread, Began: time.Now()}), maxSessions)
 	return forgotten, s.save(threadsFile, r)
 }
 
@@ -88,11 +88,11 @@ func last[T any](list []T, n int) []T { return slices.Clone(list[max(0, len(list
 
 // ended records that a session has ended. If the host dies before, the next host finds
 // out.
-func (s *store) ended(turn string) {
+func (s *store) ended(stamp string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.register.Sessions {
-		if p := &s.register.Sessions[i]; p.Turn == turn {
+		if p := &s.register.Sessions[i]; p.Stamp == stamp {
 			p.Ended = time.Now()
 		}
 	}
@@ -101,12 +101,12 @@ func (s *store) ended(turn string) {
 // threadOf returns the thread of the session that stamped a request, or else of the only
 // session that ran when the request was written. known is false if no session of the group
 // has the stamp.
-func (s *store) threadOf(turn string, written time.Time) (thread string, known bool) {
+func (s *store) threadOf(stamp string, written time.Time) (thread string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var ran []pastSession
 	for _, p := range s.register.Sessions {
-		if p.Turn == turn {
+		if p.Stamp == stamp {
 			return p.Thread, true
 		}
 		if !written.Before(p.Began) && (p.Ended.IsZero() || !written.After(p.Ended)) {
@@ -116,22 +116,22 @@ func (s *store) threadOf(turn string, written time.Time) (thread string, known b
 	if len(ran) == 1 {
 		thread = ran[0].Thread
 	}
-	return thread, turn == ""
+	return thread, stamp == ""
 }
 
 // Thread returns the thread of a group's chat to which a request belongs; empty for the
-// chat itself. It is the thread of the turn whose stamp the request bears, even if the
-// chat has become one conversation since, or else of the only turn that ran when the
-// request was written. known is false if no turn of the group has the stamp.
-func (m *Manager) Thread(folder, turn string, written time.Time) (thread string, known bool) {
+// chat itself. It is the thread of the session whose stamp the request bears, even if the
+// chat has become one conversation since, or else of the only session that ran when the
+// request was written. known is false if no session of the group has the stamp.
+func (m *Manager) Thread(folder, stamp string, written time.Time) (thread string, known bool) {
 	m.mu.Lock()
 	c := m.byGroup[folder]
 	m.mu.Unlock()
 	if c == nil {
 		return "", true
 	}
-	thread, known = c.store.threadOf(turn, written)
-	if m.threads(c.group) == 0 && (turn == "" || !known) {
+	thread, known = c.store.threadOf(stamp, written)
+	if m.threads(c.group) == 0 && (stamp == "" || !known) {
 		return "", true
 	}
 	return thread, known
@@ -140,10 +140,13 @@ func (m *Manager) Thread(folder, turn string, written time.Time) (thread string,
 // threads is how many threads of a group's chat are remembered; 0 if the chat is one
 // conversation.
 func (m *Manager) threads(g groups.Group) int {
-	if now, ok := m.o.Groups().ByFolder(g.Folder); ok {
+	if now, ok := m.o.Plans.Registry().ByFolder(g.Folder); ok {
 		g = now
 	}
-	return m.o.Threads(g)
+	if g.Threads == groups.Flat || !m.o.Platforms.HasThreads(g.Channel) {
+		return 0
+	}
+	return m.o.Plans.Limits().Threads
 }
 
 // in returns the conversation in a thread of a chat, or nil. The caller holds mu.

@@ -61,7 +61,7 @@ func (s *session) report(out runtime.Output) {
 		s.trouble.ended = time.Now()
 		s.trouble.due.Reset(backAfter)
 	case was == "":
-		patience := s.m.limits().Patience
+		patience := s.m.limits().NoticeAfter
 		s.trouble.begin(time.Duration(min(max(out.Seconds, 0), 3600))*time.Second, patience)
 		s.trouble.due.Reset(max(time.Until(s.trouble.since.Add(patience)), 0))
 	}
@@ -114,7 +114,7 @@ func (s *session) launch(ctx context.Context, in runtime.Runtime, spec runtime.S
 		defer close(started)
 		child, err = in.Start(ctx, spec)
 	})
-	patience := time.NewTimer(s.m.limits().Patience)
+	patience := time.NewTimer(s.m.limits().NoticeAfter)
 	defer patience.Stop()
 	select {
 	case <-started:

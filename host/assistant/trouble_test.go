@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
@@ -240,7 +240,7 @@ func TestMessagesWaitForAnOperatorForADayAndNotMore(t *testing.T) {
 func TestAStartThatTakesLongIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := slowStart{stage: &stage{started: make(chan *actor, 1)}, wait: make(chan struct{})}
-		w := newWorld(t, func(o *assistant.Options) { o.Runtime = in })
+		w := newWorld(t, func(o *options) { o.Runtime = in })
 		w.run()
 		w.write("family", "1", "hello")
 		time.Sleep(61 * time.Second)
@@ -270,23 +270,36 @@ func (s slowStart) Start(ctx context.Context, spec runtime.Spec) (runtime.Sessio
 }
 
 func TestANewChatHearsOnceHowTheAssistantIsCalled(t *testing.T) {
-	for _, hints := range []bool{true, false} {
+	for _, c := range []struct {
+		chat  groups.JID
+		hints groups.Hints
+		told  bool
+	}{
+		{"slack:C1", groups.HintsOn, true},
+		{"slack:C1", groups.AutoHints, false},
+		{"slack:D1", groups.AutoHints, true},
+		{"slack:D1", groups.HintsOff, false},
+		{"web:family", groups.HintsOn, false}, // the page shows it
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := group("family")
-			g.Trigger = "@Andy"
-			w := newWorld(t, func(o *assistant.Options) { o.Hint = func(groups.Group) bool { return hints } }, g)
+			g.Trigger, g.Chat, g.Hints = "@Andy", c.chat, c.hints
+			write := func(w *world, id, text string) {
+				check(t, w.m.Receive(t.Context(), "family", channel.Inbound{ID: id, Chat: c.chat, From: "Ann", Text: text, Time: time.Now()}))
+			}
+			w := newWorld(t, nil, g)
 			end := w.run()
-			w.write("family", "1", "hello?")
-			w.write("family", "2", "anybody?")
+			write(w, "1", "hello?")
+			write(w, "2", "anybody?")
 			var want []string
-			if hints {
+			if c.told {
 				want = []string{"The assistant answers messages that contain @Andy."}
 			}
 			w.hasHeard(want...)
 			end()
 			w = w.restart()
 			w.run()
-			w.write("family", "3", "hello??")
+			write(w, "3", "hello??")
 			w.hasHeard(want...)
 		})
 	}
@@ -295,12 +308,12 @@ func TestANewChatHearsOnceHowTheAssistantIsCalled(t *testing.T) {
 func TestAChatThatCallsItsAssistantNeedsNoHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := group("family")
-		g.Trigger = "@Andy"
-		w := newWorld(t, func(o *assistant.Options) { o.Hint = func(groups.Group) bool { return true } }, g)
+		g.Trigger, g.Chat = "@Andy", "slack:D1"
+		w := newWorld(t, nil, g)
 		w.run()
-		w.write("family", "1", "hello @Andy")
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{ID: "1", Chat: g.Chat, From: "Ann", Text: "hello @Andy", Time: time.Now()}))
 		w.runtime.next().says("hi")
-		w.write("family", "2", "thanks")
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{ID: "2", Chat: g.Chat, From: "Ann", Text: "thanks", Time: time.Now()}))
 		w.hasHeard("hi")
 	})
 }

@@ -23,7 +23,7 @@ func TestATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		main := group("family")
 		main.Main = true
-		w := newWorld(t, func(o *assistant.Options) {
+		w := newWorld(t, func(o *options) {
 			o.Plan = func(g groups.Group) (assistant.Plan, error) {
 				return assistant.Plan{Name: "Andy", Agent: g.Assistant, Env: map[string]string{"MODEL": "m"}, Secrets: map[string]string{"KEY": "k"}}, nil
 			}
@@ -124,7 +124,7 @@ func TestMessagesWithoutTheTriggerAreContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := group("family")
 		g.Trigger = "@Andy"
-		w := newWorld(t, func(o *assistant.Options) { o.Context = 5 }, g)
+		w := newWorld(t, func(o *options) { o.Context = 5 }, g)
 		w.run()
 		for i := range 20 {
 			w.write("family", fmt.Sprint(i), fmt.Sprintf("chatter %02d.", i))
@@ -199,7 +199,7 @@ func TestGroupsWithoutAssistantAreLeftAlone(t *testing.T) {
 
 func TestFilesAreNamedInThePrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) { o.MaxFile = 10 })
+		w := newWorld(t, func(o *options) { o.MaxFile = 10 })
 		w.run()
 		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{ID: "1", Chat: "web:family", From: "Ann", Files: []channel.Attachment{
 			w.lay("../a.txt", "short"), w.lay("b.txt", "much too long"),

@@ -14,14 +14,14 @@ const typingRefresh = 4 * time.Second
 // typist shows in a chat that somebody is writing. It has a goroutine of its
 // own, because a platform may be slow to show it.
 type typist struct {
-	display func(ctx context.Context, chat groups.Address, thread string, on bool)
-	chat    groups.Address
-	thread  string
-	want    chan bool // the latest wish
+	platforms Platforms
+	chat      groups.Address
+	thread    string
+	want      chan bool // the latest wish
 }
 
-func newTypist(show func(context.Context, groups.Address, string, bool), chat groups.Address, thread string) *typist {
-	return &typist{display: show, chat: chat, thread: thread, want: make(chan bool, 1)}
+func newTypist(platforms Platforms, chat groups.Address, thread string) *typist {
+	return &typist{platforms: platforms, chat: chat, thread: thread, want: make(chan bool, 1)}
 }
 
 // show and end are for one goroutine.
@@ -43,7 +43,7 @@ func (t *typist) run(ctx context.Context) {
 	set := func(want bool) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), typingRefresh)
 		defer cancel()
-		t.display(ctx, t.chat, t.thread, want)
+		t.platforms.Typing(ctx, t.chat, t.thread, want)
 	}
 	for {
 		select {

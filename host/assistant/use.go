@@ -42,8 +42,8 @@ func isEvent(k channel.Kind) bool {
 	return u == joins || u == joinsOnly
 }
 
-// heard reports whether a group's assistant gets messages or events of this kind.
-func heard(g groups.Group, k channel.Kind) bool {
+// listensTo reports whether a group's assistant gets messages or events of this kind.
+func listensTo(g groups.Group, k channel.Kind) bool {
 	u, _ := useOf(k)
 	return u != ignored && (!isEvent(k) || g.Events != groups.EventOff)
 }

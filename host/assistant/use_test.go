@@ -160,10 +160,10 @@ func TestWordsOfTheChannelAreNotTheMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := group("family")
 		g.Trigger = "@Andy"
-		w := newWorld(t, func(o *assistant.Options) {
-			o.Vote = func(context.Context, assistant.Vote) (*assistant.Counted, error) {
+		w := newWorld(t, func(o *options) {
+			o.Vote = func(context.Context, channel.Inbound, string) (string, []string, bool, error) {
 				t.Error("words of the channel count as an answer")
-				return nil, nil
+				return "", nil, false, nil
 			}
 		}, g)
 		w.run()
@@ -213,7 +213,7 @@ func TestWhatIsOnlyToldInWordsIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		says := func() int { return strings.Count(log.String(), "only told in words") }
-		w := newWorld(t, func(o *assistant.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		w := newWorld(t, func(o *options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		tell := func(id, kind string) {
 			w.does(channel.Inbound{ID: id, From: "Ann", Text: channel.NotShown(kind), Told: kind})
 		}

@@ -8,26 +8,31 @@ import (
 	"testing/synctest"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
+
+// vote is what a member did that may answer a question, and who that was.
+type vote struct {
+	in    channel.Inbound
+	voter string
+}
 
 // A member answered a question with "1": the assistant's tool reads it, and it would
 // have started a turn besides.
 func TestAnAnswerToAQuestionIsNoMessageToTheAssistant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waited, failing := true, false
-		var seen []assistant.Vote
-		w := newWorld(t, func(o *assistant.Options) {
-			o.Vote = func(_ context.Context, v assistant.Vote) (*assistant.Counted, error) {
+		var seen []vote
+		w := newWorld(t, func(o *options) {
+			o.Vote = func(_ context.Context, in channel.Inbound, voter string) (string, []string, bool, error) {
 				if failing {
-					return nil, errors.New("the disk is slow")
+					return "", nil, false, errors.New("the disk is slow")
 				}
-				seen = append(seen, v)
-				if v.Inbound.Text != "1" && v.Inbound.Kind != channel.KindVote {
-					return nil, nil
+				seen = append(seen, vote{in, voter})
+				if in.Text != "1" && in.Kind != channel.KindVote {
+					return "", nil, false, nil
 				}
-				return &assistant.Counted{Target: "Q", Choices: []string{"Monday"}, Waited: waited}, nil
+				return "Q", []string{"Monday"}, waited, nil
 			}
 		})
 		w.run()
@@ -35,7 +40,7 @@ func TestAnAnswerToAQuestionIsNoMessageToTheAssistant(t *testing.T) {
 		if w.runtime.next() != nil || w.kept("family") != 0 {
 			t.Fatal("an answer for which a tool waits started a turn, or is kept")
 		}
-		if len(seen) != 1 || seen[0].Voter == "" || seen[0].Voter == "a" {
+		if len(seen) != 1 || seen[0].voter == "" || seen[0].voter == "a" {
 			t.Errorf("voted as %+v", seen)
 		}
 		// Nobody waits any more: the assistant hears of it once, as of any vote.
@@ -62,11 +67,11 @@ func TestWhoMayNotSpeakAnswersNoQuestionAndFilesAreNoAnswers(t *testing.T) {
 		g := group("family")
 		g.Members.Speak = groups.Who{"U01"}
 		g.Events = groups.EventOff
-		var seen []assistant.Vote
-		w := newWorld(t, func(o *assistant.Options) {
-			o.Vote = func(_ context.Context, v assistant.Vote) (*assistant.Counted, error) {
-				seen = append(seen, v)
-				return &assistant.Counted{Waited: true}, nil
+		var seen []vote
+		w := newWorld(t, func(o *options) {
+			o.Vote = func(_ context.Context, in channel.Inbound, voter string) (string, []string, bool, error) {
+				seen = append(seen, vote{in, voter})
+				return "Q", nil, true, nil
 			}
 		}, g)
 		w.run()
@@ -86,8 +91,10 @@ func TestWhoMayNotSpeakAnswersNoQuestionAndFilesAreNoAnswers(t *testing.T) {
 // WhatsApp's polls never close: a vote after the question's end went into the next turn.
 func TestAVoteThatDoesNotCountIsNotHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) {
-			o.Vote = func(context.Context, assistant.Vote) (*assistant.Counted, error) { return nil, nil }
+		w := newWorld(t, func(o *options) {
+			o.Vote = func(context.Context, channel.Inbound, string) (string, []string, bool, error) {
+				return "", nil, false, nil
+			}
 		})
 		w.run()
 		w.does(channel.Inbound{From: "Ann", Sender: "a", ID: "1", Kind: channel.KindVote, Target: "Q", Choices: []string{"Monday"}})

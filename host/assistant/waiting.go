@@ -41,7 +41,7 @@ func (m *Manager) tellWaiting(ctx context.Context) {
 // occupied says whether another thread's assistant has to end before one of the
 // chat's can start.
 func (m *Manager) occupied(c *chat) bool {
-	return c.running >= max(1, m.configured(c).Parallel)
+	return c.running >= max(1, c.configured().Parallel)
 }
 
 // freePlace is a place of a conversation's chat where no assistant runs: that of
@@ -51,7 +51,7 @@ func (m *Manager) freePlace(c *conversation) int {
 	taken := func(n int) bool {
 		return slices.ContainsFunc(m.all, func(t *conversation) bool { return t.chat == c.chat && t.phase == running && t.place == n })
 	}
-	if !taken(c.place) && c.place < max(1, m.configured(c.chat).Parallel) {
+	if !taken(c.place) && c.place < max(1, c.configured().Parallel) {
 		return c.place
 	}
 	n := 0

@@ -28,7 +28,7 @@ type world struct {
 	t        *testing.T
 	state    string
 	groups   []groups.Group
-	options  assistant.Options
+	options  options
 	registry atomic.Pointer[groups.Registry]
 	runtime  *stage
 	m        *assistant.Manager
@@ -54,7 +54,7 @@ func group(folder string) groups.Group {
 }
 
 // newWorld prepares a state directory; change may set further options.
-func newWorld(t *testing.T, change func(*assistant.Options), gs ...groups.Group) *world {
+func newWorld(t *testing.T, change func(*options), gs ...groups.Group) *world {
 	t.Helper()
 	if len(gs) == 0 {
 		gs = []groups.Group{group("family")}
@@ -77,19 +77,10 @@ func (w *world) layout() groups.Layout { return groups.Layout{State: w.state} }
 func (w *world) open() {
 	w.t.Helper()
 	w.configure(w.groups...)
-	o := w.options
-	o.Layout, o.Groups = w.layout(), w.registry.Load
+	o := w.options.Options
+	o.Layout, o.Chat, o.Plans, o.Platforms = w.layout(), host{w}, host{w}, host{w}
 	if o.Runtime == nil {
 		o.Runtime = w.runtime
-	}
-	o.Say, o.Tell, o.SentSince = w.say, w.say, w.sentSince
-	if o.Fetch == nil {
-		o.Fetch = w.fetch
-	}
-	o.Typing = func(_ context.Context, _ groups.Address, _ string, on bool) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.typing = append(w.typing, on)
 	}
 	var err error
 	w.m, err = assistant.New(o)
@@ -136,7 +127,7 @@ func (w *world) restart() *world {
 	return next
 }
 
-func (w *world) say(_ context.Context, folder, thread, text, key string) error {
+func (w *world) say(folder, thread, text, key string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuse > 0 {
@@ -150,7 +141,7 @@ func (w *world) say(_ context.Context, folder, thread, text, key string) error {
 	return nil
 }
 
-func (w *world) sentSince(_, thread string, since time.Time, but ...string) bool {
+func (w *world) sentSince(thread string, since time.Time, but []string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.sent, func(t time.Time) bool { return !t.Before(since) }) ||
@@ -190,7 +181,7 @@ func (w *world) writeIn(folder, thread, id, text string) {
 }
 
 // fetch takes a member's file from the shelf.
-func (w *world) fetch(_ context.Context, _ string, f channel.FileRef) (io.ReadCloser, error) {
+func (w *world) fetch(f channel.FileRef) (io.ReadCloser, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return io.NopCloser(strings.NewReader(w.shelf[f.Ref])), nil

@@ -67,15 +67,17 @@ type Part struct {
 
 // Options is what a Log works with.
 type Options struct {
-	Dir  string               // for the Log alone; created if it is missing
-	Keep func() time.Duration // age at which a file goes; asked once an hour; 0: files stay for ever
-	Log  *slog.Logger
-
-	// LeaveOut is what entries do without: some of Captions, Numbers and Names. It is asked
-	// for each entry. Nil: Captions and Numbers.
-	LeaveOut func() []string
+	Dir      string   // for the Log alone; created if it is missing
+	Settings Settings // nil: files stay for ever, and entries do without Captions and Numbers
+	Log      *slog.Logger
 
 	most int64 // bytes of a file, for tests; 0: 16 MiB
+}
+
+// Settings are those that an operator may change while the host runs.
+type Settings interface {
+	AuditKeeps() time.Duration // age at which a file is deleted; asked once an hour; 0: never
+	AuditLeavesOut() []string  // some of Captions, Numbers and Names; asked for each entry
 }
 
 const (
@@ -202,8 +204,11 @@ func (l *Log) readEnd(path string) (whole, torn int64, err error) {
 // Add appends entries, but for outcomes of deliveries that the trail has. It fills in
 // Number, Time if it is zero, and the chain. If the disk takes nothing, up to 10,000
 // entries wait in memory, and the operator's log says so; of what is more than that the
-// trail has only the count.
+// trail has only the count. A nil Log records nothing.
 func (l *Log) Add(all ...Entry) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range all {

@@ -25,8 +25,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// settings are Settings of a test.
+type settings struct {
+	keep time.Duration
+	out  []string
+}
+
+func (s settings) AuditKeeps() time.Duration { return s.keep }
+func (s settings) AuditLeavesOut() []string  { return s.out }
+
 func quiet(dir string) Options {
-	return Options{Dir: dir, Keep: func() time.Duration { return 0 }, Log: slog.New(slog.DiscardHandler)}
+	return Options{Dir: dir, Log: slog.New(slog.DiscardHandler)}
 }
 
 func open(t testing.TB, o Options) *Log {
@@ -254,7 +263,7 @@ func TestWhatADiskDoesNotTakeWaitsAndWhatIsTooMuchIsCounted(t *testing.T) {
 func TestOldFilesGoAndTheNewestStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet(trail(t, 60))
-		o.Keep = func() time.Duration { return 24 * time.Hour }
+		o.Settings = settings{24 * time.Hour, []string{Captions, Numbers}}
 		all, err := files(o.Dir)
 		if err != nil {
 			t.Fatal(err)

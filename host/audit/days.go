@@ -29,7 +29,10 @@ func (l *Log) rotate() error {
 
 // expire removes the files whose newest line is too old, but never the newest file.
 func (l *Log) expire() {
-	keep := l.o.Keep()
+	if l.o.Settings == nil {
+		return
+	}
+	keep := l.o.Settings.AuditKeeps()
 	all, err := files(l.o.Dir)
 	if err != nil || keep == 0 {
 		return

@@ -15,10 +15,10 @@ const (
 
 // leavesOut says whether entries of now do without something.
 func (l *Log) leavesOut(what string) bool {
-	if l.o.LeaveOut == nil {
+	if l.o.Settings == nil {
 		return what != Names
 	}
-	return slices.Contains(l.o.LeaveOut(), what)
+	return slices.Contains(l.o.Settings.AuditLeavesOut(), what)
 }
 
 // quoted is a name as messages quote it.

@@ -23,7 +23,7 @@ func TestWhatIsLeftOutIsASetting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := quiet(t.TempDir())
 			if tt.out != nil {
-				o.LeaveOut = func() []string { return tt.out }
+				o.Settings = settings{0, tt.out}
 			}
 			l := open(t, o)
 			parts := []Part{{Kind: "document", Name: "plan.pdf", SHA256: strings.Repeat("ab", 32), Text: "the words to " + jid}}

@@ -37,7 +37,7 @@ func keyIn(dir string) ([]byte, error) {
 // Mask is the chat as the trail has it: if a JID holds a member's telephone number, as
 // WhatsApp's do, a keyed hash takes its place, unless Numbers are not left out.
 func (l *Log) Mask(jid string) string {
-	if !l.leavesOut(Numbers) {
+	if l == nil || !l.leavesOut(Numbers) {
 		return jid
 	}
 	return mask(l.key, jid)

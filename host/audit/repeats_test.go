@@ -13,7 +13,7 @@ import (
 func TestRefusalsGrewTheTrailWithoutBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		l, err := Open(Options{Dir: dir, Keep: func() time.Duration { return 0 }, Log: slog.New(slog.DiscardHandler)})
+		l, err := Open(Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -187,14 +187,14 @@ func (o Options) fill(ctx context.Context, temp string, r *Report) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.release(), frozen.Close()) }()
 	header := Header{Format: format, Taken: time.Now().UTC(), Program: o.Program}
-	c.hold = true
+	c.keepOpen = true
 	if err := errors.Join(c.pass(true), frozen.Thaw()); err != nil {
 		return err
 	}
 	if r.Frozen = time.Since(header.Taken); r.Frozen > longestFreeze {
 		return fmt.Errorf("the stores had to wait for %s, which is too long: try again when there is less to do", r.Frozen.Round(time.Millisecond))
 	}
-	if err := c.copyHeld(); err != nil {
+	if err := c.copyOpened(); err != nil {
 		return err
 	}
 	for _, s := range frozen.Snapshots() {

@@ -18,7 +18,7 @@ import (
 const (
 	deepest   = 100      // directories in one another; a deeper one is left out
 	longest   = 2 << 10  // bytes of a path; a longer one is left out: a restore has to make it below another directory
-	mostHeld  = 500      // descriptors that stay open over the thaw
+	mostOpen  = 500      // descriptors that stay open over the thaw
 	mostHoles = 64 << 30 // bytes of holes that are hashed of each group, and of all else; a file with more than is left is left out
 	unsynced  = ".part"  // the suffix of a blob that is not whole yet
 )
@@ -37,11 +37,11 @@ type copier struct {
 	all   map[string]*copied
 	holes map[string]*int64 // bytes of holes in files that may still be hashed, by group
 
-	n      int  // the pass
-	hold   bool // copy nothing: keep the files open
-	held   []held
-	unread []string
-	sparse []string // left out for their holes
+	n        int  // the pass
+	keepOpen bool // copy nothing: keep the files open
+	opened   []openFile
+	unread   []string
+	sparse   []string // left out for their holes
 }
 
 type copied struct {
@@ -56,7 +56,7 @@ type stamp struct {
 	size, time int64
 }
 
-type held struct {
+type openFile struct {
 	e *copied
 	f *os.File
 }
@@ -284,16 +284,16 @@ func (c *copier) plain(dir *os.Root, name, path string, before fs.FileInfo) erro
 	}
 	e := c.add(path, after)
 	e.was, e.Size = was, after.Size()
-	if c.hold && len(c.held) < mostHeld {
-		c.held = append(c.held, held{e, f})
+	if c.keepOpen && len(c.opened) < mostOpen {
+		c.opened = append(c.opened, openFile{e, f})
 		return nil
 	}
 	return errors.Join(c.copy(path, e, f), f.Close())
 }
 
-// copyHeld copies what was opened while the stores were frozen.
-func (c *copier) copyHeld() error {
-	for _, h := range c.held {
+// copyOpened copies what was opened while the stores were frozen.
+func (c *copier) copyOpened() error {
+	for _, h := range c.opened {
 		path := strings.TrimPrefix(h.e.Path, stateDir+"/")
 		if err := c.copy(path, h.e, h.f); leftOut(err) {
 			c.leaveOut(path, err)
@@ -307,7 +307,7 @@ func (c *copier) copyHeld() error {
 // release closes what was opened while the stores were frozen.
 func (c *copier) release() error {
 	var errs []error
-	for _, h := range c.held {
+	for _, h := range c.opened {
 		errs = append(errs, h.f.Close())
 	}
 	return errors.Join(errs...)

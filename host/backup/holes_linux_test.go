@@ -87,8 +87,8 @@ func TestAFileOfHolesThatIsHeldEndedTheBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCopier(t.Context(), o, t.TempDir())
-	c.hold = true
-	if err := errors.Join(c.pass(true), c.copyHeld(), c.release()); err != nil {
+	c.keepOpen = true
+	if err := errors.Join(c.pass(true), c.copyOpened(), c.release()); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.sparse) != 1 || len(c.all) != 1 { // the directory

@@ -83,11 +83,17 @@ var errOtherBytes = errors.New("it has other bytes than when the backup was made
 type Restoring struct {
 	Backup string
 	Config string // path for longshore.yaml; an existing file stays as it is
-	Layout func(config string) (groups.Layout, error)
+	Into   Installation
+}
+
+// Installation is what a backup is restored to.
+type Installation interface {
+	// LayoutOf says where the files of a configuration lie.
+	LayoutOf(config string) (groups.Layout, error)
 
 	// Prepare is called with the layout of the restored files before they are in place,
 	// and with the moment of the backup.
-	Prepare func(ctx context.Context, l groups.Layout, taken time.Time) error
+	Prepare(ctx context.Context, l groups.Layout, taken time.Time) error
 }
 
 // Restored says what a restore has done.
@@ -116,7 +122,7 @@ func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
 			err = errors.Join(err, undo())
 		}
 	}()
-	l, err := r.Layout(r.Config)
+	l, err := r.Into.LayoutOf(r.Config)
 	if err != nil {
 		return done, err
 	}
@@ -135,7 +141,7 @@ func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
 	if err := r.fill(ctx, temp, &done); err != nil {
 		return done, err
 	}
-	if err := r.Prepare(ctx, moved, done.Taken); err != nil {
+	if err := r.Into.Prepare(ctx, moved, done.Taken); err != nil {
 		return done, err
 	}
 	if err := safefs.SyncVolume(temp); err != nil {

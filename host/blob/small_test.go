@@ -26,7 +26,7 @@ func withRows(t *testing.T) (*blob.Store, *store.DB, *store.Committer) {
 		t.Fatal(err)
 	}
 	s := open(t, filepath.Join(spec.Dir, "files"))
-	c, err := db.Committer(t.Context(), s.Keep)
+	c, err := db.Committer(t.Context(), s)
 	if err := errors.Join(err, s.UseRows(t.Context(), db)); err != nil {
 		t.Fatal(err)
 	}

@@ -21,12 +21,13 @@ var verbs = map[ipc.Type]struct {
 	verb   outbox.Verb
 	action groups.Action
 }{
+
 	ipc.TypeReact:  {outbox.VerbReact, groups.ActReact},
 	ipc.TypeEdit:   {outbox.VerbEdit, groups.ActEdit},
 	ipc.TypeUnsend: {outbox.VerbUnsend, groups.ActUnsend},
 }
 
-// Can is what a channel and a group's rights allow beside sending.
+// Can returns what a channel and a group's rights allow beside sending.
 func Can(c channel.Channel, g groups.Group) (all []groups.Action) {
 	for _, v := range verbs {
 		if outbox.Can(c, v.verb) && g.Actions.Has(v.action) {
@@ -40,7 +41,7 @@ func Can(c channel.Channel, g groups.Group) (all []groups.Action) {
 	return all
 }
 
-// allows refuses an action that the operator does not allow the source group. Empty is none.
+// allows refuses an action that the operator does not allow the source. Empty is no action.
 func (d *destination) allows(a groups.Action) error {
 	if a == "" || d.source.Actions.Has(a) {
 		return nil
@@ -48,8 +49,8 @@ func (d *destination) allows(a groups.Action) error {
 	return &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: " + string(a), Hint: "do without it"}
 }
 
-// stillAllows refuses parts that were accepted, if the operator allows their actions no
-// longer. The host's own questions need none.
+// stillAllows refuses accepted parts if the operator allows their actions no longer. The
+// host's own questions need no right.
 func (d *destination) stillAllows(parts []outbox.Part) error {
 	for _, p := range parts {
 		if err := d.allows(actionOf(p)); err != nil {
@@ -59,7 +60,7 @@ func (d *destination) stillAllows(parts []outbox.Part) error {
 	return nil
 }
 
-// actionOf is the action that a part needs; empty: none.
+// actionOf returns the action that a part needs the right to; empty: none.
 func actionOf(p outbox.Part) groups.Action {
 	if q := p.Question; q != nil && q.Approval == "" {
 		return groups.ActAsk
@@ -72,8 +73,8 @@ func actionOf(p outbox.Part) groups.Action {
 	return ""
 }
 
-// acts makes the parts of a request that changes messages of the chat: one for each
-// message that it names. thread is that of the messages.
+// acts returns the parts of a request that changes messages of the chat, one for each
+// message that it names, and the thread of those messages.
 func (b *Bridge) acts(ctx context.Context, it *spool.Item, dst destination, before *acceptance, assistants Assistants) (parts []outbox.Part, thread string, err error) {
 	r := it.Request
 	v := verbs[r.Type]
@@ -115,7 +116,7 @@ func (b *Bridge) acts(ctx context.Context, it *spool.Item, dst destination, befo
 	return parts, sent[0].Thread, nil
 }
 
-// changeable says why a request may not change the messages that it names.
+// changeable refuses a request that may not change the messages that it names.
 func changeable(c channel.Channel, folder string, r ipc.Request, sent []outbox.SentPart) error {
 	if len(sent) == 0 {
 		return errUnknownMessage

@@ -12,11 +12,11 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// judged is a delivery that the policy has seen. Only such a one goes to the outbox; judge
-// makes it, and SendFor for an operator, whose own word is the yes.
+// judged is a delivery that the policy has judged. The outbox gets no other: judge makes
+// them, and SendFor for the operator, who needs nobody's approval.
 type judged struct{ outbox.Delivery }
 
-// judge makes a delivery wait for an approval if a rule asks for one. It is called after
+// judge makes a delivery wait for an approval if a rule requires one. It is called after
 // the files were copied, so the bytes that are approved are those that are sent. ahead is
 // what was accepted of the group and is not recorded yet.
 func (b *Bridge) judge(ctx context.Context, dst destination, d outbox.Delivery, ahead outbox.Load) (judged, error) {
@@ -30,11 +30,11 @@ func (b *Bridge) judge(ctx context.Context, dst destination, d outbox.Delivery, 
 			d.Approval.Expires = q.Until
 		}
 	}
-	return judged{d}, b.Outbox.RoomToWait(d.Folder, ahead, loadOf(&d))
+	return judged{d}, b.Outbox.RoomToWait(d.Folder, ahead, addLoad(outbox.Load{}, &d))
 }
 
-// loadOf is what a delivery takes of its group's room.
-func loadOf(d *outbox.Delivery) (l outbox.Load) {
+// addLoad adds to l what a delivery takes of its group's room.
+func addLoad(l outbox.Load, d *outbox.Delivery) outbox.Load {
 	for i := range d.Parts {
 		p := &d.Parts[i]
 		if p.Link != nil {
@@ -45,7 +45,7 @@ func loadOf(d *outbox.Delivery) (l outbox.Load) {
 		}
 		if d.Approval != nil {
 			l.Waiting++
-			l.Held += p.Size()
+			l.WaitingBytes += p.Size()
 		} else {
 			l.Parts++
 			l.Bytes += p.Size()
@@ -54,7 +54,7 @@ func loadOf(d *outbox.Delivery) (l outbox.Load) {
 	return l
 }
 
-// ruleFor is the rule because of which a delivery waits, or empty.
+// ruleFor returns the rule because of which a delivery waits, else empty.
 func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *outbox.Delivery) (string, error) {
 	if *dst.asked != "" {
 		return "screen.ask " + *dst.asked, nil
@@ -62,7 +62,7 @@ func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *outbox.Deliver
 	if d.Removes() {
 		return "", nil
 	}
-	files := filesOf(d)
+	files := d.AllFiles()
 	exits := make([]groups.Exit, 1, len(files)+1) // the words
 	for i := range files {
 		exits = append(exits, groups.Exit{File: &files[i].Info})
@@ -83,20 +83,9 @@ func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *outbox.Deliver
 	return "approve.first", nil
 }
 
-// filesOf are the files of a delivery, with those that go as links.
-func filesOf(d *outbox.Delivery) (all []outbox.File) {
-	for _, p := range d.Parts {
-		all = append(all, p.Files...)
-		if p.Link != nil {
-			all = append(all, p.Link.File)
-		}
-	}
-	return all
-}
-
 // Decide answers the approval that a delivery waits for, in the name of by: "operator", or
-// the id of a member. name is as for [outbox.Outbox.Get]. A yes is refused if the group
-// may no longer send there, or such files, or do that. The other errors are those of
+// the id of a member. name is as for [outbox.Outbox.Get]. A yes is refused if the group may
+// no longer use that chat, such files or that action. The other errors are those of
 // [outbox.Outbox.Decide].
 func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) error {
 	d, err := b.Outbox.Get(ctx, name)
@@ -125,7 +114,7 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 	return nil
 }
 
-// mayStill is the reason why a delivery that waited may not be sent any more, or nil.
+// mayStill returns why a delivery that waited may not be sent any more; nil: it may.
 func (b *Bridge) mayStill(ctx context.Context, d *outbox.Delivery) error {
 	dst, err := b.authorize(d.Folder, ipc.Request{Chat: d.Channel + "/" + string(d.Chat)})
 	if err != nil {
@@ -151,7 +140,7 @@ func (b *Bridge) mayStill(ctx context.Context, d *outbox.Delivery) error {
 	return nil
 }
 
-// mayFile is the reason why a file may not be sent any more, or nil. open passes its bytes on.
+// mayFile returns why a file may not be sent any more; nil: it may. open passes its bytes on.
 func (b *Bridge) mayFile(dst destination, f outbox.File, open func(read func(io.ReaderAt) error) error) error {
 	if err := dst.permit(f.Info); err != nil {
 		return err

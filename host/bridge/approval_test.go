@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/screen"
@@ -60,7 +61,7 @@ func TestWhatARuleMarksWaits(t *testing.T) {
 			if waits := d.Parts[0].State == outbox.Waiting; waits != (tt.rule != "") || !strings.Contains(d.Parts[0].Message, tt.rule) {
 				t.Errorf("%+v", d.Parts[0])
 			}
-			if r := bridge.Result(d); tt.rule != "" && (r.Status != ipc.Queued || r.Code != ipc.CodeAwaiting) {
+			if r := report.Result(d); tt.rule != "" && (r.Status != ipc.Queued || r.Code != ipc.CodeAwaiting) {
 				t.Errorf("the assistant reads %+v", r)
 			}
 		})
@@ -70,7 +71,7 @@ func TestWhatARuleMarksWaits(t *testing.T) {
 // allow changes the group family as a reload does.
 func (s *site) allow(change func(*groups.Group)) {
 	s.t.Helper()
-	all := s.opts.Registry().All()
+	all := s.set.registry.All()
 	for i := range all {
 		if all[i].Folder == "family" {
 			change(&all[i])
@@ -78,8 +79,7 @@ func (s *site) allow(change func(*groups.Group)) {
 	}
 	registry, err := groups.NewRegistry(all)
 	check(s.t, err)
-	s.opts.Registry = func() *groups.Registry { return registry }
-	s.Bridge = bridge.New(s.opts)
+	s.set.registry = registry
 }
 
 // TestAnAnswerCountsOnceAndOnlyWithTheRightsOfNow: a yes to what the group may no longer
@@ -104,7 +104,7 @@ func TestAnAnswerCountsOnceAndOnlyWithTheRightsOfNow(t *testing.T) {
 	check(t, s.Decide(t.Context(), "0002", false, "operator"))
 	d, err := s.outbox.Get(t.Context(), "0002")
 	check(t, err)
-	if r := bridge.Result(d); r.Status != ipc.Refused || r.Code != outbox.CodeNotApproved || r.Hint == "" {
+	if r := report.Result(d); r.Status != ipc.Refused || r.Code != outbox.CodeNotApproved || r.Hint == "" {
 		t.Errorf("after a no the assistant reads %+v", r)
 	}
 }
@@ -127,14 +127,13 @@ func TestAYesThatComesAfterANoIsToldSo(t *testing.T) {
 // TestARuleThatComesDuringACopyHolds: a reload once could not stop what was being copied.
 func TestARuleThatComesDuringACopyHolds(t *testing.T) {
 	s := newSite(t)
-	before := s.opts.Registry()
+	before := s.set.registry
 	s.allow(func(g *groups.Group) { g.Approve.Files = true })
-	after, now := s.opts.Registry(), before
-	o := s.opts
-	o.Registry = func() *groups.Registry { return now }
+	after, o := s.set.registry, s.opts
+	s.set.registry = before
 	o.Trace = func(_, _, step string) {
 		if step == "copied" {
-			now = after
+			s.set.registry = after
 		}
 	}
 	s.Bridge = bridge.New(o)
@@ -149,7 +148,7 @@ func TestARuleThatComesDuringACopyHolds(t *testing.T) {
 // TestWhatWaitsTakesNoRoomOfWhatGoes: one group's requests that wait for a person once
 // deferred its later ones for as long as nobody answered.
 func TestWhatWaitsTakesNoRoomOfWhatGoes(t *testing.T) {
-	s := newSite(t, func(o *outbox.Options) { o.Limits = limited(outbox.Limits{QuotaPending: 2}) })
+	s := newSite(t, func(o *outbox.Options) { o.Settings = limited(outbox.Limits{QuotaPending: 2}) })
 	s.allow(func(g *groups.Group) { g.Approve.Files = true })
 	r := file(s.write("family", "a.txt", "for you"))
 	fates := s.handle("family", r, r, r)
@@ -202,8 +201,7 @@ func TestAScreenThatComesWhileAFileWaitsHolds(t *testing.T) {
 	}
 	rules, err := screen.New(nil, []screen.Pattern{{Rule: "hush", Content: "hush"}})
 	check(t, err)
-	s.opts.Screen = func() (*screen.Screen, *screen.Screen) { return rules, nil }
-	s.Bridge = bridge.New(s.opts)
+	s.set.deny, s.set.ask = rules, nil
 	for _, id := range []string{"0001", "0002"} {
 		if r := bridge.AsRefusal(s.Decide(t.Context(), id, true, "operator")); r == nil || r.Code != screen.Code {
 			t.Errorf("%s: %+v", id, r)

@@ -21,7 +21,7 @@ import (
 // asking is a site whose group family sends files after a yes in the chat of the group ops.
 func (s *site) asking() *site {
 	s.t.Helper()
-	s.opts.Approvers = func() string { return "ops" }
+	s.set.approvers = "ops"
 	s.allow(func(g *groups.Group) { g.Approve.Files = true })
 	return s
 }
@@ -34,11 +34,9 @@ func linking(t *testing.T) *site {
 		document.Bytes = 10
 		l.Kinds[media.Document] = document
 	})
-	s.opts.Links = func() *bridge.Links {
-		return &bridge.Links{For: time.Hour, Largest: 1 << 20, Quota: 1 << 20, Address: func(id string, _ time.Time) (string, error) {
-			return "https://files.example/" + id + "00", nil
-		}}
-	}
+	s.set.links = &channel.LinkTerms{URL: "https://files.example", For: time.Hour, Largest: 1 << 20, Quota: 1 << 20}
+	s.opts.Addresses = addresses{}
+	s.Bridge = bridge.New(s.opts)
 	return s.asking()
 }
 

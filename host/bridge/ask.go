@@ -2,13 +2,13 @@ package bridge
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -20,7 +20,7 @@ const (
 	answerWithin  = 10 * time.Minute // unless the request says otherwise
 )
 
-// question makes the part of a request that asks: a poll, or numbered text if the
+// question returns the part of a request that asks: a poll, or numbered text if the
 // channel has no poll that takes it. ahead is how many questions of the batch are not
 // recorded yet.
 func (b *Bridge) question(folder string, r ipc.Request, dst destination, ahead int) ([]outbox.Part, error) {
@@ -50,10 +50,10 @@ func (b *Bridge) question(folder string, r ipc.Request, dst destination, ahead i
 	return pieces, nil
 }
 
-// choices are the choices as people see them.
+// choices returns the choices as people see them.
 func choices(all []string) (clean []string) {
 	for _, c := range all {
-		clean = append(clean, media.Printable(strings.Join(strings.Fields(media.WithoutHidden(c)), " ")))
+		clean = append(clean, oneLine(c))
 	}
 	return clean
 }
@@ -75,30 +75,7 @@ func numbered(q *outbox.Question) string {
 	return b.String() + "."
 }
 
-// outcome is what came of a question, for Result.Data.
-type outcome struct {
-	Words   string          `json:"words"`
-	Open    bool            `json:"open"` // answers still count
-	Until   time.Time       `json:"until"`
-	Answers []outbox.Answer `json:"answers"`
-	Counts  map[string]int  `json:"counts"`
-}
-
-// mostAnswers is how many answers a result lists, and maxAnswers their bytes, so that
-// the result is below ipc.MaxData. Its counts are of all.
-const (
-	mostAnswers = 100
-	maxAnswers  = ipc.MaxData * 3 / 4
-)
-
-// sizeOf is what an answer takes in a result: once in the list and once in words.
-func sizeOf(a outbox.Answer) int {
-	list, _ := json.Marshal(a) // which cannot fail
-	words, _ := json.Marshal(a.Name + strings.Join(a.Choices, ", "))
-	return len(list) + len(words) + 20
-}
-
-// answers adds what came of a delivery's question to its result.
+// answers adds the answers to a delivery's question to its result.
 func (b *Bridge) answers(ctx context.Context, d *outbox.Delivery, r *ipc.Result) {
 	i := slices.IndexFunc(d.Parts, func(p outbox.Part) bool { return p.Question != nil })
 	if i < 0 {
@@ -108,36 +85,5 @@ func (b *Bridge) answers(ctx context.Context, d *outbox.Delivery, r *ipc.Result)
 	if err != nil { // the result is written again with the next answer, or at a start
 		b.Log.Error("answers not read", "group", d.Folder, "request", d.Request, "error", err)
 	}
-	r.Data, _ = json.Marshal(outcomeOf(d.Parts[i].Question, answers, !r.Status.Final() || r.Status.Reached())) // which cannot fail
-}
-
-func outcomeOf(q *outbox.Question, answers []outbox.Answer, arrived bool) outcome {
-	o := outcome{Open: arrived && time.Now().Before(q.Until), Until: q.Until, Answers: []outbox.Answer{}, Counts: map[string]int{}}
-	var words []string
-	for _, c := range q.Choices {
-		o.Counts[c] = 0
-	}
-	room := maxAnswers
-	for _, a := range answers {
-		for _, c := range a.Choices {
-			o.Counts[c]++
-		}
-		if room -= sizeOf(a); len(o.Answers) < mostAnswers && room > 0 {
-			o.Answers = append(o.Answers, a)
-			words = append(words, fmt.Sprintf("%s chose %s.", a.Name, strings.Join(a.Choices, ", ")))
-		}
-	}
-	if len(answers) == 0 {
-		words = append(words, "Nobody has answered.")
-	}
-	switch {
-	case len(answers) > len(o.Answers):
-		words = append(words, fmt.Sprintf("%d answered in all.", len(answers)))
-	case o.Open:
-		words = append(words, "Members may answer until "+q.Until.UTC().Format("15:04 MST")+".")
-	case arrived:
-		words = append(words, "The question is closed.")
-	}
-	o.Words = strings.Join(words, " ")
-	return o
+	r.Data = report.Answers(d.Parts[i].Question, answers, !r.Status.Final() || r.Status.Reached())
 }

@@ -1,15 +1,16 @@
-// Package bridge is the whole road of a request, in both directions: from the
-// spool into the outbox, and the result back.
+// Package bridge carries requests in both directions: from the spool into the
+// outbox, and their results back.
 //
 // [Bridge.Run] pulls at both ends: batches of requests from the spool, and
 // deliveries that changed from the outbox. Each step of accepting a request
 // takes a weaker type and makes a stronger one: a claimed chat becomes a
-// groups.Address, a container's path becomes an open file, that file becomes
-// media.Info and an outbox.Blob. All refusals are made here or before; after
-// the outbox has the record, only sending can still fail.
+// destination, a container's path an open file, and that file media.Info and an
+// outbox.Blob. All refusals are made here or before; once the outbox has the
+// record, only sending can fail.
 //
-// The package keeps no state. It does not read the queue's directories, and it
-// does not send.
+// The outbox and the spool keep everything but one thing: the open questions of
+// sessions elsewhere whether they may use a tool are in memory, and a restart of the
+// host answers them with no.
 package bridge
 
 import (
@@ -30,35 +31,44 @@ import (
 	"github.com/longshore-bridge/longshore/media/convert"
 )
 
-// Options is what a Bridge works with. Registry and Channels are needed;
-// Examine needs no more, Run needs all but Log and Trace. What the operator may
-// change while the host runs is a function, and asked at each use: Registry once for
-// each request, Mounts for each of its files, Screen
-// and Zone for each request, Wait for each result.
+// Options are the parts that a Bridge works with. Examine needs Settings and Channels
+// only; Run needs all but those whose comment allows nil.
 type Options struct {
-	Registry func() *groups.Registry
-	Mounts   func(folder string) *mounts.Map // nil: no such group is configured any more
-	Channels []channel.Channel
-	Outbox   *outbox.Outbox
-	Spool    *spool.Spool
-	Wait     func() time.Duration               // how long a tool waits for its result
-	Answers  Answerer                           // of calls; nil: all are refused
-	Convert  *convert.Converter                 // nil: files go as they are
-	Screen   func() (deny, ask *screen.Screen)  // which files may not leave, and which wait for an approval; nil, or nil results: none
-	Zone     func(folder string) *time.Location // of a group's hours; nil: UTC
-	Links    func() *Links                      // how files too large for a chat become links; nil, or a nil result: they do not
-
-	// Approvers is the folder of the group in whose chat members are asked for approvals;
-	// nil, or an empty result: only the operator is.
-	Approvers func() string
-	MayAsk    func(folder string) bool // whether the session of a group elsewhere may ask them for permissions; nil: none may
-
-	Lost func() error // why nothing may be accepted now beside a lack of room, which passes; nil, or a nil result: nothing
-
-	Audit *audit.Log // notes what became of deliveries; nil: nobody does
+	Settings
+	Channels  []channel.Channel
+	Outbox    *outbox.Outbox
+	Spool     *spool.Spool
+	Answers   Answerer           // answers calls; nil: all are refused
+	Convert   *convert.Converter // nil: files are sent as they are
+	Addresses Addresses          // needed if Settings offer links
+	State     State
+	Audit     *audit.Log // records what became of deliveries; nil: nothing does
 
 	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil
+}
+
+// Settings are what the configuration in force says. The operator may change it while the
+// host runs, so the bridge asks at each use: for Registry once a batch and once a request,
+// for Mounts at each file, for Wait at each result.
+type Settings interface {
+	Registry() *groups.Registry
+	Mounts(folder string) *mounts.Map              // what a group's container sees; nil: no such group is configured
+	Screens() (deny, ask *screen.Screen)           // which files may not leave, and which wait for an approval; nil: none
+	Zone(folder string) *time.Location             // of a group's hours; nil: UTC
+	LinkTerms() (terms channel.LinkTerms, ok bool) // how files too large for a chat become links, if they do
+	Wait() time.Duration                           // how long a tool waits for its result
+	Approvers() string                             // the folder of the group whose chat is asked for approvals; empty: only the operator is asked
+	MayAsk(folder string) bool                     // whether the session of a group elsewhere may ask the approvers for permissions
+}
+
+// State watches the files of the host's state. LostFiles returns an error with those that
+// were deleted or replaced while the host runs. Until they are back nothing is accepted.
+type State interface{ LostFiles() error }
+
+// Addresses makes the addresses of links; links.Keys implements it.
+type Addresses interface {
+	Address(url, id string, expires time.Time) (string, error)
 }
 
 // Bridge accepts requests. Its methods may be called from several goroutines.
@@ -75,13 +85,10 @@ func New(o Options) *Bridge {
 	if o.Trace == nil {
 		o.Trace = func(string, string, string) {}
 	}
-	if o.Lost == nil {
-		o.Lost = func() error { return nil }
-	}
 	return &Bridge{Options: o}
 }
 
-// finalRefusal is the refusal of an error that will not pass, or nil.
+// finalRefusal returns the refusal of an error that does not pass, else nil.
 func finalRefusal(err error) *ipc.Refusal {
 	if _, full := errors.AsType[*outbox.FullError](err); full {
 		return nil
@@ -89,14 +96,17 @@ func finalRefusal(err error) *ipc.Refusal {
 	return AsRefusal(err)
 }
 
-// AsRefusal returns the refusal that err is, or nil where it is none.
+// AsRefusal returns the refusal that err is or wraps, else nil.
 func AsRefusal(err error) *ipc.Refusal {
-	var own *ipc.Refusal
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*ipc.Refusal](err); ok {
 		return own
 	}
 	if r := refusal.Of(err); r != nil {
 		return &ipc.Refusal{Code: r.Code, Message: r.Message, Hint: r.Hint}
 	}
 	return nil
+}
+
+func notSupported(message string) *ipc.Refusal {
+	return &ipc.Refusal{Code: "not_supported", Message: message, Hint: "do without it; chat_info says what this chat can do"}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -186,7 +187,7 @@ func TestWhatWasWithdrawnIsForgotten(t *testing.T) {
 }
 
 func TestOverQuotaARequestStaysAndNothingOvertakesIt(t *testing.T) {
-	s := newSite(t, func(o *outbox.Options) { o.Limits = limited(outbox.Limits{QuotaPending: 2}) })
+	s := newSite(t, func(o *outbox.Options) { o.Settings = limited(outbox.Limits{QuotaPending: 2}) })
 	var rs []ipc.Request
 	for i := range 4 {
 		rs = append(rs, file(s.write("family", fmt.Sprintf("%d.txt", i), "x")))
@@ -323,13 +324,13 @@ func TestResultIsAProjectionOfTheRecord(t *testing.T) {
 		for _, s := range c.states {
 			d.Parts = append(d.Parts, part(s, 10))
 		}
-		if got := bridge.Result(d).Status; got != c.want {
+		if got := report.Result(d).Status; got != c.want {
 			t.Errorf("%v: %s, want %s", c.states, got, c.want)
 		}
 	}
 	d := outbox.Delivery{Parts: []outbox.Part{part(outbox.Sent, 100), part(outbox.Sending, 50)}}
 	d.Parts[1].Sent = 20
-	if got := bridge.Result(d).Progress; got == nil || *got != (ipc.Progress{Sent: 120, Total: 150}) {
+	if got := report.Result(d).Progress; got == nil || *got != (ipc.Progress{Sent: 120, Total: 150}) {
 		t.Errorf("progress %+v", got)
 	}
 }

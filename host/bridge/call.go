@@ -11,12 +11,12 @@ import (
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
-// Call is a request that the host answers itself: the chat sees nothing of it.
+// Call is a request that the host answers itself; nothing of it is sent.
 type Call struct {
 	Key     string // the same if the request is seen again after a crash
 	From    groups.Asker
 	Chat    groups.Address
-	Thread  string // of the turn that asks; empty: the chat itself
+	Thread  string // of the asking turn; empty: the chat itself
 	Request ipc.Request
 }
 
@@ -28,18 +28,12 @@ type Answerer interface {
 	Answer(ctx context.Context, c Call) (data any, err error)
 }
 
-// answer answers a call, and takes it out of the queue once the result stands. An
-// error passes.
+// answer answers a call, and removes it from the queue once its result is written. The error
+// is as for accept.
 func (b *Bridge) answer(ctx context.Context, batch *spool.Batch, it *spool.Item, key string, assistants Assistants) error {
 	data, err := b.call(ctx, it, key, assistants)
 	if err != nil {
-		refusal := finalRefusal(err)
-		if refusal == nil {
-			return err
-		}
-		b.Log.Debug("call refused", "group", batch.Folder, "request", it.ID, "code", refusal.Code, "error", err)
-		batch.Refuse(it, refusal)
-		return nil
+		return err
 	}
 	if err := b.Spool.WriteResult(batch.Folder, ipc.Result{ID: it.ID, Status: ipc.Done, Data: data, Time: time.Now()}); err != nil {
 		return err
@@ -50,7 +44,7 @@ func (b *Bridge) answer(ctx context.Context, batch *spool.Batch, it *spool.Item,
 
 func (b *Bridge) call(ctx context.Context, it *spool.Item, key string, assistants Assistants) (json.RawMessage, error) {
 	dst, err := b.authorize(it.Folder, it.Request)
-	dst.heads(&it.Found)
+	dst.noteIn(&it.Found)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +67,4 @@ func (b *Bridge) call(ctx context.Context, it *spool.Item, key string, assistant
 		err = &ipc.Refusal{Code: "answer_too_large", Message: fmt.Sprintf("the answer has %d bytes; at most %d are given", len(data), ipc.MaxData), Hint: "ask for less"}
 	}
 	return data, err
-}
-
-func notSupported(message string) *ipc.Refusal {
-	return &ipc.Refusal{Code: "not_supported", Message: message, Hint: "do without it; chat_info says what this chat can do"}
 }

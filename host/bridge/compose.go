@@ -19,10 +19,10 @@ func texts(text string, l media.Limits) []outbox.Part {
 	return parts
 }
 
-// mostWritten is how many bytes of Markdown are kept beside the text that a platform gets.
+// mostWritten is the most bytes of Markdown that are recorded beside a text.
 const mostWritten = 64 << 10
 
-// written is what is kept of the Markdown of which a text was made; empty if the text says as much.
+// written returns the Markdown to record beside a text; empty if the text says as much.
 func written(markdown, text string) string {
 	if markdown == text || len(markdown) > mostWritten {
 		return ""
@@ -56,8 +56,13 @@ func mayShare(files []outbox.File, file outbox.File, l media.Limits) bool {
 	return len(before) > 0 && l.MayShare(before, file.Info)
 }
 
-// altOf makes the words for what a file shows one harmless line.
+// oneLine returns a one-line, printable form of foreign words.
+func oneLine(text string) string {
+	return media.Printable(strings.Join(strings.Fields(media.WithoutHidden(text)), " "))
+}
+
+// altOf returns a one-line, printable description of what a file shows.
 func altOf(text string) string {
-	line := media.Printable(strings.Join(strings.Fields(media.WithoutHidden(text)), " "))
+	line := oneLine(text)
 	return strings.ToValidUTF8(line[:min(len(line), ipc.MaxAlt)], "")
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -57,7 +57,7 @@ func TestFilesShareMessagesAsFarAsThePlatformLikes(t *testing.T) {
 	}
 	ds, err := s.outbox.List(t.Context(), outbox.Filter{})
 	check(t, err)
-	result := bridge.Result(ds[0])
+	result := report.Result(ds[0])
 	if len(result.Parts) != 8 || result.Status != ipc.Sent {
 		t.Fatalf("the result has %d parts and is %s", len(result.Parts), result.Status)
 	}

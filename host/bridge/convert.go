@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
-	"slices"
-	"strings"
 
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -18,16 +15,24 @@ import (
 
 // outgoing is a file on its way: as it was opened, or as it was converted.
 type outgoing struct {
-	file  *os.File
-	ref   ipc.FileRef // what the file is called from now on
-	note  string      // what was done, or not; may be empty
-	close func() error
+	file *os.File
+	ref  ipc.FileRef   // the file as it is called from now on
+	note string        // what was done, or not; may be empty
+	made *convert.File // by a conversion; nil: file is as it was opened
 }
 
-// shown converts a file that the chat would refuse or show badly. If it cannot be
-// converted, it goes as it is. An error ends with ctx alone.
+// close removes a converted file.
+func (o outgoing) close() {
+	if o.made != nil {
+		_ = o.made.Close() // which only gives its room back
+	}
+}
+
+// shown converts a file that the chat would refuse or show badly. A file that cannot be
+// converted is sent as it is. The only errors are ctx's, and that of removing a useless
+// result.
 func (b *Bridge) shown(ctx context.Context, f *os.File, ref ipc.FileRef, dst destination) (outgoing, error) {
-	asIs := outgoing{file: f, ref: ref, close: func() error { return nil }}
+	asIs := outgoing{file: f, ref: ref}
 	if b.Convert == nil {
 		return asIs, nil
 	}
@@ -66,10 +71,10 @@ func (b *Bridge) shown(ctx context.Context, f *os.File, ref ipc.FileRef, dst des
 		asIs.note = "not " + recipe.Note + ": the result would not be shown either"
 		return asIs, out.Close()
 	}
-	return outgoing{file: out.File, ref: made, note: recipe.Note, close: out.Close}, nil
+	return outgoing{out.File, made, recipe.Note, out}, nil
 }
 
-// reasonOf is what the agent reads of an error of a conversion, which may quote the
+// reasonOf returns what the agent reads of a conversion's error, which itself may quote the
 // file.
 func reasonOf(err error) string {
 	if errors.Is(err, convert.ErrBusy) {
@@ -79,23 +84,4 @@ func reasonOf(err error) string {
 		return "it took longer than " + convert.Time.String()
 	}
 	return "ffmpeg could not do it within its limits"
-}
-
-// namesOf are the names by which a file is screened: those that led to it, that which it is to have,
-// and those of the file of which it is a copy.
-func namesOf(opened []string, ref ipc.FileRef) []string {
-	all := append(slices.Clone(opened), ref.Path, nameOf(ref))
-	if ref.From != "" {
-		all = append(all, strings.Split(ref.From, " -> ")...)
-	}
-	slices.Sort(all[1:])
-	return slices.Compact(all)
-}
-
-// nameOf is the name that a file is to have in the chat.
-func nameOf(ref ipc.FileRef) string {
-	if ref.Name != "" {
-		return ref.Name
-	}
-	return path.Base(ref.Path)
 }

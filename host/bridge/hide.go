@@ -10,11 +10,11 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Hide keeps the host's own messages from a chat's assistant: it removes a quote of one from
-// what a member did, and reports whether the whole is to be dropped, as a reaction to one is.
-// A quote of the assistant's own message gets the words that the assistant wrote.
-// A vote of somebody outside the chat is dropped, too, and the chat is told once for each
-// question. Errors pass.
+// Hide hides the host's own messages from a chat's assistant: it removes a quote of one from
+// a member's message, and reports whether to drop the whole, as a reaction to one. A quote
+// of the assistant's own message gets the words that the assistant wrote. The vote of
+// somebody outside the chat is dropped too, and reported to the chat once a question.
+// Errors pass.
 func (b *Bridge) Hide(ctx context.Context, chat groups.Address, m *channel.Inbound) (drop bool, err error) {
 	if m.Outside {
 		return true, b.tellOutside(ctx, chat, m)

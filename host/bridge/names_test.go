@@ -85,11 +85,9 @@ func TestAYesJudgedTheNameInTheChatAlone(t *testing.T) {
 	check(t, err)
 	on, err := screen.New(nil, nil)
 	check(t, err)
-	now := off
-	s.opts.Screen = func() (*screen.Screen, *screen.Screen) { return now, nil }
-	s.Bridge = bridge.New(s.opts)
+	s.set.ask = nil
 	for what, r := range disguised(s) {
-		now = off
+		s.set.deny = off
 		fate := s.handle("family", r)[0]
 		if !fate.Accepted {
 			if !strings.HasPrefix(what, "a link up") { // which no screen has to judge
@@ -97,7 +95,7 @@ func TestAYesJudgedTheNameInTheChatAlone(t *testing.T) {
 			}
 			continue
 		}
-		now = on
+		s.set.deny = on
 		id := s.last()
 		if r := bridge.AsRefusal(s.Decide(t.Context(), id, true, "operator")); r == nil || r.Code != screen.Code {
 			t.Errorf("%s: a yes gave %+v", what, r)

@@ -8,40 +8,30 @@ import (
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Opened is an open file and the paths that led to it: as it was asked for, as each link on the
-// way makes of that, and its own.
-type Opened struct {
-	*os.File
-	Names []string
-}
+// Opener opens a file that a request names, for reading. Of the File, only the file itself
+// and its Names count. The caller closes it.
+type Opener func(name string) (*mounts.File, error)
 
-// Opener opens a file that a request names, for reading. The caller closes it.
-type Opener func(name string) (Opened, error)
-
-// Mounted opens what a group's container sees, by the path that it has there.
+// Mounted returns the Opener of what a group's container sees, by its path there.
 func (b *Bridge) Mounted(folder string) Opener {
-	return func(name string) (Opened, error) {
-		seen := b.Mounts(folder)
-		if seen == nil { // removed a moment ago: its registry knew it
-			return Opened{}, &ipc.Refusal{Code: groups.CodeGroupUnknown, Message: "this group is configured no longer"}
+	return func(name string) (*mounts.File, error) {
+		if seen := b.Mounts(folder); seen != nil {
+			return seen.Open(name)
 		}
-		f, err := seen.Open(name)
-		if err != nil {
-			return Opened{}, err
-		}
-		return Opened{f.File, f.Names}, nil
+		return nil, &ipc.Refusal{Code: groups.CodeGroupUnknown, Message: "this group is configured no longer"} // since its registry knew it
 	}
 }
 
-// OpenOwn is the Opener of files that the operator names. Links are followed: it is the
+// OpenOwn opens a file that the operator names; it is an Opener. Links are followed: it is the
 // operator's right. A pipe does not make it wait.
-func OpenOwn(name string) (Opened, error) {
+func OpenOwn(name string) (*mounts.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return Opened{}, err
+		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -49,15 +39,15 @@ func OpenOwn(name string) (Opened, error) {
 	}
 	if err != nil {
 		f.Close()
-		return Opened{}, err
+		return nil, err
 	}
-	return Opened{f, namesTo(name)}, nil
+	return &mounts.File{File: f, Names: namesTo(name)}, nil
 }
 
-// maxLinks is as many as Linux follows.
+// maxLinks is how many links Linux follows.
 const maxLinks = 40
 
-// namesTo are a path of the host's and what each link on the way makes of it.
+// namesTo returns a path of the host and what each link on the way makes of it.
 func namesTo(name string) (all []string) {
 	for range maxLinks {
 		all = append(all, name)

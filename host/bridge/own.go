@@ -14,13 +14,12 @@ import (
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
-// SendFor accepts a request that did not come through the queue: the operator's,
-// in the name of the group. It passes the same checks as the group's own; open
-// says whose files it names.
+// SendFor accepts a request of the operator in the name of a group. It passes the same
+// checks as the group's own, but needs no approval. open opens the files that it names.
 func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open Opener) (outbox.Delivery, error) {
 	dst, err := b.authorize(folder, r)
 	if err == nil {
-		err = b.Lost()
+		err = b.State.LostFiles()
 	}
 	if err != nil {
 		return outbox.Delivery{}, err
@@ -33,13 +32,13 @@ func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open
 	return d, b.put(ctx, judged{d})
 }
 
-// Say sends the host's own words, or the assistant's answer, to a thread of the
-// group's chat, or to the chat itself. The same key said twice appears once.
+// Say sends the host's own words, or the assistant's answer, to a thread of the group's
+// chat; an empty thread is the chat itself. A second call with the same key does nothing.
 func (b *Bridge) Say(ctx context.Context, folder, thread, text, key string) error {
 	return b.say(ctx, folder, thread, text, key, false)
 }
 
-// Tell is Say for the host's own words: no assistant may read them again or change them.
+// Tell is Say for the host's own words, which no assistant may read or change.
 func (b *Bridge) Tell(ctx context.Context, folder, thread, text, key string) error {
 	return b.say(ctx, folder, thread, text, key, true)
 }
@@ -60,9 +59,9 @@ func (b *Bridge) say(ctx context.Context, folder, thread, text, key string, host
 	return b.judgeAndPut(ctx, dst, d)
 }
 
-// React puts an emoji to a message of the group's own chat, or takes it back if emoji is
-// empty, and returns once that is durable. The same key again does nothing. Nothing is
-// done on a channel without reactions.
+// React puts an emoji on a message of the group's own chat, or removes it if emoji is empty,
+// and returns once that is durable. A second call with the same key does nothing, and
+// neither does a call for a channel without reactions.
 func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key string) error {
 	dst, err := b.authorize(folder, ipc.Request{})
 	if err != nil || !outbox.Can(dst.channel, outbox.VerbReact) {
@@ -73,19 +72,19 @@ func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key s
 	return b.judgeAndPut(ctx, dst, d)
 }
 
-// Room says why no further message of the group may be accepted now, which
-// passes; nil: it may.
+// Room returns why no further message of the group may be accepted now, which passes; nil:
+// it may.
 func (b *Bridge) Room(folder string) error {
-	if err := b.Lost(); err != nil {
+	if err := b.State.LostFiles(); err != nil {
 		return err
 	}
 	return b.Outbox.Room(folder, outbox.Load{}, outbox.Load{Parts: 1})
 }
 
-// SentSince reports whether anything from a group was accepted at or after the
-// time. The host's own words in other threads do not count, and neither do those that
-// Say took under the keys in but. If the outbox cannot be
-// read, the answer is yes: the caller would otherwise send something twice.
+// SentSince reports whether anything from a group was accepted at or after the time. The
+// host's own words in other threads do not count, and neither does what Say took under the
+// keys in but. If the outbox cannot be read, the answer is yes: the caller would otherwise
+// send something twice.
 func (b *Bridge) SentSince(folder, thread string, since time.Time, but ...string) bool {
 	keys := make([]string, len(but))
 	for i, id := range but {
@@ -98,7 +97,7 @@ func (b *Bridge) SentSince(folder, thread string, since time.Time, but ...string
 	return found || err != nil
 }
 
-// hostDelivery is a delivery without a request, whose key is derived from id.
+// hostDelivery returns a delivery without a request, whose key is derived from id.
 func hostDelivery(folder string, dst destination, id string) outbox.Delivery {
 	return outbox.Delivery{
 		Key: hostKey(folder, id), Folder: folder,
@@ -111,7 +110,7 @@ func hostKey(folder, id string) string {
 	return hex.EncodeToString(sum[:])[:32]
 }
 
-// judgeAndPut records the host's own delivery, after the policy has seen it too.
+// judgeAndPut records the host's own delivery, which the policy judges too.
 func (b *Bridge) judgeAndPut(ctx context.Context, dst destination, d outbox.Delivery) error {
 	j, err := b.judge(ctx, dst, d, outbox.Load{})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -32,15 +33,15 @@ var ErrNoPermission error = &refusal.Error{
 	Code: "unknown_permission", Message: "no question of this conversation has this id", Hint: "it may be long ago, or the host was restarted since: take it as no",
 }
 
-// permissions are the questions of sessions elsewhere, in memory alone: after a restart of
-// the host none is answered, which is a no. The zero permissions has none.
+// permissions has the questions of sessions elsewhere, in memory alone: a restart of the
+// host answers them all with no. The zero permissions has none.
 type permissions struct {
 	mu  sync.Mutex
 	all map[string]*permission // by id
 }
 
 // permission is one question. The approvers' chat knows it by another id than the session:
-// a session that writes into that chat cannot ask for an answer to it in words of its own.
+// a session that writes into that chat cannot forge a question with the same id.
 type permission struct {
 	ipc.Permission
 	folder, thread string
@@ -52,7 +53,7 @@ type permission struct {
 // open reports whether an answer would count.
 func (p *permission) open(now time.Time) bool { return p.Answer == "" && now.Before(p.until) }
 
-// add keeps a question, and forgets old ones. It reports whether there is room.
+// add records a question, and deletes old ones. It reports whether there is room.
 func (all *permissions) add(p *permission, now time.Time) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -74,8 +75,7 @@ func (all *permissions) add(p *permission, now time.Time) bool {
 	return true
 }
 
-// asked returns the question that members answer with an id, or nil. The caller holds the
-// lock.
+// asked returns the question that members answer with an id, else nil. all must be locked.
 func (all *permissions) asked(approval string) *permission {
 	for _, p := range all.all {
 		if p.approval == approval {
@@ -110,9 +110,7 @@ func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks 
 		return asks, &refusal.Error{Code: "busy", Message: fmt.Sprintf("%d questions of this group wait for an answer", maxPermissions), Hint: "answer in the terminal"}
 	}
 	d := hostDelivery(b.Approvers(), dst, "permission "+p.approval)
-	question := fmt.Sprintf("The session of group %s asks to use its tool %s. Input:\n%s\nWhat it says about this:\n%s\nMay it?",
-		folder, quoted(asks.Tool, 64), quotedLines(asks.Input, shownText), quotedLines(asks.Description, 300))
-	d.Parts = asked(question, ChoiceAllow, outbox.Approval{ID: p.approval, Expires: asks.Expires}, dst.limits)
+	d.Parts = asked(report.Permission(folder, asks), ChoiceAllow, outbox.Approval{ID: p.approval, Expires: asks.Expires}, dst.limits)
 	if err := b.judgeAndPut(ctx, dst, d); err != nil {
 		b.permissions.remove(asks.ID)
 		return asks, err
@@ -120,9 +118,9 @@ func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks 
 	return asks, nil
 }
 
-// mayAsk says whether members would answer a question of a group's session.
+// mayAsk reports whether members would be asked on behalf of a group's session.
 func (b *Bridge) mayAsk(folder string) bool {
-	return b.Approvers != nil && b.Approvers() != "" && b.MayAsk != nil && b.MayAsk(folder)
+	return b.Approvers() != "" && b.MayAsk(folder)
 }
 
 func randomID() string {
@@ -150,21 +148,19 @@ func (b *Bridge) Permission(folder, thread, id string) (asked ipc.Permission, an
 	return p.Permission, p.answered, nil
 }
 
-// decide notes an answer. The caller holds the lock of permissions.
+// decide records an answer. b.permissions must be locked.
 func (b *Bridge) decide(p *permission, yes bool, by string) {
 	e := audit.Entry{Event: audit.NotApproved, Time: time.Now().UTC(), Group: p.folder, Thread: p.thread, Code: outbox.CodeNotApproved}
 	if p.Answer = ipc.Denied; yes {
 		p.Answer, e.Event, e.Code = ipc.Allowed, audit.Approved, ""
 	}
 	defer close(p.answered) // the trail has it before the session
-	if b.Audit != nil {
-		e.Message = fmt.Sprintf("tool %s of the session elsewhere: answered by %s (rule claude_channel)", quoted(p.Tool, 64), by)
-		b.Audit.Add(e)
-	}
+	e.Message = fmt.Sprintf("tool %s of the session elsewhere: answered by %s (rule claude_channel)", report.Quote(p.Tool, report.ToolName), by)
+	b.Audit.Add(e)
 }
 
-// answerPermission takes the answer to a question, and returns the words about it for the
-// approvers' chat; empty: no question has this id.
+// answerPermission records the answer to a question, and returns what the approvers' chat
+// reads about it; empty: no question has this id.
 func (b *Bridge) answerPermission(id string, yes bool, by string) string {
 	b.permissions.mu.Lock()
 	defer b.permissions.mu.Unlock()
@@ -178,10 +174,7 @@ func (b *Bridge) answerPermission(id string, yes bool, by string) string {
 		b.decide(p, false, "the operator, who does not let the session ask any more")
 		return "This does not count: the operator does not let the session ask any more. It is refused."
 	}
-	if b.Audit != nil {
-		by = b.Audit.Mask(by)
-	}
-	if b.decide(p, yes, by); yes {
+	if b.decide(p, yes, b.Audit.Mask(by)); yes {
 		return "Allowed: the session may use the tool, once."
 	}
 	return "Refused: the session may not use the tool."

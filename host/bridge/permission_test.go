@@ -19,18 +19,15 @@ func TestQuestionsForPermissionsAreBounded(t *testing.T) {
 		p, err := s.AskPermission(t.Context(), folder, "", ipc.Permission{Tool: "Ba`sh", Description: "*Run*\nthis", Input: strings.Repeat("x", 5000)})
 		return p.ID, err
 	}
-	s.opts.Approvers = func() string { return "ops" }
-	s.Bridge = bridge.New(s.opts)
+	s.set.approvers = "ops"
 	if _, err := ask("family"); !errors.Is(err, bridge.ErrNoPermissions) {
 		t.Error("the operator does not let it ask:", err)
 	}
-	s.opts.Approvers, s.opts.MayAsk = nil, func(string) bool { return true }
-	s.Bridge = bridge.New(s.opts)
+	s.set.approvers, s.set.mayAsk = "", []string{"family", "work"}
 	if _, err := ask("family"); !errors.Is(err, bridge.ErrNoPermissions) {
 		t.Error("nobody can answer:", err)
 	}
-	s.opts.Approvers = func() string { return "ops" }
-	s.Bridge = bridge.New(s.opts)
+	s.set.approvers = "ops"
 	var first string
 	for i := range 4 {
 		id, err := ask("family")
@@ -71,16 +68,14 @@ func answerTo(text string) string {
 // TestAYesDoesNotCountAfterTheOperatorsNo: the session may not ask any more since a reload.
 func TestAYesDoesNotCountAfterTheOperatorsNo(t *testing.T) {
 	s := newSite(t)
-	may := true
-	s.opts.Approvers, s.opts.MayAsk = func() string { return "ops" }, func(folder string) bool { return may && folder == "family" }
-	s.Bridge = bridge.New(s.opts)
+	s.set.approvers, s.set.mayAsk = "ops", []string{"family"}
 	var ids [2]string
 	for i := range ids {
 		p, err := s.AskPermission(t.Context(), "family", "", ipc.Permission{Tool: "Bash"})
 		check(t, err)
 		ids[i] = p.ID
 	}
-	may = false
+	s.set.mayAsk = nil
 	check(t, s.DecideByID(t.Context(), answerTo(s.shown("mem:ops", 1)[0].Text), true, "U1"))
 	if seen := s.shown("mem:ops", 3); !strings.Contains(seen[2].Text, "does not count") {
 		t.Error(seen[2].Text)

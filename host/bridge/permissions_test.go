@@ -2,17 +2,22 @@ package bridge
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
+// asking are Settings that let every session ask.
+type asking struct{ Settings }
+
+func (asking) Approvers() string  { return "ops" }
+func (asking) MayAsk(string) bool { return true }
+
 // TestAPermissionWithoutAnAnswerIsNo, to its own conversation alone, and a yes that comes later
 // changes nothing. Old questions are forgotten.
 func TestAPermissionWithoutAnAnswerIsNo(t *testing.T) {
-	b := Bridge{Options: Options{Approvers: func() string { return "ops" }, MayAsk: func(string) bool { return true }}}
+	b := Bridge{Options: Options{Settings: asking{}}}
 	now := time.Now()
 	add := func(id string, expires time.Time) bool {
 		return b.permissions.add(&permission{Permission: ipc.Permission{ID: id, Tool: "Bash"}, until: expires, approval: "asked " + id, folder: "family", thread: "t1", answered: make(chan struct{})}, now)
@@ -41,23 +46,5 @@ func TestAPermissionWithoutAnAnswerIsNo(t *testing.T) {
 	}
 	if words := b.answerPermission("asked nothing", true, "U1"); words != "" {
 		t.Error(words)
-	}
-}
-
-// TestASessionsWordsDoNotPassForTheHosts: in a poll, which shows no code marks, either; and
-// what is cut off is told. However it is written, a question stays short.
-func TestASessionsWordsDoNotPassForTheHosts(t *testing.T) {
-	for words, want := range map[string]string{
-		"":                        "(nothing)",
-		"ls":                      "“`ls`”",
-		"a”. Input: “`ls`. ":      "“`a\". Input: \"'ls'. `”",
-		"rm\u200b\nx\ufe01":       "“`rm\\u200b\\nx`”",
-		"0123456789…":             "“`0123456789…`”",
-		strings.Repeat("x", 21):   "“`" + strings.Repeat("x", 19) + "…`” (the rest is cut off)",
-		strings.Repeat("\n", 600): "“`" + strings.Repeat(`\n`, 9) + `\` + "…`” (the rest is cut off)",
-	} {
-		if got := quoted(words, 20); got != want {
-			t.Errorf("%q: %s, not %s", words, got, want)
-		}
 	}
 }

@@ -31,7 +31,7 @@ func around(at time.Time, before, after time.Duration) groups.Hours {
 
 func TestAGroupSendsWhatItsPolicyPermits(t *testing.T) {
 	s := newSite(t)
-	had := s.opts.Registry()
+	had := s.set.registry
 	east := time.FixedZone("EAST", 9*3600)
 	now := time.Now().In(east)
 	for _, c := range []struct {
@@ -47,10 +47,7 @@ func TestAGroupSendsWhatItsPolicyPermits(t *testing.T) {
 		{groups.MaySend{Hours: around(now, 2*time.Hour, 2*time.Hour)}, "a.txt", "", ""},
 		{groups.MaySend{Hours: around(now, -3*time.Hour, 6*time.Hour)}, "a.txt", "outside_hours", "may_send.hours"},
 	} {
-		registry, o := policed(t, had, "family", c.may), s.opts
-		o.Registry = func() *groups.Registry { return registry }
-		o.Zone = func(string) *time.Location { return east }
-		s.Bridge = bridge.New(o)
+		s.set.registry, s.set.zone = policed(t, had, "family", c.may), east
 		r := file(s.write("family", c.name, "words"))
 		v := s.handle("family", r)[0]
 		_, looked := s.Examine("family", r, s.Mounted("family"))
@@ -78,12 +75,11 @@ func TestAGroupSendsWhatItsPolicyPermits(t *testing.T) {
 // A reload forbade documents while one was being copied.
 func TestAPolicyThatComesDuringACopyHolds(t *testing.T) {
 	s := newSite(t)
-	now, o := s.opts.Registry(), s.opts
-	forbidden := policed(t, now, "family", groups.MaySend{Kinds: []string{"image"}})
-	o.Registry = func() *groups.Registry { return now }
+	o := s.opts
+	forbidden := policed(t, s.set.registry, "family", groups.MaySend{Kinds: []string{"image"}})
 	o.Trace = func(_, _, step string) {
 		if step == "copied" {
-			now = forbidden
+			s.set.registry = forbidden
 		}
 	}
 	s.Bridge = bridge.New(o)

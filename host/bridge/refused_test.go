@@ -14,11 +14,17 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/audit"
-	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/screen/screentest"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
+
+// leavesOut are settings of a trail that keeps all files.
+type leavesOut []string
+
+func (leavesOut) AuditKeeps() time.Duration  { return 0 }
+func (l leavesOut) AuditLeavesOut() []string { return l }
 
 // noted has the site note refused requests in a trail, and returns what the newest entry
 // says of chat, code and parts, and all that stands in the trail.
@@ -26,11 +32,11 @@ func (s *site) noted(leaveOut []string) (newest func() string, whole func() stri
 	s.t.Helper()
 	dir := s.t.TempDir()
 	log, err := audit.Open(audit.Options{
-		Dir: dir, Log: slog.New(slog.DiscardHandler), Keep: func() time.Duration { return 0 }, LeaveOut: func() []string { return leaveOut },
+		Dir: dir, Log: slog.New(slog.DiscardHandler), Settings: leavesOut(leaveOut),
 	})
 	check(s.t, err)
 	s.t.Cleanup(func() { check(s.t, log.Close()) })
-	s.refused = func(q spool.Quarantined, it *spool.Item) { bridge.Refused(log, q, it) }
+	s.refused = func(q spool.Quarantined, it *spool.Item) { report.Refused(log, q, it) }
 	newest = func() string {
 		all, err := audit.Newest(s.t.Context(), dir, audit.Query{}, 1)
 		check(s.t, err)
@@ -101,9 +107,7 @@ func TestARefusalInTheTrailNamedNeitherChatNorFile(t *testing.T) {
 // against the operator's wish.
 func TestARefusalByPolicyInTheTrailHasTheSize(t *testing.T) {
 	s, o := newSite(t), groups.MaySend{Most: 4}
-	registry := policed(t, s.opts.Registry(), "family", o)
-	s.opts.Registry = func() *groups.Registry { return registry }
-	s.Bridge = bridge.New(s.opts)
+	s.set.registry = policed(t, s.set.registry, "family", o)
 	r := file(s.write("family", "plan.txt", "as drawn"))
 	r.Files[0].Caption = "words"
 	for _, c := range []struct {

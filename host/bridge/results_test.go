@@ -245,7 +245,7 @@ func TestAFailureAfterALongDeferralReachesTheAssistant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := make(chan struct{})
 		s := newSite(t, func(o *outbox.Options) {
-			o.Limits, o.SendTimeout = limited(outbox.Limits{QuotaPending: 1}), time.Hour
+			o.Settings, o.SendTimeout = limited(outbox.Limits{QuotaPending: 1}), time.Hour
 			o.Channels = []channel.Channel{memory.New(memory.Options{Online: true, Script: func(m channel.Message, _ int) memory.Fault {
 				if m.Text == "slow" {
 					return memory.Until(room)
@@ -258,7 +258,7 @@ func TestAFailureAfterALongDeferralReachesTheAssistant(t *testing.T) {
 		}
 		var a told
 		stop := s.run(&a)
-		time.Sleep(2 * s.opts.Wait())
+		time.Sleep(2 * s.set.Wait())
 		synctest.Wait()
 		if r, _ := s.spool.Result("family", "waits"); r.Code != "over_quota" {
 			t.Fatalf("the second request did not have to wait: %+v", r)
@@ -314,7 +314,7 @@ func TestANewRequestUnderAnOldNameHasItsResultForItself(t *testing.T) {
 // instant in which there is.
 func TestDeferredRequestsGoOnWhenThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(o *outbox.Options) { o.Limits = limited(outbox.Limits{QuotaPending: 1}) })
+		s := newSite(t, func(o *outbox.Options) { o.Settings = limited(outbox.Limits{QuotaPending: 1}) })
 		var want []string
 		for i := range 5 {
 			id := fmt.Sprint("r", i)

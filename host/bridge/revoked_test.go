@@ -15,7 +15,7 @@ import (
 // went to another group's chat; that of a moved group went to its former one.
 func TestRightsThatEndDuringACopyAreGone(t *testing.T) {
 	s := newSite(t)
-	had := s.opts.Registry()
+	had := s.set.registry
 	var after []groups.Group
 	for _, g := range had.All() {
 		g.Main = false
@@ -28,11 +28,11 @@ func TestRightsThatEndDuringACopyAreGone(t *testing.T) {
 	check(t, err)
 	for _, c := range [][2]string{{"ops", "mem:work"}, {"family", ""}} {
 		folder, chat := c[0], c[1]
-		now, o := had, s.opts
-		o.Registry = func() *groups.Registry { return now }
+		o := s.opts
+		s.set.registry = had
 		o.Trace = func(_, _, step string) {
 			if step == "copied" {
-				now = revoked
+				s.set.registry = revoked
 			}
 		}
 		s.Bridge = bridge.New(o)
@@ -42,7 +42,7 @@ func TestRightsThatEndDuringACopyAreGone(t *testing.T) {
 			t.Errorf("%s: fate %+v", folder, v)
 		}
 	}
-	s.Bridge = bridge.New(s.opts)
+	s.Bridge, s.set.registry = bridge.New(s.opts), had
 	if v := s.handle("ops", ipc.Request{Type: ipc.TypeMessage, Chat: "mem:work", Text: "x"})[0]; !v.Accepted {
 		t.Errorf("while main has its rights: %+v", v)
 	}
@@ -59,7 +59,7 @@ func TestRightsThatEndDuringACopyAreGone(t *testing.T) {
 // the right holds for a file that is being copied.
 func TestAGroupSendsToTheChatsThatItsListNamesAndReadsNone(t *testing.T) {
 	s := newSite(t)
-	had := s.opts.Registry()
+	had := s.set.registry
 	all := had.All()
 	for i := range all {
 		if all[i].Folder == "family" {
@@ -70,8 +70,8 @@ func TestAGroupSendsToTheChatsThatItsListNamesAndReadsNone(t *testing.T) {
 	check(t, err)
 	registry, err = registry.WithDestinations(map[string]groups.Destination{"board": {Chat: "mem:board", Channel: "memory"}})
 	check(t, err)
-	now, o := registry, s.opts
-	o.Registry = func() *groups.Registry { return now }
+	o := s.opts
+	s.set.registry = registry
 	o.Answers = &answers{do: func(bridge.Call) (any, error) { return struct{}{}, nil }}
 	s.Bridge = bridge.New(o)
 	to := func(r ipc.Request, chat string) ipc.Request { r.Chat = chat; return r }
@@ -90,7 +90,7 @@ func TestAGroupSendsToTheChatsThatItsListNamesAndReadsNone(t *testing.T) {
 	}
 	o.Trace = func(_, _, step string) {
 		if step == "copied" {
-			now = had
+			s.set.registry = had
 		}
 	}
 	s.Bridge = bridge.New(o)
@@ -113,15 +113,15 @@ func TestAnActionThatEndsWhileItsRequestIsUnderWayIsGone(t *testing.T) {
 	s := acting(t, channel.Forever)
 	s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: "words"})
 	requests := actionsOn("mem:family", s.shown("mem:family", 1)[0].ID)
-	had := s.opts.Registry()
+	had := s.set.registry
 	all := bridge.Can(s.opts.Channels[0], groups.Group{})
 	for _, action := range all {
 		s.allow(func(g *groups.Group) { g.Actions = allowing(all, action) })
-		after, now, o := s.opts.Registry(), had, s.opts
-		o.Registry = func() *groups.Registry { return now }
+		after, o := s.set.registry, s.opts
+		s.set.registry = had
 		o.Trace = func(_, _, step string) {
 			if step == "authorized" {
-				now = after
+				s.set.registry = after
 			}
 		}
 		s.Bridge = bridge.New(o)

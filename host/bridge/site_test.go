@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,10 +31,45 @@ type site struct {
 	spool  *spool.Spool
 	memory *memory.Channel
 	opts   bridge.Options
-	asked  int // requests
+	set    *settings // of every bridge of the site
+	asked  int       // requests
 	turns  told
 
 	refused func(spool.Quarantined, *spool.Item) // may be nil
+}
+
+// settings are a bridge.Settings that a test changes as a reload does.
+type settings struct {
+	registry  *groups.Registry
+	mounts    map[string]*mounts.Map
+	deny, ask *screen.Screen
+	zone      *time.Location
+	links     *channel.LinkTerms
+	approvers string
+	mayAsk    []string // folders
+}
+
+func (s *settings) Registry() *groups.Registry          { return s.registry }
+func (s *settings) Mounts(folder string) *mounts.Map    { return s.mounts[folder] }
+func (s *settings) Screens() (deny, ask *screen.Screen) { return s.deny, s.ask }
+func (s *settings) Zone(string) *time.Location          { return s.zone }
+func (s *settings) LostFiles() error                    { return nil }
+func (s *settings) Wait() time.Duration                 { return time.Minute }
+func (s *settings) Approvers() string                   { return s.approvers }
+func (s *settings) MayAsk(folder string) bool           { return slices.Contains(s.mayAsk, folder) }
+
+func (s *settings) LinkTerms() (terms channel.LinkTerms, ok bool) {
+	if s.links != nil {
+		terms = *s.links
+	}
+	return terms, s.links != nil
+}
+
+// addresses are a bridge.Addresses.
+type addresses struct{}
+
+func (addresses) Address(url, id string, _ time.Time) (string, error) {
+	return url + "/" + id + "00", nil
 }
 
 func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
@@ -65,11 +101,8 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	check(t, err)
 	asks, err := screen.New(builtIn(), []screen.Pattern{{Rule: "drafts", Name: `draft`}, {Rule: "confidential", Content: "CONFIDENTIAL"}})
 	check(t, err)
-	s.opts = bridge.Options{
-		Registry: func() *groups.Registry { return registry }, Mounts: func(folder string) *mounts.Map { return seen[folder] },
-		Screen:   func() (deny, ask *screen.Screen) { return rules, asks },
-		Channels: o.Channels, Outbox: s.outbox, Spool: s.spool, Wait: func() time.Duration { return time.Minute },
-	}
+	s.set = &settings{registry: registry, mounts: seen, deny: rules, ask: asks}
+	s.opts = bridge.Options{Settings: s.set, State: s.set, Channels: o.Channels, Outbox: s.outbox, Spool: s.spool}
 	for _, g := range all {
 		m, err := mounts.New(s.layout, g)
 		check(t, err)
@@ -202,4 +235,4 @@ func mustCreate(t *testing.T, path string) string {
 }
 
 // limited are limits that nobody changes.
-func limited(l outbox.Limits) func() outbox.Limits { return func() outbox.Limits { return l } }
+func limited(l outbox.Limits) outbox.Settings { return outbox.Fixed{Limits: l} }

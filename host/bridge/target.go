@@ -9,7 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
-// errUnknownMessage is the refusal of a message that does not exist for who asks.
+// errUnknownMessage refuses a message that does not exist for the asker.
 var errUnknownMessage = &ipc.Refusal{
 	Code: "unknown_message", Message: "this chat has no message of yours with that id", Hint: "give the message id, or the id, that the send tool returned",
 }
@@ -38,17 +38,9 @@ func (b *Bridge) messages(ctx context.Context, it *spool.Item, dst destination, 
 	return slices.DeleteFunc(all, gone), nil
 }
 
-// sent returns the messages of a request of the batch that are not recorded yet.
-func (a *acceptance) sent(request string, dst destination) []outbox.SentPart {
-	i := slices.IndexFunc(a.deliveries, func(d judged) bool { return d.Request == request && d.Address() == dst.address() })
-	if i < 0 || !dst.from.Sees(placeOf(&a.deliveries[i].Delivery)) {
-		return nil
-	}
-	return a.deliveries[i].SentParts()
-}
-
-// notAhead says why no message of a change's target comes before it: the target was refused,
-// or still stands before the change in the queue, which passes. Nil: there is no such request.
+// notAhead returns why no message of a change's target comes before it: the target was
+// refused, or still stands before the change in the queue, which passes. Nil: there is no
+// such request.
 func (b *Bridge) notAhead(it *spool.Item, dst destination, before *acceptance) error {
 	target := it.Request.Target
 	bound, isBound := dst.from.Bound()
@@ -71,7 +63,7 @@ func notSent(why string) *ipc.Refusal {
 	return &ipc.Refusal{Code: outbox.CodeNotSent, Message: "that message was not sent: " + why, Hint: "send the message anew"}
 }
 
-// answerable refuses an answer to a message that does not exist for who asks: the platform
+// answerable refuses an answer to a message that does not exist for the asker: the platform
 // would quote it, or put the answer into its thread.
 func (b *Bridge) answerable(ctx context.Context, r ipc.Request, dst destination, assistants Assistants) error {
 	if r.ReplyTo == "" {
@@ -80,8 +72,8 @@ func (b *Bridge) answerable(ctx context.Context, r ipc.Request, dst destination,
 	return b.mayName(ctx, r.ReplyTo, dst, assistants)
 }
 
-// mayName refuses a platform's id that names no message of the one conversation that asks.
-// For a whole group every message of the chat exists.
+// mayName refuses a platform's id that names no message of the asking conversation. A whole
+// group may name every message of its chat.
 func (b *Bridge) mayName(ctx context.Context, id string, dst destination, assistants Assistants) error {
 	thread, bound := dst.from.Bound()
 	if !bound {

@@ -2,17 +2,18 @@ package bridge
 
 import (
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
-// unknownTurn is the note of a file whose request has a stamp that is no turn's.
+// unknownTurn is the note on a file whose request has the stamp of no turn.
 const unknownTurn = "the turn that the request names is not known here, so it did not decide the thread"
 
-// place finds the thread of a delivery whose request names none. Only the
-// group's own chat has those of its turns.
-func (b *Bridge) place(d *outbox.Delivery, it *spool.Item, assistants Assistants) {
+// setThread sets the thread of a delivery whose request names none. Only the group's own
+// chat has the threads of its turns.
+func (b *Bridge) setThread(d *outbox.Delivery, it *spool.Item, assistants Assistants) {
 	if _, changes := verbs[it.Request.Type]; changes || d.Thread != "" || it.Request.Turn == ipc.NoTurn || !b.own(d) {
 		return
 	}
@@ -25,12 +26,12 @@ func (b *Bridge) place(d *outbox.Delivery, it *spool.Item, assistants Assistants
 	for i := range d.Parts {
 		for j := range d.Parts[i].Files {
 			f := &d.Parts[i].Files[j]
-			f.Note = join(f.Note, unknownTurn)
+			f.Note = report.Notes(f.Note, unknownTurn)
 		}
 	}
 }
 
-// asker is the thread of the group's chat in which a delivery was asked for.
+// asker returns the thread of the group's chat in which a delivery was asked for.
 func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
 	if b.own(&d) {
 		return d.Thread
@@ -42,13 +43,13 @@ func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
 	return thread
 }
 
-// own says whether a delivery goes to its group's own chat.
+// own reports whether a delivery is for its group's own chat.
 func (b *Bridge) own(d *outbox.Delivery) bool {
 	g, ok := b.Registry().ByFolder(d.Folder)
 	return ok && g.Address() == d.Address()
 }
 
-// placeOf is where a delivery lies.
-func placeOf(d *outbox.Delivery) groups.Object {
+// objectOf returns who may see a delivery, as groups.Asker judges it.
+func objectOf(d *outbox.Delivery) groups.Object {
 	return groups.Object{Chat: d.Address(), Thread: d.Thread, Folder: d.Folder, Asked: d.Bound}
 }

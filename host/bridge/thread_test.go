@@ -112,14 +112,13 @@ func TestALateFailureIsToldInTheThreadThatAsked(t *testing.T) {
 func TestALateFailureIsToldToTheChatThatWishesSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, refusing)
-		all := s.opts.Registry().All()
+		all := s.set.registry.All()
 		for i := range all {
 			all[i].Failures = groups.FailuresToChat
 		}
 		registry, err := groups.NewRegistry(all)
 		check(t, err)
-		s.opts.Registry = func() *groups.Registry { return registry }
-		s.Bridge = bridge.New(s.opts)
+		s.set.registry = registry
 		own, other := asked("family", "one"), asked("work", "two")
 		own.Thread, other.Chat = "t1", "mem:family"
 		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{own, other}))

@@ -17,7 +17,7 @@ import (
 // start is a start of a host with this trail, until it has nothing to do.
 func (s *site) start(dir string) {
 	s.t.Helper()
-	log, err := audit.Open(audit.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Keep: func() time.Duration { return 0 }})
+	log, err := audit.Open(audit.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	check(s.t, err)
 	s.opts.Audit = log
 	check(s.t, bridge.New(s.opts).RecordMissing(s.t.Context()))
@@ -51,7 +51,7 @@ func TestACrashMoreThanADayAgoLeftAGapInTheTrail(t *testing.T) {
 		s.runOnce() // without the trail: as if the crash took its last lines
 		time.Sleep(8 * 24 * time.Hour)
 
-		log, err := audit.Open(audit.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Keep: func() time.Duration { return 0 }})
+		log, err := audit.Open(audit.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 		check(t, err)
 		log.Add(audit.Entry{Event: "repaired"}) // as Open does with half a line
 		check(t, log.Close())

@@ -151,33 +151,42 @@ func (e *env) restore(ctx context.Context, dir string, nothingSent bool) error {
 	if err != nil {
 		return err
 	}
-	var parts int64
-	var requests int
-	done, err := backup.Restore(ctx, backup.Restoring{
-		Backup: dir, Config: path,
-		Layout: func(path string) (groups.Layout, error) {
-			l, found := config.LayoutOf(path, e.platforms)
-			if !found {
-				return l, fmt.Errorf("%s does not say where the state directory is", path)
-			}
-			return l, nil
-		},
-		Prepare: func(ctx context.Context, l groups.Layout, taken time.Time) error {
-			if nothingSent {
-				return nil
-			}
-			parts, requests, err = doubt(ctx, l, taken)
-			return err
-		},
-	})
+	into := restored{env: e, nothingSent: nothingSent}
+	done, err := backup.Restore(ctx, backup.Restoring{Backup: dir, Config: path, Into: &into})
 	if err != nil {
 		return err
 	}
 	if e.JSON {
-		return e.PrintJSON(map[string]any{"restored": done, "doubtful_messages": parts, "held_requests": requests})
+		return e.PrintJSON(map[string]any{"restored": done, "doubtful_messages": into.parts, "held_requests": into.requests})
 	}
-	e.printRestored(dir, done, parts, requests)
+	e.printRestored(dir, done, into.parts, into.requests)
 	return nil
+}
+
+// restored is an installation that a backup is restored to.
+type restored struct {
+	*env
+	nothingSent bool // by the old host after the backup
+
+	parts    int64 // that it may have sent
+	requests int   // that it may have carried
+}
+
+// LayoutOf implements backup.Installation.
+func (r *restored) LayoutOf(path string) (groups.Layout, error) {
+	l, found := config.LayoutOf(path, r.platforms)
+	if !found {
+		return l, fmt.Errorf("%s does not say where the state directory is", path)
+	}
+	return l, nil
+}
+
+// Prepare implements backup.Installation.
+func (r *restored) Prepare(ctx context.Context, l groups.Layout, taken time.Time) (err error) {
+	if !r.nothingSent {
+		r.parts, r.requests, err = doubt(ctx, l, taken)
+	}
+	return err
 }
 
 // doubt marks what the old host may have sent after the backup was taken.

@@ -14,8 +14,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// completePatience is for how long a shell waits for the host's ids.
-const completePatience = 2 * time.Second
+// completeTimeout is for how long a shell waits for the host's ids.
+const completeTimeout = 2 * time.Second
 
 // suggest returns what may stand at a place of the command line. An error suggests nothing.
 type suggest func(ctx context.Context, c *config.Config) []string
@@ -63,7 +63,7 @@ func (e *env) suggestions(by suggest) func(cmd *cobra.Command, args []string, ty
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), completePatience)
+		ctx, cancel := context.WithTimeout(context.Background(), completeTimeout)
 		defer cancel()
 		return by(ctx, c), cobra.ShellCompDirectiveNoFileComp
 	}

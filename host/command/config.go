@@ -12,7 +12,6 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
@@ -76,17 +75,6 @@ func (e *env) servable() (*config.Config, []*config.Problem, error) {
 		return nil, nil, noConfig(err)
 	}
 	return c, problems, nil
-}
-
-// configFile is longshore.yaml for the host that runs by it.
-type configFile struct{ *env }
-
-// Load implements serve.File.
-func (f configFile) Load() (*config.Config, []*config.Problem, error) { return f.servable() }
-
-// Add implements serve.File.
-func (f configFile) Add(g groups.Group) (undo func() error, problems []*config.Problem, err error) {
-	return f.writeGroup(g)
 }
 
 // wrongWith returns every problem that would stop serve from starting: those of

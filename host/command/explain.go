@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -70,30 +69,21 @@ func (d *decisions) bad(name string, err error) {
 // decide examines the file with a bridge that has no outbox, and notes each result
 // as a step.
 func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call operator.Send) ([]mounts.Step, error) {
-	registry, err := c.Registry()
+	now, err := live.New(c, nil)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := mounts.New(c.Layout(), g)
-	if err != nil {
-		return nil, err
-	}
-	defer seen.Close()
-	deny, ask, err := c.Screens()
-	if err != nil {
-		return nil, err
-	}
-	b := bridge.New(bridge.Options{
-		Registry: func() *groups.Registry { return registry }, Channels: serve.OfflineChannels(c), Screen: func() (_, _ *screen.Screen) { return deny, ask },
-		Zone: func(string) *time.Location { return c.Zone(g) },
-	})
+	defer func() { _ = now.CloseBut(nil) }()
+	var current live.Current
+	current.Set(now)
+	b := bridge.New(bridge.Options{Settings: &current, Channels: serve.OfflineChannels(c)})
 	var d, opening decisions
 	main := ""
 	if g.Main {
 		main = ", the main group"
 	}
 	d.good("group", "%s (%s)%s", g.Folder, g.Name, main)
-	found, err := b.Examine(g.Folder, serve.FileRequest(call), opening.opener(call.Path, seen))
+	found, err := b.Examine(g.Folder, serve.FileRequest(call), opening.opener(call.Path, now.Mounts(g.Folder)))
 	if found.Channel == "" {
 		d.bad("channel", err)
 		return d.steps, err
@@ -110,16 +100,13 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 // opener opens as the bridge would, and notes each step.
 func (d *decisions) opener(name string, seen *mounts.Map) bridge.Opener {
 	if mounts.InContainer(name) {
-		return func(name string) (bridge.Opened, error) {
+		return func(name string) (*mounts.File, error) {
 			f, steps, err := seen.Explain(name)
 			d.steps = append(d.steps, steps...)
-			if err != nil {
-				return bridge.Opened{}, err
-			}
-			return bridge.Opened{File: f.File, Names: f.Names}, nil
+			return f, err
 		}
 	}
-	return func(name string) (bridge.Opened, error) {
+	return func(name string) (*mounts.File, error) {
 		f, err := bridge.OpenOwn(name)
 		if err != nil {
 			d.bad("file", err)

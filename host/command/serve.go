@@ -91,3 +91,14 @@ func notifyManager(ctx context.Context, n service.Notifier, log *slog.Logger, l 
 		<-done
 	}
 }
+
+// configFile is longshore.yaml for the host that runs by it.
+type configFile struct{ *env }
+
+// Load implements serve.File.
+func (f configFile) Load() (*config.Config, []*config.Problem, error) { return f.servable() }
+
+// Add implements serve.File.
+func (f configFile) Add(g groups.Group) (undo func() error, problems []*config.Problem, err error) {
+	return f.writeGroup(g)
+}

@@ -82,7 +82,7 @@ func (s *source) channels(key string, node ast.Node, all *Channels) {
 	for _, entry := range entriesOf(node) {
 		name := entry.Key.GetToken()
 		at := key + "." + name.Value
-		s.place(at, name.Position, entry.Value, false)
+		s.note(at, name.Position, entry.Value, false)
 		platform, settings, ok := s.platformOf(at, name, entry.Value)
 		if !ok {
 			continue
@@ -109,7 +109,7 @@ func (s *source) platformOf(at string, name *token.Token, node ast.Node) (p chan
 		return p, nil, false
 	}
 	kind := entries[i]
-	s.place(at+"."+typeKey, kind.Key.GetToken().Position, kind.Value, true)
+	s.note(at+"."+typeKey, kind.Key.GetToken().Position, kind.Value, true)
 	if p, ok = s.platform(scalarText(kind.Value)); !ok {
 		s.oneOf(at+"."+typeKey, scalarText(kind.Value), s.platformKeys(), "no platform of this program", "use ")
 		return p, nil, false

@@ -21,7 +21,7 @@ type Changes struct {
 // Compare lists the differences between next and the configuration in force.
 func Compare(now, next *Config) Changes {
 	c := &comparison{next: next}
-	if next.source != nil && len(next.source.places) == 0 { // whoever saves it has emptied it first
+	if next.source != nil && len(next.source.positions) == 0 { // whoever saves it has emptied it first
 		c.restart("", "the file holds no key")
 		c.Restart[0].Hint = "a running host does not take that for the end of all its groups; reload once the file is written"
 		return c.Changes

@@ -179,7 +179,7 @@ type Limits struct {
 	Rate        groups.Rate       `yaml:"rate" help:"Sends of one group."`
 	Sends       int               `yaml:"sends" above:"0" help:"Sends in flight at once, over all groups."`
 	Threads     int               `yaml:"threads" above:"0" help:"Threads of a group's chat that its assistant remembers."`
-	Patience    Duration          `yaml:"patience" above:"0" help:"How long a model may not answer before the chat is told."`
+	NoticeAfter Duration          `yaml:"notice_after" above:"0" help:"How long a model may not answer before the chat is told."`
 	Hold        Duration          `yaml:"hold" above:"0" help:"How long messages wait for an operator, if the assistant cannot answer before."`
 	Assistants  int               `yaml:"assistants" above:"0" help:"Assistants running at once."`
 	Retry       Retry             `yaml:"retry" help:"How a send that failed for the moment is repeated."`
@@ -223,7 +223,7 @@ func defaults() Config {
 			Rate:        groups.Rate{PerMinute: 20, Burst: 10},
 			Sends:       4,
 			Threads:     50,
-			Patience:    Duration(time.Minute),
+			NoticeAfter: Duration(time.Minute),
 			Hold:        24 * hour,
 			Assistants:  5,
 			Retry:       Retry{MaxAge: 24 * hour, First: Duration(time.Second), Max: Duration(5 * time.Minute)},

@@ -325,6 +325,7 @@ func TestConfigErrorsSayWhatWasMeant(t *testing.T) {
 		"channels: {w: {type: whatsap}}\n":   "whatsapp",
 		"channels: {web: {lisen: x}}\n":      "listen",
 		"limits: {files: {vidoe: 1MB}}\n":    "video",
+		"limits: {patience: 20s}\n":          "notice_after",
 		"assistants: {a: {agent: cluade}}\n": "claude",
 		"assistants: {bee: {}}\ngroups: [{folder: a, chat: 'web:a', assistant: been}]\n":       "bee",
 		"channels: {team: {type: web}}\ngroups: [{folder: a, chat: 'web:a', channel: taem}]\n": "team",

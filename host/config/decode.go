@@ -130,7 +130,7 @@ func (s *source) value(key string, node ast.Node, v reflect.Value, tag reflect.S
 		v.Set(reflect.MakeSlice(v.Type(), len(node.Values), len(node.Values)))
 		for i, element := range node.Values {
 			at := fmt.Sprintf("%s[%d]", key, i)
-			s.place(at, start(element), element, visible(v.Type().Elem(), tag, element))
+			s.note(at, start(element), element, visible(v.Type().Elem(), tag, element))
 			v.Index(i).Set(newWithDefaults(v.Type().Elem()).Elem())
 			s.value(at, element, v.Index(i), tag)
 		}
@@ -161,7 +161,7 @@ func (s *source) block(key string, node ast.Node, v reflect.Value) {
 			s.unknown(at, name, entry.Value, v.Type())
 			continue
 		}
-		s.place(at, name.Position, entry.Value, visible(field.Type, field.Tag, entry.Value))
+		s.note(at, name.Position, entry.Value, visible(field.Type, field.Tag, entry.Value))
 		inner := v.FieldByIndex(field.Index)
 		if all, ok := inner.Addr().Interface().(*Channels); ok {
 			s.channels(at, entry.Value, all)
@@ -177,7 +177,7 @@ func (s *source) block(key string, node ast.Node, v reflect.Value) {
 func (s *source) unknown(at string, name *token.Token, value ast.Node, t reflect.Type) {
 	known := keysOf(t)
 	meant, _ := fieldOf(t, near.Of(name.Value, known))
-	s.place(at, name.Position, value, meant.Type != nil && visible(meant.Type, meant.Tag, value))
+	s.note(at, name.Position, value, meant.Type != nil && visible(meant.Type, meant.Tag, value))
 	hint := "known here: " + strings.Join(known, ", ")
 	if now := formerNames[name.Value]; slices.Contains(known, now) {
 		hint = fmt.Sprintf("did you mean %q? %s", now, hint)
@@ -188,7 +188,7 @@ func (s *source) unknown(at string, name *token.Token, value ast.Node, t reflect
 }
 
 // formerNames are the keys that got another name.
-var formerNames = map[string]string{"door": "remote"}
+var formerNames = map[string]string{"door": "remote", "patience": "notice_after"}
 
 // table puts node into the map v, whose keys are the operator's own.
 func (s *source) table(key string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
@@ -201,7 +201,7 @@ func (s *source) table(key string, node ast.Node, v reflect.Value, tag reflect.S
 	for _, entry := range entriesOf(node) {
 		name := entry.Key.GetToken()
 		at := key + "." + name.Value
-		s.place(at, name.Position, entry.Value, visible(t, tag, entry.Value))
+		s.note(at, name.Position, entry.Value, visible(t, tag, entry.Value))
 		if known := kindNames(); kinds && !slices.Contains(known, name.Value) {
 			s.badKey(at, fmt.Sprintf("%q is no kind of file", name.Value), near.Hint(name.Value, known, "the kinds are "+strings.Join(known, ", ")))
 		}

@@ -73,7 +73,7 @@ func (s *source) hidden(line int, text []rune) []bool {
 			hidden[i] = on
 		}
 	}
-	all := s.placesOn(line, whole)
+	all := s.positionsOn(line, whole)
 	for i, p := range all {
 		end := len(text)
 		if i+1 < len(all) {
@@ -108,26 +108,26 @@ func inRunes(text string, bytes []int) []int {
 	return []int{utf8.RuneCountInString(text[:bytes[0]]), utf8.RuneCountInString(text[:bytes[1]])}
 }
 
-// placesOn are the keys and elements that begin on a line, in order. If the
+// positionsOn are the keys and elements that begin on a line, in order. If the
 // text is no YAML none is known; then the first key of the line counts by its
 // name.
-func (s *source) placesOn(line int, text string) []*place {
+func (s *source) positionsOn(line int, text string) []*position {
 	byColumn := make(map[int]string)
-	for at, p := range s.places {
+	for at, p := range s.positions {
 		// The first key of an element stands where the element does, and counts.
 		if p.key.Line == line && len(at) > len(byColumn[p.key.Column]) {
 			byColumn[p.key.Column] = at
 		}
 	}
-	var all []*place
+	var all []*position
 	for _, column := range slices.Sorted(maps.Keys(byColumn)) {
-		all = append(all, s.places[byColumn[column]])
+		all = append(all, s.positions[byColumn[column]])
 	}
 	if m := firstKey.FindStringSubmatchIndex(text); len(all) == 0 && m != nil {
 		names := make(map[string]bool)
 		s.keyNames(reflect.TypeFor[Config](), names)
 		if shown, known := names[text[m[2]:m[3]]]; known {
-			all = []*place{{
+			all = []*position{{
 				key: &token.Position{Line: line, Column: inRunes(text, m[2:])[0] + 1}, value: inRunes(text, m)[1] + 1,
 				shown: shown && !strings.Contains(text[m[1]:], ": "),
 			}}

@@ -26,44 +26,44 @@ type Problem struct {
 	excerpt string // the line, with a caret below
 }
 
-// Error is the place and what is wrong, the line with a caret, and what to do.
+// Error returns the position and what is wrong, the line with a caret, and what to do.
 func (p *Problem) Error() string {
-	text := p.Place() + p.Message + p.excerpt
+	text := p.Position() + p.Message + p.excerpt
 	if p.Hint != "" {
 		text += "\n  hint: " + p.Hint
 	}
 	return text
 }
 
-// Place is where the problem lies, to be put before its message.
-func (p *Problem) Place() string {
-	place := p.File
+// Position returns where the problem is in the file, in the form that stands before its message.
+func (p *Problem) Position() string {
+	at := p.File
 	if p.Line > 0 {
-		place += fmt.Sprintf(":%d", p.Line)
+		at += fmt.Sprintf(":%d", p.Line)
 	}
 	if p.Line > 0 && p.Column > 0 {
-		place += fmt.Sprintf(":%d", p.Column)
+		at += fmt.Sprintf(":%d", p.Column)
 	}
 	if p.Key != "" {
-		place += ": " + p.Key
+		at += ": " + p.Key
 	}
-	return place + ": "
+	return at + ": "
 }
 
-// source is the text of a configuration file, the place of each key, and the
+// source is the text of a configuration file, the position of each key, and the
 // problems found.
 type source struct {
-	name     string
-	text     []byte
-	lines    []string
-	places   map[string]*place // by key path: "groups[1].chat"
-	problems []*Problem
+	name      string
+	text      []byte
+	lines     []string
+	positions map[string]*position // by key path: "groups[1].chat"
+	problems  []*Problem
 
 	platforms []channel.Platform // that the file may name
 }
 
-// place is where a key stands, or an element of a list.
-type place struct {
+// position is where a key stands, or an element of a list.
+type position struct {
 	key   *token.Position
 	value int  // the column where its value begins on the same line; 0: elsewhere
 	shown bool // the value cannot be a secret
@@ -72,12 +72,12 @@ type place struct {
 func newSource(name string, b []byte, platforms []channel.Platform) *source {
 	// One kind of line's end, so that lines are counted as the parser does.
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(plainText(string(b)))
-	return &source{name: name, text: []byte(text), lines: strings.Split(text, "\n"), places: make(map[string]*place), platforms: platforms}
+	return &source{name: name, text: []byte(text), lines: strings.Split(text, "\n"), positions: make(map[string]*position), platforms: platforms}
 }
 
-// place notes where the key at a path stands, and its value.
-func (s *source) place(at string, pos *token.Position, value ast.Node, shown bool) {
-	p := &place{key: pos, shown: shown}
+// note records where the key at a path stands, and its value.
+func (s *source) note(at string, pos *token.Position, value ast.Node, shown bool) {
+	p := &position{key: pos, shown: shown}
 	if v := value.GetToken().Position; value.Type() != ast.NullType && v.Line == pos.Line && v.Column >= pos.Column {
 		p.value = v.Column
 		text := []rune(s.lines[v.Line-1]) // the library may count the tab ahead
@@ -85,10 +85,10 @@ func (s *source) place(at string, pos *token.Position, value ast.Node, shown boo
 			p.value++
 		}
 	}
-	s.places[at] = p
+	s.positions[at] = p
 }
 
-// bad records a problem with the value at key. For an absent key, the place is that
+// bad records a problem with the value at key. For an absent key, the position is that
 // of the nearest key above it.
 func (s *source) bad(key, message, hint string) {
 	if s.refused(key) {
@@ -100,7 +100,7 @@ func (s *source) bad(key, message, hint string) {
 // badKey records a problem with the key itself.
 func (s *source) badKey(key, message, hint string) {
 	if !s.refused(key) {
-		s.badAt(s.places[key].key, key, message, hint)
+		s.badAt(s.positions[key].key, key, message, hint)
 	}
 }
 
@@ -111,10 +111,10 @@ func (s *source) badAt(pos *token.Position, key, message, hint string) {
 // problem is one with the value at key.
 func (s *source) problem(key, message, hint string) *Problem {
 	at := key
-	for s.places[at] == nil && at != "" {
+	for s.positions[at] == nil && at != "" {
 		at = parentKey(at)
 	}
-	p := s.places[at]
+	p := s.positions[at]
 	switch {
 	case p == nil:
 		return s.problemAt(1, 1, key, message, hint)
@@ -138,11 +138,11 @@ func (s *source) refused(key string) bool {
 }
 
 // has reports whether the file has key, even without a value.
-func (s *source) has(key string) bool { return s.places[key] != nil }
+func (s *source) has(key string) bool { return s.positions[key] != nil }
 
 // line returns the line of key.
 func (s *source) line(key string) int {
-	if p := s.places[key]; p != nil {
+	if p := s.positions[key]; p != nil {
 		return p.key.Line
 	}
 	return 1

@@ -108,7 +108,7 @@ func (o *overviews) outdate() {
 }
 
 // end waits until no question is under way, at most for a while.
-func (o *overviews) end(patience time.Duration) {
+func (o *overviews) end(timeout time.Duration) {
 	o.mu.Lock()
 	last := o.question
 	o.mu.Unlock()
@@ -117,7 +117,7 @@ func (o *overviews) end(patience time.Duration) {
 	}
 	select {
 	case <-last.done:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 	}
 }
 

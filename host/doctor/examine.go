@@ -68,7 +68,7 @@ func examineInbound(c *config.Config) (findings []Finding) {
 func FindingsOf(severity Severity, problems []*config.Problem) (findings []Finding) {
 	for _, p := range problems {
 		findings = append(findings, Finding{
-			Check: "config", Severity: severity, Remedy: p.Hint, Message: p.Place() + p.Message,
+			Check: "config", Severity: severity, Remedy: p.Hint, Message: p.Position() + p.Message,
 		})
 	}
 	return findings

@@ -56,8 +56,8 @@ func examineElsewhere(c *config.Config) (findings []Finding) {
 	return findings
 }
 
-// machinePatience is how long one machine has to answer.
-const machinePatience = 30 * time.Second
+// machineTimeout is how long one machine has to answer.
+const machineTimeout = 30 * time.Second
 
 // examineMachines logs in to the machines of the assistants with runtime: ssh.
 func examineMachines(ctx context.Context, c *config.Config) (findings []Finding) {
@@ -79,7 +79,7 @@ func examineMachines(ctx context.Context, c *config.Config) (findings []Finding)
 }
 
 func checkMachine(ctx context.Context, a config.Assistant) error {
-	ctx, cancel := context.WithTimeout(ctx, machinePatience)
+	ctx, cancel := context.WithTimeout(ctx, machineTimeout)
 	defer cancel()
 	program, err := ssh.Program()
 	if err != nil {

@@ -35,7 +35,7 @@ func (p *Proxy) open(ctx context.Context, c call, set Settings, most Usage) (*bi
 	var err error
 	b.reserved, err = p.ledger.reserve(ctx, cmp.Or(set.Purse, p.folder), Spent{most.Total(), price.cost(most)}, set.Budget, time.Now())
 	over, refused := errors.AsType[*overBudget](err)
-	p.over.Store(refused && !over.held)
+	p.over.Store(refused && !over.busy)
 	if refused {
 		p.log.Warn("call of the model refused", "group", p.folder, "model", c.model, "reason", over.words)
 		return nil, over.refusal()

@@ -49,7 +49,7 @@ func (b Budget) period(now time.Time) (from, until time.Time) {
 // Standing is how a group stands with its budget.
 type Standing struct {
 	Spent        Spent // in this period
-	Held         Spent // by calls under way, at most
+	Reserved     Spent // by calls under way, at most
 	Begins, Ends time.Time
 }
 
@@ -69,7 +69,7 @@ func (s Standing) Left(b Budget) float64 {
 type overBudget struct {
 	words string
 	until time.Time // when the budget begins anew
-	held  bool      // only calls under way are in the way
+	busy  bool      // only calls under way are in the way
 }
 
 func (o *overBudget) Error() string { return o.words }
@@ -80,7 +80,7 @@ func (s Standing) admit(b Budget, most Spent) error {
 		return b.Tokens > 0 && s.Spent.Tokens+add.Tokens > b.Tokens || b.Cost > 0 && s.Spent.Cost+add.Cost > b.Cost
 	}
 	with := func(add Spent) Spent { return Spent{s.Spent.Tokens + add.Tokens, s.Spent.Cost + add.Cost} }
-	under := Spent{most.Tokens + s.Held.Tokens, most.Cost + s.Held.Cost}
+	under := Spent{most.Tokens + s.Reserved.Tokens, most.Cost + s.Reserved.Cost}
 	switch {
 	case over(most):
 		words := fmt.Sprintf("usage limit: the budget of this group, %s, has too little left for this call (at most %s, and %s are used). The operator may raise %s; it begins anew at %s",
@@ -88,8 +88,8 @@ func (s Standing) admit(b Budget, most Spent) error {
 		return &overBudget{words: words, until: s.Ends}
 	case over(under):
 		words := fmt.Sprintf("calls under way hold the rest of this group's budget, %s: at most %s, and this one %s. Try again once they have ended; or the operator may raise %s",
-			b, amount(b, s.Held), amount(b, most), b.raise(with(under)))
-		return &overBudget{words: words, held: true}
+			b, amount(b, s.Reserved), amount(b, most), b.raise(with(under)))
+		return &overBudget{words: words, busy: true}
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func amount(b Budget, s Spent) string {
 
 // refusal is how the assistant hears of it.
 func (o *overBudget) refusal() *refusal {
-	if o.held {
+	if o.busy {
 		return &refusal{http.StatusTooManyRequests, o.words}
 	}
 	return &refusal{http.StatusPaymentRequired, o.words}

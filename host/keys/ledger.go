@@ -259,5 +259,5 @@ func standing(ctx context.Context, tx *sql.Tx, folder string, b Budget, now time
 		return s, err
 	}
 	row = tx.QueryRowContext(ctx, `SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(nanos), 0) FROM held WHERE folder = ?`, folder)
-	return s, row.Scan(&s.Held.Tokens, &s.Held.Cost)
+	return s, row.Scan(&s.Reserved.Tokens, &s.Reserved.Cost)
 }

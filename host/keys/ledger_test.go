@@ -88,7 +88,7 @@ func TestCallsAtOnceDoNotPassTheBudgetTogether(t *testing.T) {
 		over, refused := errors.AsType[*overBudget](err)
 		if err == nil {
 			in++
-		} else if !refused || !over.held {
+		} else if !refused || !over.busy {
 			t.Error(err)
 		}
 	}
@@ -159,7 +159,7 @@ func TestCallIsSettledOnce(t *testing.T) {
 		t.Error("it is settled twice")
 	}
 	s, err := l.Standing(t.Context(), "family", Budget{Tokens: 10}, time.Now())
-	if err != nil || s.Spent != (Spent{5, 7}) || s.Held != (Spent{}) || s.Left(Budget{Tokens: 10}) != 0.5 {
+	if err != nil || s.Spent != (Spent{5, 7}) || s.Reserved != (Spent{}) || s.Left(Budget{Tokens: 10}) != 0.5 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -190,11 +190,11 @@ func TestASettlementThatFailedOnceWasNeverRepeated(t *testing.T) {
 		}
 		disk(`DROP TRIGGER full`)
 		_, err = reserve()
-		if over, refused := errors.AsType[*overBudget](err); !refused || over.held {
+		if over, refused := errors.AsType[*overBudget](err); !refused || over.busy {
 			t.Errorf("day %d: the next call hears %v", day, err)
 		}
 		s, err := l.Standing(t.Context(), "family", b, now)
-		if err != nil || s.Spent != (Spent{50, 7}) || s.Held != (Spent{}) {
+		if err != nil || s.Spent != (Spent{50, 7}) || s.Reserved != (Spent{}) {
 			t.Errorf("day %d: %+v, %v", day, s, err)
 		}
 		if u := l.Used("family"); u.Calls != int64(day)+1 || u.Output != 50*u.Calls || u.Cost != Nanos(7*u.Calls) {
@@ -322,7 +322,7 @@ func TestReservationOfAKilledHostCounts(t *testing.T) {
 		}
 		b := Budget{Tokens: 10_000}
 		s, err := l.Standing(t.Context(), "family", b, time.Now())
-		if err != nil || s.Spent.Tokens < 6000 || s.Spent.Tokens > 6100 || s.Held != (Spent{}) {
+		if err != nil || s.Spent.Tokens < 6000 || s.Spent.Tokens > 6100 || s.Reserved != (Spent{}) {
 			t.Errorf("at start %d: %s, %v", start+1, cmp.Diff(Standing{}, s), err)
 		}
 		if _, err := l.reserve(t.Context(), "family", Spent{Tokens: 6000}, b, time.Now()); err == nil {

@@ -10,7 +10,7 @@ const minRedacted = 12
 // what they were sent.
 type redactor struct {
 	key  []byte
-	held []byte // the last bytes, as far as the key may begin with them
+	tail []byte // the last bytes, as far as the key may begin with them
 }
 
 func newRedactor(key string) *redactor {
@@ -25,8 +25,8 @@ func (r *redactor) next(p []byte) []byte {
 	if len(r.key) == 0 {
 		return p
 	}
-	if len(r.held) > 0 {
-		p = append(r.held, p...)
+	if len(r.tail) > 0 {
+		p = append(r.tail, p...)
 	}
 	if bytes.Contains(p, r.key) {
 		p = bytes.ReplaceAll(p, r.key, []byte("[key]"))
@@ -35,14 +35,14 @@ func (r *redactor) next(p []byte) []byte {
 	for keep > 0 && !bytes.HasPrefix(r.key, p[len(p)-keep:]) {
 		keep--
 	}
-	r.held = bytes.Clone(p[len(p)-keep:])
+	r.tail = bytes.Clone(p[len(p)-keep:])
 	return p[:len(p)-keep]
 }
 
-// rest returns what is held at the end. Most of a key is as good as a key.
+// rest returns what is left at the end. Most of a key is as good as a key.
 func (r *redactor) rest() []byte {
-	if len(r.held) >= minRedacted {
+	if len(r.tail) >= minRedacted {
 		return []byte("[key]")
 	}
-	return r.held
+	return r.tail
 }

@@ -54,7 +54,13 @@ type Keys struct {
 // NewKeys returns the Keys whose file is in dir, which this process has for itself.
 func NewKeys(dir string) *Keys { return &Keys{dir: dir} }
 
-// Token is the end of a link's address. The first call of all makes the key. id is 32
+// Address returns the address of a link below url, which has no slash at its end.
+func (k *Keys) Address(url, id string, expires time.Time) (string, error) {
+	token, err := k.Token(id, expires)
+	return url + Path + token, err
+}
+
+// Token returns the end of a link's address. The first call of all makes the key. id is 32
 // lower-case hex digits; of expires, whole seconds count.
 func (k *Keys) Token(id string, expires time.Time) (string, error) {
 	key, err := k.read(true)

@@ -33,12 +33,6 @@ func (c *Current) MayAsk(folder string) bool {
 	return ok && c.AssistantOf(g).ClaudeChannel == config.ClaudePermissions
 }
 
-// Hints reports whether a group's chat is told which word calls the assistant. The chat
-// page shows it instead.
-func (c *Current) Hints(g groups.Group) bool {
-	return !g.Chat.OnPage() && (g.Hints == groups.HintsOn || g.Hints != groups.HintsOff && g.Chat.Direct())
-}
-
 // ModelAccess returns which models a group's assistant may use through the host, and at
 // what cost. A group that was removed, or that has its keys itself, gets nothing.
 func (c *Current) ModelAccess(folder string) (set keys.Settings) {

@@ -261,8 +261,8 @@ type refused struct {
 }
 
 func (r refused) add(problem *config.Problem) {
-	list, i, rest := place(problem.Key)
-	inner, j, _ := place(rest)
+	list, i, rest := splitKey(problem.Key)
+	inner, j, _ := splitKey(rest)
 	switch {
 	case list == "groups" && inner == "mounts":
 		r.mounts[[2]int{i, j}] = problem.Message
@@ -281,8 +281,8 @@ func (p *Plan) note(format string, args ...any) {
 
 func (p *Plan) leave(what, why string) { p.LeftOut = append(p.LeftOut, LeftOut{what, why}) }
 
-// place splits "groups[2].chat" into its list, its index and the rest.
-func place(key string) (list string, i int, rest string) {
+// splitKey splits "groups[2].chat" into its list, its index and the rest.
+func splitKey(key string) (list string, i int, rest string) {
 	list, after, ok := strings.Cut(key, "[")
 	number, rest, closed := strings.Cut(after, "]")
 	i, err := strconv.Atoi(number)

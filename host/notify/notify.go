@@ -23,15 +23,24 @@ import (
 
 // Options are what a Notifier works with.
 type Options struct {
-	File   string                                // what was told; Run writes it
-	Host   string                                // the machine's name, in every message
-	Faults func(context.Context) operator.Faults // what is wrong now
-	Log    *slog.Logger
+	File     string // what was told; Run writes it
+	Host     string // the machine's name, in every message
+	Watched  Watched
+	Settings Settings // asked at each look
+	Log      *slog.Logger
+}
 
+// Watched is what may have faults: operator.Local.
+type Watched interface {
+	Faults(context.Context) operator.Faults // what is wrong now
+}
+
+// Settings are those that an operator may change while the host runs.
+type Settings interface {
 	// After is how long a fault lasts before it is told, and how long it is gone before
-	// that is told. It is asked at each look, and so are the targets.
-	After   func() time.Duration
-	Targets func() []Target
+	// that is told.
+	After() time.Duration
+	Targets() []Target
 }
 
 // The bounds of a Notifier.
@@ -96,32 +105,32 @@ func (n *Notifier) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(min(max(n.o.After()/4, 100*time.Millisecond), longestLook)):
+		case <-time.After(min(max(n.o.Settings.After()/4, 100*time.Millisecond), longestLook)):
 		}
 	}
 }
 
 // look takes note of the present faults and starts the attempts that are due.
 func (n *Notifier) look(ctx context.Context) {
-	targets := n.o.Targets()
+	targets := n.o.Settings.Targets()
 	if len(targets) == 0 && n.idle() {
 		return
 	}
-	faults := n.o.Faults(ctx)
+	faults := n.o.Watched.Faults(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.sight(faults, time.Now())
 	n.forget(targets)
 	for _, t := range targets {
-		l := n.lines[t.Name]
+		l := n.lines[t.Name()]
 		if l == nil {
 			l = new(line)
-			n.lines[t.Name] = l
+			n.lines[t.Name()] = l
 		}
 		if l.busy || time.Now().Before(l.next) || ctx.Err() != nil {
 			continue
 		}
-		if m, ok := n.due(t.Name, time.Now()); ok {
+		if m, ok := n.due(t.Name(), time.Now()); ok {
 			l.busy = true
 			n.work.Go(func() { n.tell(ctx, t, l, m) })
 		}
@@ -172,7 +181,7 @@ func (n *Notifier) forget(targets []Target) {
 		s := n.seen[t.Fault.ID()]
 		over := s != nil && n.over(s, time.Now())
 		switch {
-		case !slices.ContainsFunc(targets, func(one Target) bool { return one.Name == t.Target }):
+		case !slices.ContainsFunc(targets, func(one Target) bool { return one.Name() == t.Target }):
 			return true
 		case over && !t.Sent:
 			return n.lines[t.Target] == nil || !n.lines[t.Target].busy
@@ -191,7 +200,7 @@ func (n *Notifier) forget(targets []Target) {
 }
 
 func (n *Notifier) over(s *sighting, now time.Time) bool {
-	return !s.gone.IsZero() && now.Sub(s.gone) >= n.o.After()
+	return !s.gone.IsZero() && now.Sub(s.gone) >= n.o.Settings.After()
 }
 
 // due returns the oldest thing that is news for a target, and notes on disk that it is
@@ -204,7 +213,7 @@ func (n *Notifier) due(target string, now time.Time) (m Message, ok bool) {
 			return n.message(Over, n.told[at].Fault, n.told[at].Since, s.gone, target), true
 		case at >= 0 && !n.told[at].Sent && s.gone.IsZero():
 			return n.message(Began, s.fault, n.told[at].Since, time.Time{}, target), true
-		case at < 0 && s.gone.IsZero() && now.Sub(s.since) >= n.o.After():
+		case at < 0 && s.gone.IsZero() && now.Sub(s.since) >= n.o.Settings.After():
 			n.told = append(n.told, told{Target: target, Fault: s.fault, Since: s.since})
 			n.write()
 			return n.message(Began, s.fault, s.since, time.Time{}, target), true
@@ -240,14 +249,14 @@ func (n *Notifier) tell(ctx context.Context, t Target, l *line, m Message) {
 			l.busy, l.next = false, time.Now().Add(pause)
 			n.mu.Unlock()
 			if ctx.Err() == nil {
-				n.o.Log.Warn("operator not told of a fault", "target", t.Name, "fault", m.Fault.ID(), "error", err, "again_in", pause.String())
+				n.o.Log.Warn("operator not told of a fault", "target", t.Name(), "fault", m.Fault.ID(), "error", err, "again_in", pause.String())
 			}
 			return
 		}
 		l.failures, l.next = 0, time.Time{}
-		n.taken(t.Name, m)
+		n.taken(t.Name(), m)
 		var more bool
-		if m, more = n.due(t.Name, time.Now()); !more || ctx.Err() != nil {
+		if m, more = n.due(t.Name(), time.Now()); !more || ctx.Err() != nil {
 			l.busy = false
 			n.mu.Unlock()
 			return
@@ -279,13 +288,13 @@ func (n *Notifier) taken(target string, m Message) {
 // Test tells all targets at once that this is a test, and waits for them, for at most 20
 // seconds.
 func (n *Notifier) Test(ctx context.Context) []operator.Notified {
-	targets := n.o.Targets()
+	targets := n.o.Settings.Targets()
 	all := make([]operator.Notified, len(targets))
 	var work sync.WaitGroup
 	for i, t := range targets {
-		all[i].Target = t.Name
+		all[i].Target = t.Name()
 		work.Go(func() {
-			if err := n.attempt(ctx, t, n.message(Test, operator.Fault{}, time.Now(), time.Time{}, t.Name)); err != nil {
+			if err := n.attempt(ctx, t, n.message(Test, operator.Fault{}, time.Now(), time.Time{}, t.Name())); err != nil {
 				all[i].Error = err.Error()
 			}
 		})

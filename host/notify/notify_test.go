@@ -44,9 +44,7 @@ func newWorld(t *testing.T, targets ...string) *world {
 func (w *world) start() (stop func()) {
 	n := New(Options{
 		File: w.file, Host: "box", Log: slog.New(slog.DiscardHandler),
-		After:   func() time.Duration { return time.Minute },
-		Faults:  func(context.Context) operator.Faults { w.mu.Lock(); defer w.mu.Unlock(); return w.now },
-		Targets: w.all,
+		Watched: w, Settings: w,
 	})
 	ctx, cancel := context.WithCancel(w.Context())
 	ended := make(chan struct{})
@@ -54,11 +52,28 @@ func (w *world) start() (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-func (w *world) all() (all []Target) {
+func (w *world) After() time.Duration { return time.Minute }
+
+func (w *world) Faults(context.Context) operator.Faults {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+// target is a target of the world.
+type target struct {
+	*world
+	name string
+}
+
+func (t target) Name() string                              { return t.name }
+func (t target) Tell(ctx context.Context, m Message) error { return t.take(ctx, t.name, m) }
+
+func (w *world) Targets() (all []Target) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, name := range w.targets {
-		all = append(all, Target{name, func(ctx context.Context, m Message) error { return w.take(ctx, name, m) }})
+		all = append(all, target{w, name})
 	}
 	return all
 }

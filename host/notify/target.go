@@ -77,19 +77,31 @@ func span(d time.Duration) string {
 }
 
 // Target is where an operator is told.
-type Target struct {
-	Name string // for people; another name is another target
+type Target interface {
+	Name() string // for people; another name is another target
+
 	// Tell returns once the target has taken m. It ends with ctx. A later call with the
 	// same id repeats the message.
-	Tell func(ctx context.Context, m Message) error
+	Tell(ctx context.Context, m Message) error
 }
 
-// Chat is the chat of the group with that folder. say records a text for it, once for
-// each key.
-func Chat(folder string, say func(ctx context.Context, folder, thread, text, key string) error) Target {
-	return Target{"chat of " + folder, func(ctx context.Context, m Message) error {
-		return say(ctx, folder, "", m.Text(), "notify-"+m.ID)
-	}}
+// Chat is the chat of the group with that folder.
+type Chat struct {
+	Folder string
+	Teller Teller
+}
+
+// Teller records a text for a group's chat, once for each key.
+type Teller interface {
+	Tell(ctx context.Context, folder, thread, text, key string) error
+}
+
+// Name implements Target.
+func (c Chat) Name() string { return "chat of " + c.Folder }
+
+// Tell implements Target.
+func (c Chat) Tell(ctx context.Context, m Message) error {
+	return c.Teller.Tell(ctx, c.Folder, "", m.Text(), "notify-"+m.ID)
 }
 
 // payload is a Message as a webhook's receiver reads it.
@@ -107,29 +119,43 @@ type payload struct {
 
 // Webhook posts messages as JSON to an address of the operator's, signed as Standard
 // Webhooks. Its webhook-id is the message's.
-func Webhook(address string, keys httpd.WebhookKeys) Target {
-	return Target{"webhook", func(ctx context.Context, m Message) error {
-		content, err := json.Marshal(payload{m.Kind, m.ID, m.Host, m.Title(), m.Text(), m.Since.UTC(), m.Until.UTC(), m.Fault})
-		if err != nil {
-			return fmt.Errorf("encode message: %w", err)
-		}
-		return post(ctx, address, keys.Sign(m.ID, time.Now(), content), transfer.Plain("application/json", content))
-	}}
+type Webhook struct {
+	URL  string
+	Keys httpd.WebhookKeys
+}
+
+// Name implements Target.
+func (Webhook) Name() string { return "webhook" }
+
+// Tell implements Target.
+func (w Webhook) Tell(ctx context.Context, m Message) error {
+	content, err := json.Marshal(payload{m.Kind, m.ID, m.Host, m.Title(), m.Text(), m.Since.UTC(), m.Until.UTC(), m.Fault})
+	if err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	return post(ctx, w.URL, w.Keys.Sign(m.ID, time.Now(), content), transfer.Plain("application/json", content))
 }
 
 // Ntfy publishes messages to a topic of an ntfy server, as https://docs.ntfy.sh/publish
-// says. token may be empty.
-func Ntfy(server, topic, token string) Target {
-	return Target{"ntfy", func(ctx context.Context, m Message) error {
-		header := http.Header{"Title": {mime.QEncoding.Encode("utf-8", m.Title())}, "Priority": {"default"}, "Tags": {"white_check_mark"}}
-		if m.Kind == Began {
-			header["Priority"], header["Tags"] = []string{"high"}, []string{"warning"}
-		}
-		if token != "" {
-			header.Set("Authorization", "Bearer "+token)
-		}
-		return post(ctx, strings.TrimRight(server, "/")+"/"+topic, header, transfer.Plain("text/plain; charset=utf-8", []byte(m.Text())))
-	}}
+// says.
+type Ntfy struct {
+	Server, Topic string
+	Token         string // may be empty
+}
+
+// Name implements Target.
+func (Ntfy) Name() string { return "ntfy" }
+
+// Tell implements Target.
+func (n Ntfy) Tell(ctx context.Context, m Message) error {
+	header := http.Header{"Title": {mime.QEncoding.Encode("utf-8", m.Title())}, "Priority": {"default"}, "Tags": {"white_check_mark"}}
+	if m.Kind == Began {
+		header["Priority"], header["Tags"] = []string{"high"}, []string{"warning"}
+	}
+	if n.Token != "" {
+		header.Set("Authorization", "Bearer "+n.Token)
+	}
+	return post(ctx, strings.TrimRight(n.Server, "/")+"/"+n.Topic, header, transfer.Plain("text/plain; charset=utf-8", []byte(m.Text())))
 }
 
 // post makes one request to an address that the operator wrote. No redirect is followed.

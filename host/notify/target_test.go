@@ -61,7 +61,7 @@ var fine = func(http.ResponseWriter, *http.Request) {}
 func TestAWebhookIsSigned(t *testing.T) {
 	secret := []byte("a secret of thirty-two bytes, ok")
 	url, got := server(t, fine)
-	if err := Webhook(url+"/longshore", keys(t, secret)).Tell(t.Context(), over); err != nil {
+	if err := (Webhook{url + "/longshore", keys(t, secret)}).Tell(t.Context(), over); err != nil {
 		t.Fatal(err)
 	}
 	r := <-got
@@ -91,7 +91,7 @@ func TestAWebhookIsSigned(t *testing.T) {
 
 func TestNtfyGetsTitlePriorityAndToken(t *testing.T) {
 	url, got := server(t, fine)
-	target := Ntfy(url+"/", "longshore-a8", "tk_1")
+	target := Ntfy{url + "/", "longshore-a8", "tk_1"}
 	for _, m := range []struct {
 		Message
 		title, priority, text string
@@ -129,7 +129,7 @@ func TestAHostileReceiverIsAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, _ := server(t, tt.answer)
-			for _, target := range []Target{Webhook(url, keys(t, make([]byte, 32))), Ntfy(url, "topic", "secret-token")} {
+			for _, target := range []Target{Webhook{url, keys(t, make([]byte, 32))}, Ntfy{url, "topic", "secret-token"}} {
 				ctx, cancel := context.WithCancel(t.Context())
 				if name == "hangs" {
 					time.AfterFunc(100*time.Millisecond, cancel)
@@ -137,7 +137,7 @@ func TestAHostileReceiverIsAnError(t *testing.T) {
 				err := target.Tell(ctx, began)
 				cancel()
 				if err == nil || !strings.Contains(err.Error(), tt.want) || strings.ContainsAny(err.Error(), "\x1b") || strings.Contains(err.Error(), "secret-token") || len(err.Error()) > 500 {
-					t.Errorf("%s says %v", target.Name, err)
+					t.Errorf("%s says %v", target.Name(), err)
 				}
 			}
 		})
@@ -158,15 +158,19 @@ func pour(w io.Writer) {
 }
 
 func TestAChatIsToldInTheHostsWordsUnderAKeyOfTheMessage(t *testing.T) {
-	var said string
-	say := func(_ context.Context, folder, thread, text, key string) error {
-		said = fmt.Sprintf("%s|%s|%s|%s", folder, thread, key, text)
-		return nil
-	}
-	if err := Chat("ops", say).Tell(t.Context(), began); err != nil {
+	var said teller
+	if err := (Chat{"ops", &said}).Tell(t.Context(), began); err != nil {
 		t.Fatal(err)
 	}
-	if want := "ops||notify-" + began.ID + "|" + began.Text(); said != want {
+	if want := "ops||notify-" + began.ID + "|" + began.Text(); string(said) != want {
 		t.Errorf("said %q, want %q", said, want)
 	}
+}
+
+// teller is what a chat was told.
+type teller string
+
+func (s *teller) Tell(_ context.Context, folder, thread, text, key string) error {
+	*s = teller(fmt.Sprintf("%s|%s|%s|%s", folder, thread, key, text))
+	return nil
 }

@@ -75,7 +75,7 @@ func newCounter(t *testing.T) *counter {
 		t.Fatal(err)
 	}
 	var err error
-	c.outbox, err = outbox.Open(t.Context(), outbox.Options{Dir: layout.Outbox(), Channels: []channel.Channel{c.platform}, Limits: func() outbox.Limits { return outbox.Limits{FreeDisk: -1} }})
+	c.outbox, err = outbox.Open(t.Context(), outbox.Options{Dir: layout.Outbox(), Channels: []channel.Channel{c.platform}, Settings: outbox.Fixed{Limits: outbox.Limits{FreeDisk: -1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

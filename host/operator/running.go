@@ -69,7 +69,7 @@ type Assistants interface {
 	Turns(folder string) assistant.Turns
 	Troubles() map[cause.Cause]int64
 	Told() []assistant.Told
-	Stop(folder string) (turns, waited int, err error)
+	StopGroup(folder string) (turns, waited int, err error)
 	InboxUse(folder string) int64
 }
 
@@ -170,7 +170,7 @@ func (l *Local) StopAssistant(_ context.Context, folder string) (s Stopped, err 
 	if !slices.ContainsFunc(l.configured(), func(g groups.Group) bool { return g.Folder == folder }) {
 		return s, noGroup(folder)
 	}
-	s.Turns, s.Waited, err = l.Running.Assistants.Stop(folder)
+	s.Turns, s.Waited, err = l.Running.Assistants.StopGroup(folder)
 	return s, err
 }
 

@@ -78,10 +78,10 @@ func (r *rooms) Turns(folder string) assistant.Turns {
 	}
 	return r.turns[folder]
 }
-func (r *rooms) Troubles() map[cause.Cause]int64                   { return nil }
-func (r *rooms) Told() []assistant.Told                            { return r.told }
-func (r *rooms) Stop(folder string) (turns, waited int, err error) { return len(folder), 0, nil }
-func (r *rooms) InboxUse(folder string) int64                      { return r.inbox[folder] }
+func (r *rooms) Troubles() map[cause.Cause]int64                        { return nil }
+func (r *rooms) Told() []assistant.Told                                 { return r.told }
+func (r *rooms) StopGroup(folder string) (turns, waited int, err error) { return len(folder), 0, nil }
+func (r *rooms) InboxUse(folder string) int64                           { return r.inbox[folder] }
 
 func (r *rooms) Spending(_ context.Context, folder string) (operator.Spending, bool) {
 	s, ok := r.spending[folder]

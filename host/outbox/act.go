@@ -166,7 +166,7 @@ func (s *SentPart) OnItsWay() bool { return s.State.open() }
 // Arrived reports whether the chat has the message.
 func (s *SentPart) Arrived() bool { return s.State.sent() }
 
-// SentParts are the messages of a delivery that Put has not been given yet.
+// SentParts returns the messages of a delivery that Put has not recorded yet.
 func (d *Delivery) SentParts() (all []SentPart) {
 	state := Queued
 	if d.Approval != nil {

@@ -34,7 +34,7 @@ const (
 // ErrDecided is Decide's error if the approval is answered or over, or there is none.
 var ErrDecided = errors.New("the delivery waits for no approval, or no longer")
 
-// waiting says whether the delivery waits for an approval.
+// waiting reports whether the delivery waits for an approval.
 func (d *Delivery) waiting() bool {
 	return slices.ContainsFunc(d.Parts, func(p Part) bool { return p.State == Waiting })
 }
@@ -81,16 +81,16 @@ func (o *Outbox) setAside(it *item) {
 	signal(o.approving)
 }
 
-// usage is what all parts of a delivery count while it waits for an approval.
+// usage returns what all parts of a delivery count while it waits for an approval.
 func (it *item) usage() usage {
 	u := usage{waiting: len(it.Parts)}
 	for i := range it.Parts {
-		u.held += it.Parts[i].Size()
+		u.waitingBytes += it.Parts[i].Size()
 	}
 	return u
 }
 
-func (u usage) negative() usage { return usage{waiting: -u.waiting, held: -u.held} }
+func (u usage) negative() usage { return usage{waiting: -u.waiting, waitingBytes: -u.waitingBytes} }
 
 // RoomToWait returns nil if a group may have more waiting for approvals. It may have as
 // much as it may have open, and none of that is taken from what it may have open: people
@@ -101,8 +101,8 @@ func (o *Outbox) RoomToWait(folder string, ahead, more Load) error {
 	o.mu.Lock()
 	u := o.usage[folder]
 	o.mu.Unlock()
-	parts, bytes := u.waiting+ahead.Waiting, u.held+ahead.Held
-	if parts > 0 && (parts+more.Waiting > most.QuotaPending || bytes+more.Held > most.QuotaBytes) {
+	parts, bytes := u.waiting+ahead.Waiting, u.waitingBytes+ahead.WaitingBytes
+	if parts > 0 && (parts+more.Waiting > most.QuotaPending || bytes+more.WaitingBytes > most.QuotaBytes) {
 		return &refusal.Error{
 			Code: "approvals_full", Message: fmt.Sprintf("%d messages of this group already wait for an approval", parts),
 			Hint: "wait until somebody has answered, or ask the operator",
@@ -212,7 +212,7 @@ func (o *Outbox) refuse(ctx context.Context, it *item, what, by string) error {
 	return nil
 }
 
-// fileBlobs are the names of the bytes of the parts' own files.
+// fileBlobs returns the names of the bytes of the parts' own files.
 func (d *Delivery) fileBlobs() (names []string) {
 	for i := range d.Parts {
 		names = append(names, d.Parts[i].blobs()...)

@@ -113,7 +113,7 @@ func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
 func TestAnApprovalOutlivesAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, ch := t.TempDir(), &fake{name: "fake"}
-		options := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, Limits: func() outbox.Limits { return outbox.Limits{Retention: time.Hour} }}
+		options := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, Settings: outbox.Fixed{Limits: outbox.Limits{Retention: time.Hour}}}
 		o, err := outbox.Open(t.Context(), options)
 		if err != nil {
 			t.Fatal(err)

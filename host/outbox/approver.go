@@ -9,7 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// Waits says whether the delivery waits for an approval.
+// Waits reports whether the delivery waits for an approval.
 func (d *Delivery) Waits() bool { return d.waiting() }
 
 // Approval returns what a delivery with that key waits for, or waited. Error: ErrNotFound.

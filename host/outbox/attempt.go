@@ -280,7 +280,7 @@ func (o *Outbox) prepare(ctx context.Context, ch channel.Channel, a *attempt) er
 	return o.call(ctx, ch, a.part.Size(), func(ctx context.Context) error { return p.Prepare(ctx, o.message(a)) })
 }
 
-// unprepared is the outcome of an attempt that ended before anything could be shown.
+// unprepared returns the outcome of an attempt that ended before anything could be shown.
 func (o *Outbox) unprepared(ctx context.Context, ch channel.Channel, a *attempt, err error) outcome {
 	a.part.Attempts++
 	if channel.ClassOf(err) == channel.Permanent {

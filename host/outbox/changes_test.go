@@ -233,7 +233,7 @@ func TestChangesThatNobodyTookAreReadFromTheRecords(t *testing.T) {
 		defer sent.Done()
 		return channel.Receipt{ID: m.ID}, nil
 	}
-	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{QuotaPending: many})})
+	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{QuotaPending: many})})
 	var ds []outbox.Delivery
 	for i := range many {
 		ds = append(ds, of(fmt.Sprint("g", i%3), groups.JID(fmt.Sprint("fake:", i%100)), fmt.Sprint(i)))

@@ -193,7 +193,7 @@ func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 
 // A file that the disk can never hold waited for ever, and all of its group behind it.
 func TestAFileThatTheDiskCanNeverHoldWaitedForEver(t *testing.T) {
-	o := open(t, outbox.Options{Limits: limits(outbox.Limits{FreeDisk: 1})})
+	o := open(t, outbox.Options{Settings: limits(outbox.Limits{FreeDisk: 1})})
 	err := o.Room("a", outbox.Load{}, outbox.Load{Parts: 1, Bytes: 1 << 60})
 	if r, full := refusal.Of(err), new(outbox.FullError); r == nil || r.Code != "file_too_large" || errors.As(err, &full) || !strings.Contains(r.Message, "disk can hold") {
 		t.Errorf("%#v", err)
@@ -204,7 +204,7 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 	ch := &fake{name: "fake"}
 	b := newBook()
 	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch},
-		Limits: limits(outbox.Limits{QuotaPending: 3, QuotaBytes: 100, FreeDisk: 1})}
+		Settings: limits(outbox.Limits{QuotaPending: 3, QuotaBytes: 100, FreeDisk: 1})}
 	o, err := outbox.Open(context.Background(), opts)
 	if err != nil {
 		t.Fatal(err)

@@ -176,7 +176,7 @@ func (d *dispatcher) delay(folder string, now time.Time) time.Duration {
 // limiter returns the limiter of a group's attempts, at its present rate; nil if the rate
 // is unlimited.
 func (d *dispatcher) limiter(folder string, now time.Time) *rate.Limiter {
-	r := d.o.opts.Rate(folder)
+	r := d.o.opts.Settings.SendRate(folder)
 	if r.PerMinute <= 0 {
 		return nil
 	}

@@ -438,7 +438,7 @@ func TestTheClassOfAnErrorOfTheQuestionCounts(t *testing.T) {
 					return &channel.Receipt{ID: "there"}, nil
 				}}
 				b := newBook()
-				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{Backoff: outbox.Backoff{Jitter: -1}})})
+				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{Backoff: outbox.Backoff{Jitter: -1}})})
 				d := text("fake:a", "x")
 				put(t, o, d)
 				run(t, o)

@@ -240,4 +240,4 @@ func read(f channel.File) (string, error) {
 }
 
 // limits are limits that nobody changes.
-func limits(l outbox.Limits) func() outbox.Limits { return func() outbox.Limits { return l } }
+func limits(l outbox.Limits) outbox.Settings { return outbox.Fixed{Limits: l} }

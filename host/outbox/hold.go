@@ -26,7 +26,7 @@ func (h hold) until(now time.Time) time.Duration {
 	return h.total + max(0, now.Sub(h.since))
 }
 
-// deadline is when a delivery fails as expired: MaxAge after it was accepted, plus the
+// deadline returns when a delivery fails as expired: MaxAge after it was accepted, plus the
 // time that its channel was held since. The record has the three values (created, held,
 // the channel's hold) and not their sum: so the end of a hold changes one row, and a new
 // MaxAge applies to every delivery. The caller holds mu.

@@ -280,3 +280,14 @@ func (it *item) checkLink(p *Part) error {
 	p.Link = &l
 	return nil
 }
+
+// AllFiles returns the files of a delivery, with those that are sent as links.
+func (d *Delivery) AllFiles() (all []File) {
+	for _, p := range d.Parts {
+		all = append(all, p.Files...)
+		if p.Link != nil {
+			all = append(all, p.Link.File)
+		}
+	}
+	return all
+}

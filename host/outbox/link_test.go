@@ -57,7 +57,7 @@ func TestTheFileOfALinkGoesWithIt(t *testing.T) {
 
 func fileGoesWithLink(t *testing.T, content string) {
 	ch := &fake{name: "fake"}
-	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{Retention: time.Hour})}
+	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{Retention: time.Hour})}
 	o, err := outbox.Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// refused is the outcome of a permanent error. If the platform refuses only the form of the
+// refused returns the outcome of a permanent error. If the platform refuses only the form of the
 // part, the part takes the next lower form, which is recorded before it is sent. A part in
 // doubt keeps its form: members may see it.
 func (o *Outbox) refused(ch channel.Channel, a *attempt, err error) outcome {

@@ -187,14 +187,14 @@ func (o *Outbox) openStore(ctx context.Context) (err error) {
 	if o.opened.info, err = os.Stat(o.opened.path); err != nil {
 		return fmt.Errorf("open the outbox: %w", err)
 	}
-	if o.commit, err = o.db.Committer(ctx, o.blobs.Keep); err != nil {
+	if o.commit, err = o.db.Committer(ctx, o.blobs); err != nil {
 		return ofDatabase("open the outbox", err)
 	}
 	o.reader, err = OpenReader(ctx, s)
 	return err
 }
 
-// Dir is the directory that the outbox owns.
+// Dir returns the directory that the outbox owns.
 func (o *Outbox) Dir() string { return o.opts.Dir }
 
 // recover restores the state that the earlier process left. It counts deliveries and reads
@@ -323,7 +323,7 @@ func (o *Outbox) recoverUsage(ctx context.Context) error {
 	return each(rows, err, func() error {
 		var folder string
 		var u usage
-		if err := rows.Scan(&folder, &u.parts, &u.bytes, &u.retained, &u.waiting, &u.held); err != nil {
+		if err := rows.Scan(&folder, &u.parts, &u.bytes, &u.retained, &u.waiting, &u.waitingBytes); err != nil {
 			return err
 		}
 		o.use(folder, u)

@@ -263,7 +263,7 @@ func oldIsForgotten(t *testing.T, content string) {
 		b := newBook()
 		ch := &fake{name: "fake"}
 		ch.send = func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, permanent }
-		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{QuotaBytes: int64(2*len(content) + 2), Retention: 24 * time.Hour})})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{QuotaBytes: int64(2*len(content) + 2), Retention: 24 * time.Hour})})
 		run(t, o)
 		var last outbox.Delivery
 		for i := range 4 {

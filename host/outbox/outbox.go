@@ -111,29 +111,29 @@ type Delivery struct {
 	Approval *Approval // for Put: what it waits for; nil: nothing. Not read again
 }
 
-// Address is the chat that the delivery goes to.
+// Address returns the chat that the delivery goes to.
 func (d *Delivery) Address() groups.Address { return groups.Address{Channel: d.Channel, JID: d.Chat} }
 
-// Removes says whether the delivery only takes away: it makes nothing appear in its chat.
+// Removes reports whether the delivery only takes away: it makes nothing appear in its chat.
 func (d *Delivery) Removes() bool {
 	return !slices.ContainsFunc(d.Parts, func(p Part) bool {
 		return p.Act == nil || p.Act.Verb != VerbUnsend && (p.Act.Verb != VerbReact || p.Act.Emoji != "")
 	})
 }
 
-// Open says whether a part is still open, or waits for an approval.
+// Open reports whether a part is still open, or waits for an approval.
 func (d *Delivery) Open() bool {
 	return slices.ContainsFunc(d.Parts, func(p Part) bool { return p.State.open() || p.State == Waiting })
 }
 
-// clone is a copy that shares nothing that changes.
+// clone returns a copy that shares nothing that changes.
 func (d *Delivery) clone() Delivery {
 	c := *d
 	c.Parts = slices.Clone(d.Parts)
 	return c
 }
 
-// blobs are the names of the files that hold the delivery's bytes.
+// blobs returns the names of the files that hold the delivery's bytes.
 func (d *Delivery) blobs() (names []string) {
 	for i := range d.Parts {
 		names = append(names, d.Parts[i].blobs()...)
@@ -177,7 +177,7 @@ type Part struct {
 	Hint    string
 }
 
-// Says is what people read of a part: its text, or its reaction.
+// Says returns what people read of a part: its text, or its reaction.
 func (p *Part) Says() string {
 	if p.Act != nil && p.Act.Emoji != "" {
 		return "reaction: " + p.Act.Emoji
@@ -185,7 +185,7 @@ func (p *Part) Says() string {
 	return p.Text
 }
 
-// Size is the bytes of the part's files.
+// Size returns the bytes of the part's files.
 func (p *Part) Size() (n int64) {
 	for i := range p.Files {
 		n += p.Files[i].Size
@@ -267,7 +267,7 @@ type FullError struct {
 	Cause   error // for the operator; may be nil
 }
 
-// Unwrap is the refusal, for the protocol's reply, and the cause.
+// Unwrap returns the refusal, for the protocol's reply, and the cause.
 func (e *FullError) Unwrap() []error {
 	return []error{&refusal.Error{Code: e.Code, Message: e.Message, Hint: e.Hint}, e.Cause}
 }
@@ -282,7 +282,7 @@ func orDiskFull(err error) error {
 	return err
 }
 
-// diskFull is the FullError of a disk that is full.
+// diskFull returns the FullError of a disk that is full.
 func diskFull(cause error) *FullError {
 	return &FullError{
 		Code:    "disk_full",
@@ -312,15 +312,31 @@ type Options struct {
 	// "settled" (its outcome is recorded). It may be called from several goroutines.
 	Trace func(folder, request, step string)
 
-	// Limits and Rate are asked at each use: an operator may change the answers
-	// while the outbox runs. They must not wait. Nil: the defaults.
-	Limits func() Limits
-	Rate   func(folder string) Rate // of a group's attempts; a zero Rate: unlimited
+	Settings Settings // nil: the defaults
 
 	SendTimeout time.Duration // for one attempt, on top of a second per 128 KiB of file; 1 min
 	Stall       time.Duration // without progress, after which a send no longer counts as one of Parallel; 10 s
 	HoldFor     time.Duration // between attempts on a held channel that has no Status; 30 s
 }
+
+// Settings are asked at each use: an operator may change the answers while the outbox runs.
+// They must not wait.
+type Settings interface {
+	OutboxLimits() Limits
+	SendRate(folder string) Rate // of a group's attempts; a zero Rate: unlimited
+}
+
+// Fixed are Settings that never change.
+type Fixed struct {
+	Limits Limits
+	Rate   Rate // of each group
+}
+
+// OutboxLimits implements Settings.
+func (f Fixed) OutboxLimits() Limits { return f.Limits }
+
+// SendRate implements Settings.
+func (f Fixed) SendRate(string) Rate { return f.Rate }
 
 // Limits bound what waits, and how long and how often it is tried. Zero values
 // stand for the defaults that the comments name.
@@ -343,7 +359,7 @@ type Backoff struct {
 	Jitter     float64       // 0.2; negative for none
 }
 
-// after is the wait that follows the given attempt, counted from 1.
+// after returns the wait that follows the given attempt, counted from 1.
 func (b Backoff) after(attempt int) time.Duration {
 	d := float64(b.Initial) * math.Pow(b.Multiplier, float64(max(attempt, 1)-1))
 	d = min(d, float64(b.Max))
@@ -366,11 +382,8 @@ func (o Options) withDefaults() Options {
 	if o.Trace == nil {
 		o.Trace = func(string, string, string) {}
 	}
-	if o.Rate == nil {
-		o.Rate = func(string) Rate { return Rate{} }
-	}
-	if o.Limits == nil {
-		o.Limits = func() Limits { return Limits{} }
+	if o.Settings == nil {
+		o.Settings = Fixed{}
 	}
 	o.SendTimeout = cmp.Or(o.SendTimeout, time.Minute)
 	o.Stall = cmp.Or(o.Stall, 10*time.Second)
@@ -378,9 +391,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// limits are the limits as they are now.
+// limits returns the limits as they are now.
 func (o *Outbox) limits() Limits {
-	l := o.opts.Limits()
+	l := o.opts.Settings.OutboxLimits()
 	l.MaxAge = cmp.Or(l.MaxAge, 24*time.Hour)
 	l.Parallel = cmp.Or(l.Parallel, 4)
 	l.QuotaPending = cmp.Or(l.QuotaPending, 64)

@@ -25,7 +25,7 @@ type outcome struct {
 	ended   bool   // recorded as the part's end, or as lower; false if an operator cancelled the part meanwhile
 }
 
-// acknowledged is the outcome if the platform confirms that it has the part. If the
+// acknowledged returns the outcome if the platform confirms that it has the part. If the
 // platform does not show the part yet, the part stays at the head of its chat, so that no
 // later part overtakes it, and await asks again.
 func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
@@ -98,7 +98,7 @@ func (o *Outbox) expired(a *attempt) outcome {
 	return outcome{attempt: a, part: p}
 }
 
-// later is the outcome of an attempt that will be repeated. Doubt remembers, over further
+// later returns the outcome of an attempt that will be repeated. Doubt remembers, over further
 // attempts and over a crash, that an earlier attempt may have been shown.
 func (o *Outbox) later(a *attempt, err error) outcome {
 	o.log(a).Info("a send waits", "attempts", a.part.Attempts, "error", err)
@@ -137,7 +137,7 @@ func ambiguous(err error) error {
 		Message: "the platform did not say whether it took the message", Err: err}
 }
 
-// words is the text of an error for the agent: the channel's own words, or a general text
+// words returns the text of an error for the agent: the channel's own words, or a general text
 // without details, because details may name things of the host.
 func words(err error) (code, message, hint string) {
 	var e *channel.Error

@@ -103,7 +103,7 @@ func TestOutcomes(t *testing.T) {
 					ch = &finding{f, func(channel.Message) (*channel.Receipt, error) { asked++; return tt.ask(asked) }}
 				}
 				b := newBook()
-				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{MaxAge: time.Hour})})
+				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{MaxAge: time.Hour})})
 				d := text("fake:a", "x")
 				start := time.Now()
 				put(t, o, d)
@@ -172,7 +172,7 @@ func TestTimeHeldDoesNotCountAgainstTheDeadline(t *testing.T) {
 		}
 		b := newBook()
 		dir := t.TempDir()
-		opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{MaxAge: time.Hour})}
+		opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{MaxAge: time.Hour})}
 		o, err := outbox.Open(t.Context(), opts)
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestAChannelThatIsConnectedAgainEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &withStatus{fake: sayer("fake", passing)}
 		b := newBook()
-		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{Backoff: outbox.Backoff{Initial: time.Hour, Max: time.Hour}})})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{Backoff: outbox.Backoff{Initial: time.Hour, Max: time.Hour}})})
 		d := text("fake:a", "x")
 		put(t, o, d)
 		start := time.Now()
@@ -292,16 +292,21 @@ func TestHangingChatsDoNotStopTheOthers(t *testing.T) {
 	})
 }
 
+// oneSlow are settings by which one group is slow.
+type oneSlow struct{ outbox.Fixed }
+
+func (oneSlow) SendRate(folder string) outbox.Rate {
+	if folder == "group-fake:slow" {
+		return outbox.Rate{PerMinute: 20, Burst: 10}
+	}
+	return outbox.Rate{}
+}
+
 func TestRateIsTheGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "fake"}
 		b := newBook()
-		o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Rate: func(folder string) outbox.Rate {
-			if folder == "group-fake:slow" {
-				return outbox.Rate{PerMinute: 20, Burst: 10}
-			}
-			return outbox.Rate{}
-		}})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Settings: oneSlow{}})
 		var slow, quick []outbox.Delivery
 		for i := range 30 {
 			slow = append(slow, text("fake:slow", fmt.Sprint("s", i)))
@@ -332,7 +337,7 @@ func TestOneGroupCannotDelayAnother(t *testing.T) {
 		return channel.Receipt{ID: m.ID}, nil
 	}
 	b := newBook()
-	o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Limits: limits(outbox.Limits{Parallel: 1})})
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Settings: limits(outbox.Limits{Parallel: 1})})
 	var many []outbox.Delivery
 	for i := range 2000 {
 		d := text(groups.JID(fmt.Sprint("fake:", i%50)), fmt.Sprint("m", i))

@@ -21,23 +21,23 @@ import (
 
 // Load is a number of messages and the bytes of their files.
 type Load struct {
-	Parts     int
-	Bytes     int64
-	Questions int   // Room ignores it
-	Links     int64 // bytes of files behind links, of which RoomForLink takes account
-	Waiting   int   // messages that wait for an approval, of which RoomToWait takes account
-	Held      int64 // bytes of their files
+	Parts        int
+	Bytes        int64
+	Questions    int   // Room ignores it
+	Links        int64 // bytes of files behind links, of which RoomForLink takes account
+	Waiting      int   // messages that wait for an approval, of which RoomToWait takes account
+	WaitingBytes int64 // of their files
 }
 
 // usage is how much a group has in the outbox. It is counted in memory because Room is
 // asked about every request, and its cost must not grow with the backlog: a query takes 12
 // µs for an empty group, 80 µs for 64 waiting parts, and 1.8 ms for 1,000.
 type usage struct {
-	parts    int
-	bytes    int64 // of open parts
-	retained int64 // of failed parts that can be retried
-	waiting  int   // parts that wait for an approval
-	held     int64 // of those
+	parts        int
+	bytes        int64 // of open parts
+	retained     int64 // of failed parts that can be retried
+	waiting      int   // parts that wait for an approval
+	waitingBytes int64 // of those
 }
 
 // Use is how much a group has in the outbox, of what Limits allow it.
@@ -47,7 +47,7 @@ type Use struct {
 	Retained int64 // bytes of failed messages, kept for a retry; QuotaBytes bounds them, too
 }
 
-// UsedBy says how much a group has in the outbox. What waits for an approval has a quota
+// UsedBy returns how much a group has in the outbox. What waits for an approval has a quota
 // of its own, and is not counted here.
 func (o *Outbox) UsedBy(folder string) Use {
 	o.mu.Lock()
@@ -63,7 +63,7 @@ func (o *Outbox) use(folder string, more usage) {
 	u.bytes += more.bytes
 	u.retained += more.retained
 	u.waiting += more.waiting
-	u.held += more.held
+	u.waitingBytes += more.waitingBytes
 	if u == (usage{}) {
 		delete(o.usage, folder)
 		return

@@ -334,7 +334,7 @@ func (o *Outbox) endQuestion(ctx context.Context, q *asked) (again bool, err err
 	return err != nil, err
 }
 
-// outcome is the text for members about how a question ended.
+// outcome returns the text for members about how a question ended.
 func (q *Question) outcome(answers []Answer) string {
 	if len(answers) == 0 {
 		return "Closed. Nobody answered."

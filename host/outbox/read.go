@@ -238,7 +238,7 @@ func (r *Reader) Ended(ctx context.Context, since, until time.Time, see func(*De
 	return nil
 }
 
-// AcceptedSince says whether anything from the group was accepted at or after
+// AcceptedSince reports whether anything from the group was accepted at or after
 // the time, other than the deliveries whose keys are in but.
 func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since time.Time, but ...string) (bool, error) {
 	var found bool
@@ -317,7 +317,7 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	s.Unrecorded, s.Answers = len(o.outcomes), maps.Clone(o.answers)
 	for _, u := range o.usage {
 		s.Pending += u.parts + u.waiting
-		s.Bytes += u.bytes + u.held
+		s.Bytes += u.bytes + u.waitingBytes
 		s.Retained += u.retained
 	}
 	for _, l := range o.lines {

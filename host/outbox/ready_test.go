@@ -62,7 +62,7 @@ func TestTheCheckSaysWhetherADeliveryCanBeAccepted(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := open(t, outbox.Options{Limits: limits(outbox.Limits{FreeDisk: tt.free})})
+			o := open(t, outbox.Options{Settings: limits(outbox.Limits{FreeDisk: tt.free})})
 			tt.spoil(t, o.Dir())
 			for what, err := range map[string]error{"accepted": accepts(o), "checked": o.Check(t.Context())} {
 				if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(details(err), tt.words) {

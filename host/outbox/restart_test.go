@@ -56,7 +56,7 @@ func TestCutOffSendIsTakenUpAgain(t *testing.T) {
 					}}
 				}
 				b := newBook()
-				opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{MaxAge: time.Hour})}
+				opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{MaxAge: time.Hour})}
 				o, err := outbox.Open(t.Context(), opts)
 				if err != nil {
 					t.Fatal(err)

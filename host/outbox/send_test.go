@@ -78,7 +78,7 @@ func orderProperty(t *testing.T, asks bool) {
 		ch = &finding{f, func(channel.Message) (*channel.Receipt, error) { return nil, nil }}
 	}
 	b := newBook()
-	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{MaxAge: 1000 * time.Hour})})
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{MaxAge: 1000 * time.Hour})})
 	var ds []outbox.Delivery
 	want := make([][]string, chats)
 	half := func(from, to int) {
@@ -116,7 +116,7 @@ func TestPassingErrorWaitsLongerEachTimeAndHoldsItsChatOnly(t *testing.T) {
 		}
 		b := newBook()
 		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch},
-			Limits: limits(outbox.Limits{Backoff: outbox.Backoff{Jitter: -1, Max: 10 * time.Second}})})
+			Settings: limits(outbox.Limits{Backoff: outbox.Backoff{Jitter: -1, Max: 10 * time.Second}})})
 		first, behind, other := text("fake:a", "stubborn"), text("fake:a", "behind"), text("fake:b", "other")
 		put(t, o, first, behind, other)
 		start := time.Now()

@@ -25,7 +25,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	mount := fstest.SmallDisk(t, "4m")
 	told := newBook()
 	ch := &fake{name: "fake"}
-	o := told.open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{FreeDisk: -1})})
+	o := told.open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{FreeDisk: -1})})
 	stop := run(t, o)
 	var accepted []outbox.Delivery
 	refused := 0

@@ -211,7 +211,7 @@ type storedFile struct {
 	Names  []string `json:"names,omitempty"`
 }
 
-// encodeFiles is the JSON of files. Only the names of those that wait for an approval are judged again.
+// encodeFiles returns the JSON of files. Only the names of those that wait for an approval are judged again.
 func encodeFiles(files []File, waits bool) (string, error) {
 	if len(files) == 0 {
 		return "", nil

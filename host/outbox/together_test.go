@@ -168,9 +168,7 @@ func TestWhatIsSentTogetherIsNotCancelledMeanwhile(t *testing.T) {
 func TestOnlyWhatAGroupsRateAllowsGoesTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, b := newMany(nil), newBook()
-		o := b.open(t, outbox.Options{Channels: []channel.Channel{c}, Rate: func(string) outbox.Rate {
-			return outbox.Rate{PerMinute: 60, Burst: 5}
-		}})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{c}, Settings: outbox.Fixed{Rate: outbox.Rate{PerMinute: 60, Burst: 5}}})
 		ds := words(12)
 		put(t, o, ds...)
 		start, stop := time.Now(), run(t, o)

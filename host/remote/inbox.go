@@ -23,8 +23,8 @@ import (
 // one conversation: a thread of a group's chat, or the chat itself. Errors that a client
 // may read are *refusal.Error.
 type Inbox interface {
-	// Offer returns what waits behind the cursor. changed is closed when there may be more.
-	Offer(ctx context.Context, folder, thread, after string) (in ipc.Inbox, changed <-chan struct{}, err error)
+	// Fetch returns what waits behind the cursor. changed is closed when there may be more.
+	Fetch(ctx context.Context, folder, thread, after string) (in ipc.Inbox, changed <-chan struct{}, err error)
 	// Ack ends a message, and answers it if answer is not empty. done is false if it had
 	// ended before: then nothing is sent.
 	Ack(ctx context.Context, folder, thread, id, answer string) (done bool, err error)
@@ -36,8 +36,8 @@ type Inbox interface {
 	AskPermission(ctx context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error)
 	// Permission returns a question. answered is closed with its answer.
 	Permission(folder, thread, id string) (p ipc.Permission, answered <-chan struct{}, err error)
-	// OfferedFile opens a file of a message; number counts from 1.
-	OfferedFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error)
+	// FetchFile opens a file of a message; number counts from 1.
+	FetchFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error)
 }
 
 const inboxPath = "/api/inbox"
@@ -100,7 +100,7 @@ func (d *Server) inbox(rw http.ResponseWriter, r *http.Request, who tokens.Ident
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
-		in, changed, err := d.Inbox.Offer(r.Context(), who.Folder, who.Thread, after)
+		in, changed, err := d.Inbox.Fetch(r.Context(), who.Folder, who.Thread, after)
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (d *Server) messageFile(rw http.ResponseWriter, r *http.Request, who tokens
 	if err != nil || n < 1 || strconv.Itoa(n) != number {
 		return errWhere
 	}
-	f, about, err := d.Inbox.OfferedFile(who.Folder, who.Thread, id, n)
+	f, about, err := d.Inbox.FetchFile(who.Folder, who.Thread, id, n)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (l *letters) awaits(polls int) {
 
 var errUnknownLetter = &refusal.Error{Code: "unknown_message", Message: "no such message", Hint: "look"}
 
-func (l *letters) Offer(_ context.Context, folder, _, after string) (ipc.Inbox, <-chan struct{}, error) {
+func (l *letters) Fetch(_ context.Context, folder, _, after string) (ipc.Inbox, <-chan struct{}, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
@@ -132,7 +132,7 @@ func (l *letters) decides(answer string) {
 	close(l.decided)
 }
 
-func (l *letters) OfferedFile(folder, _, id string, number int) (*os.File, ipc.MessageFile, error) {
+func (l *letters) FetchFile(folder, _, id string, number int) (*os.File, ipc.MessageFile, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range l.waiting {

@@ -13,7 +13,7 @@ type Life struct {
 	outputs chan Output
 	dropped chan struct{} // closed when nobody reads outputs any more
 	done    chan struct{} // closed when everything has ended; err is set before
-	drop    func()
+	drop    sync.Once     // closes dropped
 	err     error
 
 	mu      sync.Mutex
@@ -22,9 +22,7 @@ type Life struct {
 
 // NewLife returns the Life of a new session.
 func NewLife() *Life {
-	l := &Life{outputs: make(chan Output), dropped: make(chan struct{}), done: make(chan struct{})}
-	l.drop = sync.OnceFunc(func() { close(l.dropped) })
-	return l
+	return &Life{outputs: make(chan Output), dropped: make(chan struct{}), done: make(chan struct{})}
 }
 
 // Outputs implements Session.
@@ -48,7 +46,7 @@ func (l *Life) Emit(out Output) {
 func (l *Life) Silence() { close(l.outputs) }
 
 // DiscardOutputs makes Emit discard all further outputs.
-func (l *Life) DiscardOutputs() { l.drop() }
+func (l *Life) DiscardOutputs() { l.drop.Do(func() { close(l.dropped) }) }
 
 // Stopping records that the session is being stopped, so that Wait returns
 // ErrStopped, however the session ends.

@@ -20,7 +20,7 @@ const (
 	maxMembers   = 10_000
 )
 
-// members are the names in a zip, a gzip and a tar, up to the bounds. A file may be several of
+// members returns the names in a zip, a gzip and a tar, up to the bounds. A file may be several of
 // them: a tar has the headers of the zips in it. A damaged archive has those before the damage.
 // Archives in an archive are not opened.
 func members(r io.ReaderAt, size int64, text []byte) iter.Seq[string] {
@@ -100,7 +100,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tarNames are the names in a tar; of another file there are none, as the checksum of its first
+// tarNames returns the names in a tar; of another file there are none, as the checksum of its first
 // block is wrong.
 func tarNames(r io.Reader) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -143,7 +143,7 @@ const (
 	dirHeader   = "PK\x01\x02"
 )
 
-// strewn are the names behind headers anywhere in the file's beginning and end, for the zips
+// strewn returns the names behind headers anywhere in the file's beginning and end, for the zips
 // whose directory is not found but which programs unpack: with a program before them, with more than
 // 65,535 files, with bytes behind them, or in another zip that does not pack them.
 func strewn(r io.ReaderAt, size int64, text []byte) iter.Seq[string] {
@@ -169,7 +169,7 @@ func strewn(r io.ReaderAt, size int64, text []byte) iter.Seq[string] {
 	}
 }
 
-// headed is the name in the header that b begins with, and the length of both; 0: it
+// headed returns the name in the header that b begins with, and the length of both; 0: it
 // begins with none.
 func headed(b []byte) (name string, length int) {
 	at, of := 30, 26

@@ -39,7 +39,7 @@ func (s *Screen) mark(first, second byte, m mark) {
 	s.marks[*at] = append(s.marks[*at], m)
 }
 
-// cases are a letter in lower and in upper case, if both count.
+// cases returns a letter in lower and in upper case, if both count.
 func cases(b byte, fold bool) []byte {
 	if lower := b | 0x20; fold && lower >= 'a' && lower <= 'z' {
 		return []byte{lower, lower &^ 0x20}
@@ -61,14 +61,14 @@ type findings struct {
 	scanned int   // bytes that were searched for what stands beside marks
 }
 
-// contents says of each rule whether the text has its content. Of a text in UTF-16, with or without a
+// contents reports for each rule whether the text has its content. Of a text in UTF-16, with or without a
 // mark of the order of its bytes, the zero bytes are left out too, so that Latin letters read as
 // themselves.
 func (s *Screen) contents(text []byte) (f findings) {
 	f.has = make([]bool, len(s.rules))
 	for i := range s.rules {
 		r := &s.rules[i]
-		f.has[i] = r.anyContent() || r.form != nil && r.form(text)
+		f.has[i] = r.anyContent() || r.der && isKeyDER(text)
 	}
 	s.read(text, &f)
 	if bytes.Count(text, []byte{0}) >= minWide {
@@ -104,7 +104,7 @@ func (s *Screen) read(text []byte, f *findings) {
 	}
 }
 
-// begins says whether the rule's content may stand at a mark.
+// begins reports whether the rule's content may stand at a mark.
 func (r *Rule) begins(text []byte, at int, mark []byte) bool {
 	rest := text[at:]
 	if r.fold {
@@ -125,7 +125,7 @@ func (r *Rule) begins(text []byte, at int, mark []byte) bool {
 	return true
 }
 
-// accompanied says whether the rule's beside stands near a mark. The caller asks in the order of
+// accompanied reports whether the rule's beside stands near a mark. The caller asks in the order of
 // the marks: last is where beside was found before, so no part of the text is searched twice.
 func (r *Rule) accompanied(text []byte, at int, last *int, f *findings) bool {
 	if r.beside == "" {
@@ -145,7 +145,7 @@ func isWord(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-'
 }
 
-// holds says whether the rule's content stands at a mark, and is no placeholder.
+// holds reports whether the rule's content stands at a mark, and is no placeholder.
 func (r *Rule) holds(text []byte, at int, f *findings) bool {
 	if r.content == nil { // the mark is all of it
 		return true
@@ -187,5 +187,5 @@ func (c *counted) ReadRune() (r rune, size int, err error) {
 // placeholders stand in documentation in the place of a secret.
 var placeholders = regexp.MustCompile(`(?i)example|xxxxxx|placeholder|changeme|change_me|redacted|your[_-]|\*\*\*\*`)
 
-// anyContent says whether the rule is for files of any content.
-func (r *Rule) anyContent() bool { return r.content == nil && len(r.marks) == 0 && r.form == nil }
+// anyContent reports whether the rule is for files of any content.
+func (r *Rule) anyContent() bool { return r.content == nil && len(r.marks) == 0 && !r.der }

@@ -19,7 +19,7 @@ type algorithm struct {
 	Parameters asn1.RawValue `asn1:"optional"`
 }
 
-// isKeyDER says whether a file is a private key in DER, by the form of its first value: a key of
+// isKeyDER reports whether a file is a private key in DER, by the form of its first value: a key of
 // RSA (RFC 8017), of an elliptic curve (RFC 5915), of any kind (RFC 5958), one that a password
 // protects, or a PKCS #12 file.
 func isKeyDER(text []byte) bool {
@@ -47,7 +47,7 @@ func isKeyDER(text []byte) bool {
 	return first.Tag == asn1.TagInteger && isVersioned(first.Bytes, rest)
 }
 
-// isVersioned says whether the values behind a version are those of a key.
+// isVersioned reports whether the values behind a version are those of a key.
 func isVersioned(version, rest []byte) bool {
 	if len(version) != 1 {
 		return false

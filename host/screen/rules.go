@@ -46,7 +46,7 @@ func BuiltIn() []Rule {
 		{Name: ownSecret, What: "a secret of this host's configuration"},
 		{Name: "private-key", What: "a private key", marks: []string{"-----BEGIN "},
 			content: later(`\A-----BEGIN (?:(?:[A-Z0-9]+ ){0,3}PRIVATE KEY|PGP PRIVATE KEY BLOCK)-----` + armored)},
-		{Name: "der-key", What: "a private key", form: isKeyDER},
+		{Name: "der-key", What: "a private key", der: true},
 		{Name: "jwk", What: "a private key", marks: []string{`"d"`, `"k"`}, beside: `"kty"`,
 			content: later(`\A"[dk]"\s{0,40}:\s{0,40}"([A-Za-z0-9_-]{20,})`)},
 		{Name: "putty-key", What: "a private key", marks: []string{"PuTTY-User-Key-File-"},

@@ -52,13 +52,13 @@ type Rule struct {
 	except  expression // stands in the path of what name and ending are not about; may be nil
 	content expression // nil: any. Its group, if it has one, is the secret; a placeholder there is none
 
-	start  string              // what a file with the content begins with
-	marks  []string            // the content begins with one of them; none: it stands anywhere
-	digits int                 // so many stand before the mark
-	fold   bool                // the marks are in upper or lower case
-	word   bool                // no letter, digit, - or _ stands before the mark
-	beside string              // stands within near bytes of the mark; empty: anything
-	form   func(b []byte) bool // the whole file's form, by its first bytes; nil: any
+	start  string   // what a file with the content begins with
+	marks  []string // the content begins with one of them; none: it stands anywhere
+	digits int      // so many stand before the mark
+	fold   bool     // the marks are in upper or lower case
+	word   bool     // no letter, digit, - or _ stands before the mark
+	beside string   // stands within near bytes of the mark; empty: anything
+	der    bool     // the whole file is a key in DER, by its first bytes
 }
 
 // Pattern is a rule of the operator's. Name and Content are RE2 expressions, of which one may be
@@ -134,7 +134,7 @@ func (s *Screen) Check(content io.ReaderAt, size int64, names ...string) error {
 	return refused(r, message)
 }
 
-// Hit is the name of the first rule that hits such a file, or empty. The error is one of
+// Hit returns the name of the first rule that hits such a file, or empty. The error is one of
 // reading content.
 func (s *Screen) Hit(content io.ReaderAt, size int64, names ...string) (rule string, err error) {
 	r, _, err := s.find(content, size, names)
@@ -181,13 +181,13 @@ func refused(r *Rule, message string) error {
 	}
 }
 
-// short is the last part of a name, for a message.
+// short returns the last part of a name, for a message.
 func short(name string) string {
 	base := path.Base(name)
 	return strings.ToValidUTF8(base[:min(len(base), 80)], "")
 }
 
-// named says whether the rule is one for files of that name: as it was given, as members will
+// named reports whether the rule is one for files of that name: as it was given, as members will
 // see it, without what they will not see in it, such as the joiners of Persian, or as it was
 // before media.SafeName changed it, which the assistant's tool may have done.
 func (r *Rule) named(name string) bool {
@@ -234,7 +234,7 @@ func (r *Rule) ends(name string) bool {
 // maxParts is how many parts of a path an ending has at most.
 const maxParts = 3
 
-// endings are the last part of a path, its last two parts, and so on, up to maxParts: an
+// endings returns the last part of a path, its last two parts, and so on, up to maxParts: an
 // assistant makes paths of thousands of parts.
 func endings(path string) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -248,7 +248,7 @@ func endings(path string) iter.Seq[string] {
 	}
 }
 
-// window is the first and the last bytes of a file.
+// window returns the first and the last bytes of a file.
 func window(r io.ReaderAt, size int64) ([]byte, error) {
 	first, last := min(size, head), min(max(size-head, 0), tail)
 	text := make([]byte, first+last)

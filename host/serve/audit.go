@@ -4,7 +4,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
@@ -12,7 +12,7 @@ import (
 func (h *Host) refused(q spool.Quarantined, it *spool.Item) {
 	h.refusals.add(q.Code)
 	if h.audit != nil {
-		bridge.Refused(h.audit, q, it)
+		report.Refused(h.audit, q, it)
 	}
 }
 

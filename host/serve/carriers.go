@@ -11,8 +11,8 @@ import (
 // carriers are the channels, of which each chat names one.
 type carriers []channel.Channel
 
-// fetch brings a member's file that lies with the platform of that channel.
-func (all carriers) fetch(ctx context.Context, name string, f channel.FileRef) (io.ReadCloser, error) {
+// Fetch brings a member's file that lies with the platform of that channel.
+func (all carriers) Fetch(ctx context.Context, name string, f channel.FileRef) (io.ReadCloser, error) {
 	c, ok := channel.Named(all, name).(channel.Fetcher)
 	if !ok {
 		return nil, &channel.Error{Class: channel.Permanent, Code: "not_fetchable", Message: "its channel is configured no longer", Hint: "ask the member to send it again"}
@@ -20,8 +20,8 @@ func (all carriers) fetch(ctx context.Context, name string, f channel.FileRef) (
 	return c.Fetch(ctx, f)
 }
 
-// role asks the platform what a member may do in a chat, if it can be asked.
-func (all carriers) role(ctx context.Context, chat groups.Address, sender string) (channel.Role, error) {
+// RoleOf asks the platform what a member may do in a chat, if it can be asked.
+func (all carriers) RoleOf(ctx context.Context, chat groups.Address, sender string) (channel.Role, error) {
 	r, ok := channel.Named(all, chat.Channel).(channel.Roles)
 	if !ok {
 		return channel.RoleUnknown, nil
@@ -29,9 +29,15 @@ func (all carriers) role(ctx context.Context, chat groups.Address, sender string
 	return r.RoleOf(ctx, chat.JID, sender)
 }
 
-// typing shows or hides in a chat that somebody is writing, if its platform can.
-func (all carriers) typing(ctx context.Context, chat groups.Address, thread string, on bool) {
+// Typing shows or hides in a chat that somebody is writing, if its platform can.
+func (all carriers) Typing(ctx context.Context, chat groups.Address, thread string, on bool) {
 	if t, ok := channel.Named(all, chat.Channel).(channel.Typing); ok {
 		t.Typing(ctx, chat.JID, thread, on)
 	}
+}
+
+// HasThreads reports whether the chats of that channel have threads.
+func (all carriers) HasThreads(name string) bool {
+	c := channel.Named(all, name)
+	return c != nil && c.Limits().Threads
 }

@@ -14,11 +14,11 @@ import (
 
 // SetupOf is what a channel gets of its configuration, with or without a host that runs.
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
-	disk := &scratch{dir: cfg.State, keep: func() int64 { return int64(cfg.Limits.FreeDisk) }}
+	own := &disk{dir: cfg.State, keep: fixedFree(cfg.Limits.FreeDisk)}
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
-		Host: lent{scratch: disk},
+		Host: lent{disk: own},
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {
@@ -42,7 +42,7 @@ func (h *Host) setupOf(cfg *config.Config, c config.Channel) channel.Setup {
 // lent is what the host does for one channel. A command that only looks at a
 // configuration has neither door nor clock.
 type lent struct {
-	*scratch
+	*disk
 	door    *door
 	clock   *clock
 	channel string

@@ -5,26 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
-
-// linksNow is how the bridge makes links; nil: it does not.
-func (h *Host) linksNow() *bridge.Links {
-	terms, ok := h.LinkTerms()
-	if !ok {
-		return nil
-	}
-	return &bridge.Links{
-		For: terms.For, Largest: terms.Largest, Quota: terms.Quota,
-		Address: func(id string, expires time.Time) (string, error) {
-			token, err := h.links.Keys.Token(id, expires)
-			return terms.URL + links.Path + token, err
-		},
-	}
-}
 
 // linksToTell is what tools may tell of links; nil: they are not offered.
 func (h *Host) linksToTell() *ipc.ContextLinks {

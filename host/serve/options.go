@@ -5,77 +5,67 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/transcribe"
 )
 
 func (h *Host) outboxOptions() outbox.Options {
 	return outbox.Options{
 		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config()), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
-		Limits: h.OutboxLimits, Rate: h.SendRate,
+		Settings: h,
 	}
 }
 
 func (h *Host) assistantOptions() assistant.Options {
-	return assistant.Options{
-		Layout: h.Layout, Groups: h.Registry, Log: h.opts.Log,
-		Limits: func() assistant.Limits {
-			l := h.Config().Limits
-			return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Patience: l.Patience.Std(), Hold: l.Hold.Std()}
-		},
-		Plan:      h.Plan,
-		Threads:   h.threads,
-		Hint:      h.Hints,
-		Elsewhere: h.Elsewhere,
-		Say:       h.Bridge.Say,
-		Tell:      h.Bridge.Tell,
-		React:     h.Bridge.React,
-		Room:      h.Bridge.Room,
-		SentSince: h.Bridge.SentSince,
-		Sent:      h.sent,
-		Vote:      h.vote,
-		Role:      carriers(h.Channels).role,
-		Fetch:     carriers(h.Channels).fetch,
-		Typing:    carriers(h.Channels).typing,
-		Reserve:   h.disk.Reserve,
-		TaskEnded: h.taskEnded,
-
-		OverBudget: h.overBudget,
-		Zone:       h.Zone,
-
-		Transcriber: h.transcriber(),
+	o := assistant.Options{
+		Layout: h.Layout, Chat: h.Bridge, Plans: h.plans, Platforms: carriers(h.Channels), Disk: h.disk, Log: h.opts.Log,
 	}
+	if h.tasks != nil {
+		o.Tasks = h.tasks
+	}
+	return o
 }
 
-// vote takes what may answer a question of an assistant.
-func (h *Host) vote(ctx context.Context, v assistant.Vote) (*assistant.Counted, error) {
-	in := v.Inbound
-	vote := outbox.Vote{Text: in.Text, Thread: in.Thread, Voter: v.Voter, Name: in.From, Time: in.Time}
-	if in.Kind == channel.KindVote {
-		vote.Poll, vote.Choices, vote.Text = in.Target, in.Choices, ""
-	} else if in.Quote != nil {
-		vote.ReplyTo = in.Quote.ID
-	}
-	counted, err := h.Outbox.Vote(ctx, v.Chat, vote)
-	if counted == nil || err != nil {
-		return nil, err
-	}
-	return &assistant.Counted{Target: counted.Target, Choices: counted.Choices, Waited: counted.First && time.Since(counted.Asked) < h.Wait()}, nil
+// plans is what assistants and their tasks ask of the configuration in force.
+type plans struct {
+	*Host
+	speech *transcribe.Transcriber
 }
 
-// threads is how many threads of a group's chat its assistant remembers.
-func (h *Host) threads(g groups.Group) int {
-	c := channel.Named(h.Channels, g.Channel)
-	if g.Threads == groups.Flat || c == nil || !c.Limits().Threads {
-		return 0
+// Limits implements assistant.Plans.
+func (p plans) Limits() assistant.Limits {
+	l := p.Config().Limits
+	return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Threads: l.Threads, NoticeAfter: l.NoticeAfter.Std(), Hold: l.Hold.Std()}
+}
+
+// OverBudget implements assistant.Plans.
+func (p plans) OverBudget(folder string) bool { return p.overBudget(folder) }
+
+// transcriber transcribes by the entries of one configuration.
+type transcriber struct {
+	by      *transcribe.Transcriber
+	entries []transcribe.Entry
+}
+
+// Transcribe implements assistant.Transcriber.
+func (t transcriber) Transcribe(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error) {
+	found, err := t.by.Transcribe(ctx, t.entries, sound, mime)
+	return found.Text, found.Seconds, err
+}
+
+// Transcriber implements assistant.Plans.
+func (p plans) Transcriber(g groups.Group) assistant.Transcriber {
+	entries := TranscriptionOf(p.Config())
+	if len(entries) == 0 || g.Speech == groups.SpeechOff {
+		return nil
 	}
-	return h.Config().Limits.Threads
+	return transcriber{p.speech, entries}
 }
 
 // Plan says how a group's assistant is run.
@@ -87,7 +77,7 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	}
 	plan := assistant.Plan{
 		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),
-		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_PATIENCE": now.Config.Limits.Patience.String()},
+		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_NOTICE_AFTER": now.Config.Limits.NoticeAfter.String()},
 		Model:       a.Env["LONGSHORE_MODEL"].Reveal(),
 		Secrets:     map[string]string{},
 		IdleTimeout: a.IdleTimeout.Std(), TurnTimeout: a.TurnTimeout.Std(),

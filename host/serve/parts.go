@@ -163,7 +163,7 @@ func (h *Host) openAudit(context.Context) (_ Part, err error) {
 	if h.Config().Audit.Off || h.opts.Idle {
 		return nil, nil
 	}
-	h.audit, err = audit.Open(audit.Options{Dir: h.Layout.Audit(), Log: h.opts.Log, Keep: h.AuditKeeps, LeaveOut: h.AuditLeavesOut})
+	h.audit, err = audit.Open(audit.Options{Dir: h.Layout.Audit(), Log: h.opts.Log, Settings: h})
 	if err != nil {
 		return nil, err
 	}
@@ -201,10 +201,9 @@ func (h *Host) openBridge(context.Context) (Part, error) {
 	_, missing := exec.LookPath("ffmpeg")
 	h.converts = missing == nil && cfg.MediaTools != string(confine.Off)
 	h.Bridge = bridge.New(bridge.Options{
-		Registry: h.Registry, Mounts: h.Mounts, Channels: h.Channels, Outbox: h.Outbox,
-		Spool: h.spool, Wait: h.Wait, Answers: answers{h}, Log: h.opts.Log, Trace: h.opts.Trace,
+		Settings: &h.Current, Channels: h.Channels, Outbox: h.Outbox, Spool: h.spool, State: h, Addresses: h.links.Keys,
+		Answers: answers{h}, Audit: h.audit, Log: h.opts.Log, Trace: h.opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), h.disk.file),
-		Links:   h.linksNow, Screen: h.Screens, Zone: h.Zone, Audit: h.audit, Approvers: h.Approvers, MayAsk: h.MayAsk, Lost: h.LostFiles,
 	})
 	return bridgePart{h: h}, nil
 }
@@ -218,9 +217,13 @@ func (p bridgePart) Run(ctx context.Context) error {
 }
 
 // tasksPart starts the tasks that are due.
-type tasksPart struct{ *tasks.Tasks }
+type tasksPart struct {
+	*tasks.Tasks
+	h *Host
+}
 
-func (p tasksPart) Apply(*live.Live) { p.Reload(context.Background()) }
+func (p tasksPart) Apply(*live.Live)              { p.Reload(context.Background()) }
+func (p tasksPart) Run(ctx context.Context) error { return p.Tasks.Run(ctx, taskRuns{p.h}) }
 
 // pairingPart answers people who have no group.
 type pairingPart struct {

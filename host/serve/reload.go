@@ -46,10 +46,10 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 		}
 	}
 	if len(problems) > 0 {
-		refused(problems[0].Place() + problems[0].Message)
+		refused(problems[0].Position() + problems[0].Message)
 		for _, p := range problems {
 			answer.Problems = append(answer.Problems, p.Error())
-			h.opts.Log.Error("configuration refused; the host runs on as before", "problem", p.Place()+p.Message, "hint", p.Hint)
+			h.opts.Log.Error("configuration refused; the host runs on as before", "problem", p.Position()+p.Message, "hint", p.Hint)
 		}
 		return answer, nil
 	}

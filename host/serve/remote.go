@@ -66,9 +66,9 @@ type fetching struct{ host *Host }
 // Context implements remote.Chats.
 func (f fetching) Context(g groups.Group) ipc.Context { return f.host.contextOf(g) }
 
-// Offer implements remote.Inbox.
-func (f fetching) Offer(ctx context.Context, folder, thread, after string) (ipc.Inbox, <-chan struct{}, error) {
-	return f.host.assistants.Offer(ctx, folder, thread, after)
+// Fetch implements remote.Inbox.
+func (f fetching) Fetch(ctx context.Context, folder, thread, after string) (ipc.Inbox, <-chan struct{}, error) {
+	return f.host.assistants.Fetch(ctx, folder, thread, after)
 }
 
 // Ack implements remote.Inbox.
@@ -91,7 +91,7 @@ func (f fetching) Permission(folder, thread, id string) (ipc.Permission, <-chan 
 	return f.host.Bridge.Permission(folder, thread, id)
 }
 
-// OfferedFile implements remote.Inbox.
-func (f fetching) OfferedFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {
-	return f.host.assistants.OfferedFile(folder, thread, id, number)
+// FetchFile implements remote.Inbox.
+func (f fetching) FetchFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {
+	return f.host.assistants.FetchFile(folder, thread, id, number)
 }

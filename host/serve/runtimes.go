@@ -95,8 +95,8 @@ func (h *Host) tellEngine(engine *docker.Engine) {
 	}
 }
 
-// imagePatience is how long a start waits for what the engine says of images.
-const imagePatience = 10 * time.Second
+// imageTimeout is how long a start waits for what the engine says of images.
+const imageTimeout = 10 * time.Second
 
 // checkEngine tells what the engine lacks for l, before a member's message meets
 // it.
@@ -106,7 +106,7 @@ func (h *Host) checkEngine(ctx context.Context, l *live.Live, all *runtimes) err
 		return nil
 	}
 	// No reason not to start: the image may be built while the host runs.
-	ctx, cancel := context.WithTimeout(ctx, imagePatience)
+	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()
 	for _, missing := range doctor.Images(ctx, engine, l.Config) {
 		h.opts.Log.Warn("assistant cannot be started yet", "error", missing.Message, "hint", missing.Remedy)

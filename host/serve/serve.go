@@ -26,6 +26,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/host/transcribe"
+	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
@@ -75,7 +77,8 @@ type Host struct {
 	local      *operator.Local  // nil if the host is not to run
 	console    *console.Console // nil: no page
 	tasks      *tasks.Tasks     // nil if the host is not to run
-	disk       *scratch
+	plans      plans
+	disk       *disk
 	door       *door
 	lists      *taskLists
 	recent     *operator.Recent // lines of opts.Log
@@ -100,7 +103,8 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	}
 	h := &Host{Channels: opts.Channels, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
-	h.disk = &scratch{dir: cfg.State, keep: h.FreeDisk}
+	h.disk = &disk{dir: cfg.State, keep: h}
+	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), h.disk.file)}
 	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
 	h.door.strangers.trigger = h.triggerIn
 	h.lists = &taskLists{groups: &h.Current}

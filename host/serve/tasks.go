@@ -16,25 +16,27 @@ func TasksOf(c *config.Config) store.Spec {
 // openTasks opens the store of scheduled tasks.
 func (h *Host) openTasks(ctx context.Context) (_ Part, err error) {
 	h.tasks, err = tasks.Open(ctx, tasks.Options{
-		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Groups: h.Registry, Zone: h.Zone, Log: h.opts.Log,
-		Changed: h.tasksChanged, Spent: h.spent,
-		Start: func(_ context.Context, r tasks.Run) (bool, error) {
-			h.opts.Trace(r.Folder, r.ID, "task claimed")
-			open, err := h.assistants.Task(r.Folder, r.Thread, r.ID, r.Prompt, r.Isolated)
-			h.opts.Trace(r.Folder, r.ID, "task begun")
-			return open, err
-		},
+		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Host: h.plans, Log: h.opts.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	h.lists.tasks.Store(h.tasks)
-	return tasksPart{h.tasks}, h.takeOverTasks(ctx)
+	return tasksPart{h.tasks, h}, h.takeOverTasks(ctx)
 }
 
-// taskEnded notes the end of a task's run.
-func (h *Host) taskEnded(run string) {
-	if h.tasks != nil {
-		h.tasks.Ended(run)
-	}
+// Spent implements tasks.Host.
+func (p plans) Spent(folder string) bool { return p.spent(folder) }
+
+// TasksChanged implements tasks.Host.
+func (p plans) TasksChanged(folder string) { p.tasksChanged(folder) }
+
+// taskRuns begins the runs of tasks, and says so to the trace.
+type taskRuns struct{ *Host }
+
+// Task implements tasks.Assistants.
+func (r taskRuns) Task(folder, thread, run, prompt string, isolated bool) (open bool, err error) {
+	r.opts.Trace(folder, run, "task claimed")
+	defer r.opts.Trace(folder, run, "task begun")
+	return r.assistants.Task(folder, thread, run, prompt, isolated)
 }

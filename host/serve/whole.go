@@ -28,8 +28,8 @@ func (h *Host) held() (paths []string) {
 	return append(paths, filepath.Join(h.Layout.Installation(), "id"))
 }
 
-// LostFiles is why nothing may be accepted: files of the state are no longer those that the
-// host has opened. nil: they are. It passes once they are back.
+// LostFiles returns an error that names the files of the state which are no longer those
+// that the host has opened; nil if all are. It passes once they are back.
 func (h *Host) LostFiles() error {
 	var lost []string
 	h.whole.mu.Lock()

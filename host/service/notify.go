@@ -82,11 +82,11 @@ func (n Notifier) Run(ctx context.Context, log *slog.Logger, alive func(context.
 }
 
 func (n Notifier) ask(ctx context.Context, alive func(context.Context) error) error {
-	patience := n.Within / 2
-	if patience == 0 {
-		patience = time.Minute
+	timeout := n.Within / 2
+	if timeout == 0 {
+		timeout = time.Minute
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return alive(ctx)
 }

@@ -17,7 +17,7 @@ import (
 // methods may be called from several goroutines.
 type Committer struct {
 	conn  *sql.Conn
-	keep  func() error
+	files Files
 	token chan struct{} // of capacity one: in it while somebody commits
 
 	mu    sync.Mutex
@@ -39,15 +39,19 @@ type Tx struct {
 	c *Committer
 }
 
-// Committer takes a connection for all that is written. keep makes the names of new
-// files durable; nil: there are none. The caller calls Close before that of the
+// Files are those that a database names.
+type Files interface {
+	Keep() error // makes the names of new files durable
+}
+
+// Committer takes a connection for all that is written. files is nil if the database names none. The caller calls Close before that of the
 // database.
-func (d *DB) Committer(ctx context.Context, keep func() error) (*Committer, error) {
+func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 	conn, err := d.Conn(ctx)
 	if err != nil {
 		return nil, Words(err)
 	}
-	return &Committer{conn: conn, keep: keep, token: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}, nil
+	return &Committer{conn: conn, files: files, token: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}, nil
 }
 
 // Do returns once run's changes are durable and after has run, or with the
@@ -149,7 +153,7 @@ func (c *Committer) try(batch []*change) (failed int, err error) {
 		}
 	}
 	if t.KeepFiles {
-		if err := c.keep(); err != nil {
+		if err := c.files.Keep(); err != nil {
 			return -1, err
 		}
 	}

@@ -17,8 +17,8 @@ func TestWhatWaitsSharesACommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, closing, err := open(specIn(t.TempDir()))
 		must(t, err)
-		syncs := 0
-		c, err := db.Committer(t.Context(), func() error { syncs++; return nil })
+		var syncs synced
+		c, err := db.Committer(t.Context(), &syncs)
 		must(t, err)
 		end, first := make(chan struct{}), make(chan error, 1)
 		go func() { first <- c.Do(t.Context(), func(*store.Tx) error { <-end; return nil }, nil) }()
@@ -130,3 +130,8 @@ func runs(query string) func(*store.Tx) error {
 		return errors.Join(rows.Err(), rows.Close())
 	}
 }
+
+// synced counts how often names of files became durable.
+type synced int
+
+func (s *synced) Keep() error { *s++; return nil }

@@ -42,7 +42,7 @@ type Answer struct {
 // Answer does what a call asks for, once for each key, and returns what it did the
 // first time again. Errors are refusals, or pass.
 func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
-	g, ok := ts.o.Groups().ByFolder(c.From.Folder())
+	g, ok := ts.o.Host.Registry().ByFolder(c.From.Folder())
 	switch {
 	case !ok:
 		return nil, refuse("unknown_group", "this group is not configured any more", "ask the operator")
@@ -72,7 +72,7 @@ func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
 	}
 	ts.poke()
 	if changed != "" {
-		ts.o.Changed(changed)
+		ts.o.Host.TasksChanged(changed)
 	}
 	return answer, nil
 }
@@ -95,7 +95,7 @@ func (ts *Tasks) do(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (An
 		return Answer{}, err
 	}
 	if r.Type == ipc.TypeUpdateTask || r.Type == ipc.TypeResumeTask { // its words will be said in that chat
-		if err := ts.o.Groups().MayTask(g.Folder, t.Folder); err != nil {
+		if err := ts.o.Host.Registry().MayTask(g.Folder, t.Folder); err != nil {
 			return Answer{}, err
 		}
 	}
@@ -138,7 +138,7 @@ func (ts *Tasks) find(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (
 
 // sees reports whether a task exists for who asks, in the name of g.
 func (ts *Tasks) sees(from groups.Asker, g groups.Group, t Task) bool {
-	in, _ := ts.o.Groups().ByFolder(t.Folder)
+	in, _ := ts.o.Host.Registry().ByFolder(t.Folder)
 	return (t.Folder == g.Folder || t.Owner == g.Folder || g.Main) &&
 		from.Sees(groups.Object{Chat: in.Address(), Thread: t.Thread, Folder: t.Owner, Asked: t.bound})
 }
@@ -176,7 +176,7 @@ func (ts *Tasks) freeID(ctx context.Context, tx *sql.Tx, g groups.Group, c Call)
 
 // answerOf is an answer about one task.
 func (ts *Tasks) answerOf(t Task, did string) Answer {
-	t.describe(ts.o.Zone(t.Folder))
+	t.describe(ts.o.Host.Zone(t.Folder))
 	if t.Owner == t.Folder {
 		t.Owner = ""
 	}
@@ -190,7 +190,7 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 	if err != nil {
 		return Answer{}, err
 	}
-	s, err := Parse(r.ScheduleType, r.ScheduleValue, ts.o.Zone(target.Folder))
+	s, err := Parse(r.ScheduleType, r.ScheduleValue, ts.o.Host.Zone(target.Folder))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -223,7 +223,7 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 // target is the group in whose chat a task is to run, and the thread.
 func (ts *Tasks) target(g groups.Group, c Call) (groups.Group, string, error) {
 	thread := c.Thread
-	target, err := ts.o.Groups().TaskChat(g.Folder, c.Request.TargetJID)
+	target, err := ts.o.Host.Registry().TaskChat(g.Folder, c.Request.TargetJID)
 	if err != nil {
 		return g, "", err
 	}
@@ -263,7 +263,7 @@ func (ts *Tasks) update(t *Task, r ipc.Request) error {
 	if err := t.check(); err != nil || r.ScheduleType == "" && r.ScheduleValue == "" {
 		return err
 	}
-	s, err := Parse(cmp.Or(r.ScheduleType, t.Type), cmp.Or(r.ScheduleValue, t.Value), ts.o.Zone(t.Folder))
+	s, err := Parse(cmp.Or(r.ScheduleType, t.Type), cmp.Or(r.ScheduleValue, t.Value), ts.o.Host.Zone(t.Folder))
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func (ts *Tasks) resume(t *Task) error {
 	if t.Status == Active {
 		return nil
 	}
-	s, err := Parse(t.Type, t.Value, ts.o.Zone(t.Folder))
+	s, err := Parse(t.Type, t.Value, ts.o.Host.Zone(t.Folder))
 	if err != nil {
 		return err
 	}

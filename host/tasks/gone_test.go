@@ -18,9 +18,9 @@ func TestATaskWhoseGroupWasGoneLostItsOnlyRun(t *testing.T) {
 		must(t, w.Close())
 		without, err := groups.NewRegistry([]groups.Group{{Name: "Home", Folder: "home", Chat: "web:home", Main: true, Assistant: "sample"}})
 		must(t, err)
+		w.registry = without
 		w.Tasks, err = tasks.Open(t.Context(), tasks.Options{
-			Dir: w.dir, Groups: func() *groups.Registry { return without }, Zone: func(string) *time.Location { return w.zone },
-			Start: w.start, Now: w.now,
+			Dir: w.dir, Host: host{w}, Now: w.now,
 		})
 		must(t, err)
 		end := w.serve()

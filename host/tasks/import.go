@@ -34,7 +34,7 @@ func (ts *Tasks) Import(ctx context.Context, name string, all []Task) (left map[
 
 // adopt completes a task of another program, or says why it cannot run here.
 func (ts *Tasks) adopt(t *Task, now time.Time) error {
-	zone := ts.o.Zone(t.Folder)
+	zone := ts.o.Host.Zone(t.Folder)
 	t.Owner, t.created, t.zone = t.Folder, now, zone.String()
 	if t.Mode != "isolated" {
 		t.Mode = "group"

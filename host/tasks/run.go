@@ -18,7 +18,7 @@ import (
 
 // Run begins what is due until ctx is done, which is no error. It is called once. It
 // first hands over again what an earlier host had claimed.
-func (ts *Tasks) Run(ctx context.Context) error {
+func (ts *Tasks) Run(ctx context.Context, assistants Assistants) error {
 	ts.forgetHanded(ctx)
 	ts.reschedule(ctx, time.Time{})
 	last := ts.o.Now()
@@ -28,7 +28,7 @@ func (ts *Tasks) Run(ctx context.Context) error {
 			ts.reschedule(ctx, now)
 		}
 		last = now
-		wait, any := ts.fire(ctx, now)
+		wait, any := ts.fire(ctx, assistants, now)
 		var due <-chan time.Time
 		timer := time.NewTimer(wait)
 		if any {
@@ -46,12 +46,12 @@ func (ts *Tasks) Run(ctx context.Context) error {
 
 // fire claims what is due, hands it over, and returns how long to wait; any is false if
 // nothing will ever be due.
-func (ts *Tasks) fire(ctx context.Context, now time.Time) (wait time.Duration, any bool) {
+func (ts *Tasks) fire(ctx context.Context, assistants Assistants, now time.Time) (wait time.Duration, any bool) {
 	due, err := query(ctx, ts.db, `WHERE status = 'active' AND next > 0 AND next <= ? ORDER BY next LIMIT 100`, toMilli(now))
 	for _, t := range due {
-		err = errors.Join(err, ts.begin(ctx, t, now))
+		err = errors.Join(err, ts.begin(ctx, assistants, t, now))
 	}
-	err = errors.Join(err, ts.handOver(ctx))
+	err = errors.Join(err, ts.handOver(ctx, assistants))
 	if err != nil {
 		if ctx.Err() == nil {
 			ts.o.Log.Error("tasks not run; they are tried again in a minute", "error", err)
@@ -70,9 +70,9 @@ func (ts *Tasks) fire(ctx context.Context, now time.Time) (wait time.Duration, a
 const waitForGroup = time.Hour
 
 // begin claims a task's due time.
-func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
+func (ts *Tasks) begin(ctx context.Context, assistants Assistants, t Task, now time.Time) error {
 	if t.run != "" {
-		if open, err := ts.o.Start(ctx, ts.runOf(t)); err == nil && !open {
+		if open, err := ts.start(assistants, t); err == nil && !open {
 			ts.Ended(t.run) // its end was not noted
 		}
 	}
@@ -91,14 +91,14 @@ func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 			return err
 		}
 		if ts.runnable(t) {
-			t.advance(now, ts.o.Zone(t.Folder))
+			t.advance(now, ts.o.Host.Zone(t.Folder))
 		} else {
 			ts.miss(&t, now)
 		}
 		return save(ctx, tx, t)
 	})
 	if err == nil {
-		ts.o.Changed(t.Folder)
+		ts.o.Host.TasksChanged(t.Folder)
 	}
 	return err
 }
@@ -108,7 +108,7 @@ func (ts *Tasks) miss(t *Task, now time.Time) {
 	if t.Type == Once {
 		t.Next = now.Add(waitForGroup)
 	} else {
-		t.advance(now, ts.o.Zone(t.Folder))
+		t.advance(now, ts.o.Host.Zone(t.Folder))
 	}
 }
 
@@ -119,7 +119,7 @@ const spentPause = 10 * time.Minute
 // owner may have lost the right since, which pauses it, or have no budget left. If the file
 // lacks one of the two groups, nothing is known of the right, and the task misses this time.
 func (ts *Tasks) stopped(t *Task, now time.Time) bool {
-	registry := ts.o.Groups()
+	registry := ts.o.Host.Registry()
 	_, known := registry.ByFolder(t.Owner)
 	if _, there := registry.ByFolder(t.Folder); !known || !there {
 		ts.miss(t, now)
@@ -130,7 +130,7 @@ func (ts *Tasks) stopped(t *Task, now time.Time) bool {
 		t.Status, t.Next = Paused, time.Time{}
 		return true
 	}
-	if ts.o.Spent == nil || !ts.o.Spent(t.Owner) {
+	if !ts.o.Host.Spent(t.Owner) {
 		return false
 	}
 	ts.o.Log.Warn("task waits: the budget of the group that scheduled it has ended", "group", t.Folder, "owner", t.Owner, "task", t.ID)
@@ -183,7 +183,7 @@ func (t *Task) advance(now time.Time, zone *time.Location) {
 
 // runnable says whether a task's group is there, and has an assistant.
 func (ts *Tasks) runnable(t Task) bool {
-	g, ok := ts.o.Groups().ByFolder(t.Folder)
+	g, ok := ts.o.Host.Registry().ByFolder(t.Folder)
 	return ok && g.Assistant != ""
 }
 
@@ -197,14 +197,14 @@ func (ts *Tasks) forgetHanded(ctx context.Context) {
 
 // handOver gives claimed runs to their assistants. What fails is done again at the next
 // look.
-func (ts *Tasks) handOver(ctx context.Context) error {
+func (ts *Tasks) handOver(ctx context.Context, assistants Assistants) error {
 	claimed, err := query(ctx, ts.db, `WHERE run <> '' AND handed = 0`)
 	for _, t := range claimed {
 		if !ts.runnable(t) {
 			ts.Ended(t.run)
 			continue
 		}
-		open, failed := ts.o.Start(ctx, ts.runOf(t))
+		open, failed := ts.start(assistants, t)
 		if failed == nil {
 			_, failed = ts.db.ExecContext(ctx, `UPDATE task SET handed = 1 WHERE id = ? AND run = ?`, t.ID, t.run)
 			ts.o.Log.Info("task begun", "group", t.Folder, "task", t.ID, "due", t.due)
@@ -218,8 +218,9 @@ func (ts *Tasks) handOver(ctx context.Context) error {
 	return err
 }
 
-func (ts *Tasks) runOf(t Task) Run {
-	return Run{ID: t.run, Folder: t.Folder, Thread: t.Thread, Prompt: promptOf(t, ts.o.Zone(t.Folder)), Isolated: t.Mode == "isolated"}
+// start has the task's assistant begin the claimed run.
+func (ts *Tasks) start(assistants Assistants, t Task) (open bool, err error) {
+	return assistants.Task(t.Folder, t.Thread, t.run, promptOf(t, ts.o.Host.Zone(t.Folder)), t.Mode == "isolated")
 }
 
 // mark is how NanoClaw v1 begins the prompt of a scheduled task.
@@ -261,14 +262,14 @@ func (ts *Tasks) Ended(run string) {
 		}
 		t.run, t.due, folder = "", time.Time{}, t.Folder
 		if t.Status == Active && t.Next.IsZero() {
-			t.advance(now, ts.o.Zone(t.Folder))
+			t.advance(now, ts.o.Host.Zone(t.Folder))
 		}
 		return save(ctx, tx, t)
 	})
 	if err != nil {
 		ts.o.Log.Error("end of a task's run not noted; the next due time finds it", "error", err)
 	} else if folder != "" {
-		ts.o.Changed(folder)
+		ts.o.Host.TasksChanged(folder)
 	}
 	ts.poke()
 }
@@ -291,7 +292,7 @@ func (ts *Tasks) reschedule(ctx context.Context, back time.Time) {
 			return err
 		}
 		for _, t := range all {
-			zone := ts.o.Zone(t.Folder)
+			zone := ts.o.Host.Zone(t.Folder)
 			s, err := Parse(t.Type, t.Value, zone)
 			late := t.Type == Interval && err == nil && s.Next(now).Before(t.Next)
 			if err != nil || t.zone == s.zone.String() && back.IsZero() && !late {
@@ -344,7 +345,7 @@ func (ts *Tasks) Operate(ctx context.Context, id, verb string) (Answer, error) {
 	})
 	ts.poke()
 	if err == nil {
-		ts.o.Changed(answer.folder)
+		ts.o.Host.TasksChanged(answer.folder)
 	}
 	if r := refusal.Of(err); r != nil {
 		return Answer{}, r

@@ -36,35 +36,32 @@ const (
 	look      = time.Minute // after which the clock is looked at again, which may have jumped
 )
 
-// Run is one run of a task, for the assistant.
-type Run struct {
-	ID       string // the same whenever the run is handed over
-	Folder   string
-	Thread   string
-	Prompt   string // with a word that it is a scheduled task
-	Isolated bool   // in a session of its own
+// Assistants begin the runs of tasks. They are given to Run, not to Open: they report the
+// ends of runs to the Tasks, so they are made after them.
+type Assistants interface {
+	// Task has a group's assistant begin a run, and is durable when it returns. The same run
+	// is not begun twice; open is false if it has ended.
+	Task(folder, thread, run, prompt string, isolated bool) (open bool, err error)
+}
+
+// Host is what Tasks ask and tell the host.
+type Host interface {
+	Registry() *groups.Registry
+	Zone(folder string) *time.Location
+	// Spent reports whether the budget of a group is used up. Its tasks in the chats of other
+	// groups wait then.
+	Spent(folder string) bool
+	// TasksChanged is called after each change of the tasks in a group's chat.
+	TasksChanged(folder string)
 }
 
 // Options says what Tasks work with. All but Now and Log are needed.
 type Options struct {
-	Dir    string
-	Home   store.Home
-	Groups func() *groups.Registry
-	Zone   func(folder string) *time.Location // of a group
-
-	// Start has a group's assistant begin a run, and is durable when it returns. A run
-	// that it has had before is not begun again; open is false if that one has ended.
-	Start func(ctx context.Context, r Run) (open bool, err error)
-
-	// Spent says whether the budget of a group has ended. Its tasks in the chats of other
-	// groups wait then. Nil: no group has a budget.
-	Spent func(folder string) bool
-
-	// Changed hears of each change of a group's tasks, by its folder. Nil: nobody does.
-	Changed func(folder string)
-
-	Now func() time.Time // nil: time.Now
-	Log *slog.Logger     // nil: none
+	Dir  string
+	Home store.Home
+	Host Host
+	Now  func() time.Time // nil: time.Now
+	Log  *slog.Logger     // nil: none
 }
 
 // Tasks are the tasks of all groups. Its methods may be called from several goroutines.
@@ -80,9 +77,6 @@ type Tasks struct {
 func Open(ctx context.Context, o Options) (_ *Tasks, err error) {
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Now().Round(0) } // the wall clock alone: it may be set back
-	}
-	if o.Changed == nil {
-		o.Changed = func(string) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -111,7 +105,7 @@ func (ts *Tasks) Close() error {
 // List returns the tasks in a group's chat, or of all groups if folder is empty, the
 // oldest first.
 func (ts *Tasks) List(ctx context.Context, folder string) ([]Task, error) {
-	return list(ctx, ts.db, folder, ts.o.Zone)
+	return list(ctx, ts.db, folder, ts.o.Host.Zone)
 }
 
 // ListStored does the same without a host.

@@ -32,7 +32,7 @@ type world struct {
 
 	mu      sync.Mutex
 	skew    time.Duration // of the wall clock
-	runs    []tasks.Run
+	runs    []begunRun
 	over    map[string]bool
 	refuses error
 	calls   int
@@ -56,8 +56,7 @@ func (w *world) open() {
 	must(w.t, err)
 	w.registry = registry
 	w.Tasks, err = tasks.Open(w.t.Context(), tasks.Options{
-		Dir: w.dir, Groups: func() *groups.Registry { return w.registry }, Spent: func(folder string) bool { return w.spent[folder] }, Zone: func(string) *time.Location { return w.zone },
-		Start: w.start, Now: w.now,
+		Dir: w.dir, Host: host{w}, Now: w.now,
 	})
 	must(w.t, err)
 }
@@ -68,20 +67,38 @@ func (w *world) now() time.Time {
 	return time.Now().Add(w.skew)
 }
 
-func (w *world) start(_ context.Context, r tasks.Run) (bool, error) {
+// begunRun is a run that an assistant was given.
+type begunRun struct {
+	ID, Folder, Thread, Prompt string
+	Isolated                   bool
+}
+
+// host is what the tasks ask.
+type host struct{ w *world }
+
+func (h host) Registry() *groups.Registry { return h.w.registry }
+func (h host) Zone(string) *time.Location { return h.w.zone }
+func (h host) Spent(folder string) bool   { return h.w.spent[folder] }
+func (h host) TasksChanged(string)        {}
+
+// assistants are the test, which takes the runs.
+type assistants struct{ *world }
+
+func (w assistants) Task(folder, thread, run, prompt string, isolated bool) (bool, error) {
+	r := begunRun{run, folder, thread, prompt, isolated}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuses != nil {
 		return false, w.refuses
 	}
-	if !slices.ContainsFunc(w.runs, func(had tasks.Run) bool { return had.ID == r.ID }) {
+	if !slices.ContainsFunc(w.runs, func(had begunRun) bool { return had.ID == r.ID }) {
 		w.runs = append(w.runs, r)
 	}
 	return !w.over[r.ID], nil
 }
 
 // begun is the runs since the test looked last.
-func (w *world) begun() []tasks.Run {
+func (w *world) begun() []begunRun {
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +120,7 @@ func (w *world) serve() (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	ts := w.Tasks
-	go func() { done <- ts.Run(ctx) }()
+	go func() { done <- ts.Run(ctx, assistants{w}) }()
 	end = sync.OnceFunc(func() { cancel(); must(w.t, <-done) })
 	w.t.Cleanup(end)
 	synctest.Wait()

@@ -35,8 +35,8 @@ const defaultQuiet = 30 * time.Second
 
 func newWatch(d *Driver, t agent.Turn, words *talk, check toolcheck.Check, end func()) *watch {
 	w := &watch{d: d, turn: t, words: words, check: check, end: end, quiet: defaultQuiet, a: answer{session: t.Session}, since: time.Now()}
-	if patience, err := time.ParseDuration(t.Getenv("LONGSHORE_PATIENCE")); err == nil && patience > 0 {
-		w.quiet = patience / 2
+	if after, err := time.ParseDuration(t.Getenv("LONGSHORE_NOTICE_AFTER")); err == nil && after > 0 {
+		w.quiet = after / 2
 	}
 	w.timer = time.AfterFunc(w.quiet, w.silent)
 	return w

@@ -16,7 +16,7 @@ import (
 // watched is a watch of a CLI, and what it has reported.
 func watched(c cli) (w *watch, causes *[]cause.Cause) {
 	causes = &[]cause.Cause{}
-	turn := agent.Turn{Env: []string{"LONGSHORE_PATIENCE=1m"}, Trouble: func(r agent.Trouble) { *causes = append(*causes, r.Cause) }}
+	turn := agent.Turn{Env: []string{"LONGSHORE_NOTICE_AFTER=1m"}, Trouble: func(r agent.Trouble) { *causes = append(*causes, r.Cause) }}
 	d := &Driver{cli: c, o: Options{Log: slog.New(slog.DiscardHandler)}}
 	return newWatch(d, turn, newTalk(c, turn, func() {}), toolcheck.Check{Dir: "/nowhere"}, func() {}), causes
 }

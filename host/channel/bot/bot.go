@@ -52,18 +52,18 @@ func New(s channel.Setup, platform, people string, fresh time.Duration) *Bot {
 	}
 	s.Log = s.Log.With("channel", s.Name)
 	b := &Bot{Setup: s, Link: link.New(people, s.Log), platform: platform, people: people, fresh: fresh}
-	b.Heed(s)
+	b.SetChats(s)
 	return b
 }
 
-// Heed takes the groups' chats from another configuration.
-func (b *Bot) Heed(to channel.Setup) { b.chats.Store(&to.Chats) }
+// SetChats takes the chats of the groups from a new configuration.
+func (b *Bot) SetChats(to channel.Setup) { b.chats.Store(&to.Chats) }
 
 // Served are the groups' chats on the channel.
 func (b *Bot) Served() []channel.NamedChat { return *b.chats.Load() }
 
-// Counts says whether a chat is one of the groups'.
-func (b *Bot) Counts(chat groups.JID) bool {
+// Serves reports whether a group has the chat.
+func (b *Bot) Serves(chat groups.JID) bool {
 	return slices.ContainsFunc(b.Served(), func(c channel.NamedChat) bool { return c.JID == chat })
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Once is an error of a platform's for a command, which, unlike the host, does not try
-// again: of an error that passes, the hint says what to see to. server is whom the command
-// asked. Other errors, and nil, stay as they are.
-func Once(err error, server string) error {
+// ForCommand returns a platform's error as a command reports it. A command, unlike the host,
+// does not try again: the hint of an error that passes says what to check. server is whom the
+// command asked. Other errors, and nil, are returned unchanged.
+func ForCommand(err error, server string) error {
 	var e *channel.Error
 	if !errors.As(err, &e) || e.Class != channel.Passing {
 		return err

@@ -75,7 +75,7 @@ func newOf(s channel.Setup, net Net) (*Discord, error) {
 
 // Apply implements channel.Applier: the groups' chats and the rate change.
 func (d *Discord) Apply(to channel.Setup) {
-	d.Heed(to)
+	d.SetChats(to)
 	d.pacer.Set(to.Settings.(*Settings).rates())
 	d.forgive()
 }

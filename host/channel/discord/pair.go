@@ -82,7 +82,7 @@ func (d *Discord) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	}
 	me, err := d.ask(ctx)
 	if err != nil {
-		return "", fmt.Errorf("bot_token: %w", bot.Once(err, "discord.com"))
+		return "", fmt.Errorf("bot_token: %w", bot.ForCommand(err, "discord.com"))
 	}
 	p.Say("bot token: %s", me.name)
 	p.Say("  %s Message Content Intent, without which it hears mentions and direct messages only", state(me.flags&flagContent))
@@ -248,7 +248,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 	}
 	me, err := d.ask(ctx)
 	if err != nil {
-		found(channel.Fault, "the bot token: "+err.Error(), remedyOf(bot.Once(err, "discord.com")))
+		found(channel.Fault, "the bot token: "+err.Error(), remedyOf(bot.ForCommand(err, "discord.com")))
 		return all
 	}
 	d.self.Store(me)

@@ -199,7 +199,7 @@ func (d *Discord) roomOf(ctx context.Context, id string) (room, error) {
 // place is the group's chat in which a channel or a thread lies; ok is false if it is in
 // none.
 func (d *Discord) place(ctx context.Context, id string) (chat groups.JID, thread string, ok bool, err error) {
-	if chat = chatOf(id); d.Counts(chat) {
+	if chat = chatOf(id); d.Serves(chat) {
 		return chat, "", true, nil
 	}
 	r, err := d.roomOf(ctx, id)
@@ -207,7 +207,7 @@ func (d *Discord) place(ctx context.Context, id string) (chat groups.JID, thread
 		return "", "", false, err
 	}
 	chat = chatOf(r.Parent)
-	return chat, id, d.Counts(chat), nil
+	return chat, id, d.Serves(chat), nil
 }
 
 // guildOf is the server of a chat, asked if it is not known; nil of a direct message.

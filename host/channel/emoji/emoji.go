@@ -123,7 +123,7 @@ func Nearest(s string, has func(string) bool) string {
 	for char := range All() {
 		all = append(all, char)
 	}
-	at := placeOf(s, all)
+	at := indexOf(s, all)
 	for far := range len(all) {
 		for _, i := range []int{at - far, at + far} {
 			if i >= 0 && i < len(all) && Bare(all[i]) != Bare(s) && has(all[i]) {
@@ -134,9 +134,9 @@ func Nearest(s string, has func(string) bool) string {
 	return ""
 }
 
-// placeOf is the index of the emoji that s is without its skin tones, or else of its
+// indexOf returns the index of the emoji that s is without its skin tones, or else of its
 // first picture, or else of the single emoji next to it by number.
-func placeOf(s string, all []string) int {
+func indexOf(s string, all []string) int {
 	plain := Plain(s)
 	first, _, _ := strings.Cut(plain, string(joiner))
 	for _, want := range []string{plain, first} {

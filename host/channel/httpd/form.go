@@ -18,7 +18,7 @@ func Form(body io.Reader, boundary string) *multipart.Reader {
 	return multipart.NewReader(io.MultiReader(body, strings.NewReader("\r\n"), cut{}), boundary)
 }
 
-// FileName is the file name of a part as its sender had it, with its slashes; empty if the
+// FileName returns the file name of a part as its sender had it, with its slashes; empty if the
 // part is no file. Browsers write a quote and line breaks as %22, %0D and %0A and nothing
 // else so, says the HTML standard under "multipart form data"; other programs write filename*.
 func FileName(part *multipart.Part) string {

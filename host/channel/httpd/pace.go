@@ -18,16 +18,16 @@ func Due(start time.Time, n int64) time.Time {
 	return start.Add(paceGrace + timeFor(n))
 }
 
-// timeFor is how long n bytes take at the slowest pace.
+// timeFor returns how long n bytes take at the slowest pace.
 func timeFor(n int64) time.Duration {
 	return time.Duration(float64(n) / minPace * float64(time.Second))
 }
 
 // Body returns a request's body of at most most bytes. Reading fails if the
-// body arrives too slowly, so that nobody can occupy a place with a byte a
+// body arrives too slowly, so that nobody can occupy a slot with a byte a
 // minute.
-func Body(rw http.ResponseWriter, r *http.Request, most int64, place *Place) io.ReadCloser {
-	return &body{ReadCloser: http.MaxBytesReader(rw, r.Body, most), rc: place.rc, start: time.Now(), place: place}
+func Body(rw http.ResponseWriter, r *http.Request, most int64, slot *UploadSlot) io.ReadCloser {
+	return &body{ReadCloser: http.MaxBytesReader(rw, r.Body, most), rc: slot.rc, start: time.Now(), slot: slot}
 }
 
 type body struct {
@@ -35,7 +35,7 @@ type body struct {
 	rc    *http.ResponseController
 	start time.Time
 	n     int64
-	place *Place
+	slot  *UploadSlot
 }
 
 var errTooSlow = errors.New("too slow while others wait")
@@ -43,11 +43,11 @@ var errTooSlow = errors.New("too slow while others wait")
 func (b *body) Read(p []byte) (int, error) {
 	// Response recorders in tests have no deadlines.
 	_ = b.rc.SetReadDeadline(Due(b.start, b.n))
-	if b.place.Lost() { // asked after the deadline was set, which evict sets too
+	if b.slot.Lost() { // asked after the deadline was set, which evict sets too
 		return 0, errTooSlow
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.n += int64(n)
-	b.place.moved(n)
+	b.slot.moved(n)
 	return n, err
 }

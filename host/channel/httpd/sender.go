@@ -62,7 +62,7 @@ func remote(r *http.Request) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// Sender is the network that a request counts for: an IPv4 address, or the /64 of an IPv6
+// Sender returns the network that a request counts for: an IPv4 address, or the /64 of an IPv6
 // address, which one machine may have for itself. It is invalid if there is no address.
 func Sender(r *http.Request) netip.Prefix {
 	addr := remote(r)

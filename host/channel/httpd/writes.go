@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -140,10 +141,10 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// AtOnce returns a function that writes what a request's connection takes without a wait;
-// nil if there is none. It passes by what net/http holds: a handler uses it after a Flush,
-// in an answer without a length and without chunks.
-func AtOnce(ctx context.Context) func(p []byte) (n int, err error) {
+// AtOnce returns a Writer that writes what a request's connection takes without a wait; nil
+// if the connection has none. It bypasses the buffer of net/http: a handler uses it after a
+// Flush, in an answer without a length and without chunks.
+func AtOnce(ctx context.Context) io.Writer {
 	c, ok := ctx.Value(connKey{}).(*pacedConn)
 	if !ok {
 		return nil
@@ -156,13 +157,17 @@ func AtOnce(ctx context.Context) func(p []byte) (n int, err error) {
 	if err != nil {
 		return nil
 	}
-	return func(p []byte) (n int, err error) {
-		failed := raw.Write(func(fd uintptr) bool {
-			n, err = unix.Write(int(fd), p)
-			return true
-		})
-		return max(n, 0), errors.Join(err, failed)
-	}
+	return atOnce{raw}
+}
+
+type atOnce struct{ raw syscall.RawConn }
+
+func (a atOnce) Write(p []byte) (n int, err error) {
+	failed := a.raw.Write(func(fd uintptr) bool {
+		n, err = unix.Write(int(fd), p)
+		return true
+	})
+	return max(n, 0), errors.Join(err, failed)
 }
 
 // SendBuffer bounds what the system holds for a request's client that does not read, in

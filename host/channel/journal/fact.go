@@ -34,7 +34,7 @@ func (j *Journal) Noted(ctx context.Context, key string) (value string, err erro
 	return value, nil
 }
 
-// AllNoted are the facts whose keys begin with a prefix, by the rest of the key.
+// AllNoted returns the facts whose keys begin with a prefix, by the rest of the key.
 func (j *Journal) AllNoted(ctx context.Context, prefix string) (map[string]string, error) {
 	rows, err := j.db.QueryContext(ctx, `SELECT key, value FROM fact WHERE substr(key, 1, length(?1)) = ?1`, prefix)
 	if err != nil {

@@ -34,7 +34,7 @@ type Queue interface {
 // Hand is called once; give is called from several goroutines, which have ended
 // when Hand returns.
 func Hand(ctx context.Context, q Queue, log *slog.Logger, give func(context.Context, Inbound) error) {
-	h := &hand{q: q, log: log, give: give, busy: map[groups.JID]bool{}, left: make(chan struct{}, 1)}
+	h := &hand{q: q, log: log, busy: map[groups.JID]bool{}, left: make(chan struct{}, 1)}
 	defer h.chats.Wait()
 	retry := time.NewTimer(0)
 	defer retry.Stop()
@@ -51,7 +51,7 @@ func Hand(ctx context.Context, q Queue, log *slog.Logger, give func(context.Cont
 			log.Error("look for members' messages", "error", err)
 		}
 		for _, chat := range chats {
-			h.serve(ctx, chat)
+			h.serve(ctx, chat, give)
 		}
 		if len(chats) > 0 || err != nil {
 			retry.Reset(again)
@@ -82,7 +82,6 @@ func (j *Journal) Hand(ctx context.Context, give func(context.Context, Inbound) 
 type hand struct {
 	q     Queue
 	log   *slog.Logger
-	give  func(context.Context, Inbound) error
 	chats sync.WaitGroup
 	left  chan struct{} // holds a value after a chat was left
 
@@ -91,7 +90,7 @@ type hand struct {
 }
 
 // serve starts to serve a chat, unless it is being served.
-func (h *hand) serve(ctx context.Context, chat groups.JID) {
+func (h *hand) serve(ctx context.Context, chat groups.JID, give func(context.Context, Inbound) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.busy[chat] {
@@ -100,7 +99,7 @@ func (h *hand) serve(ctx context.Context, chat groups.JID) {
 	h.busy[chat] = true
 	h.chats.Go(func() {
 		defer h.leave(chat)
-		if h.drain(ctx, chat) {
+		if h.drain(ctx, chat, give) {
 			return
 		}
 		timer := time.NewTimer(again) // not taken: the chat rests
@@ -124,13 +123,13 @@ func (h *hand) leave(chat groups.JID) {
 }
 
 // drain gives a chat's messages; false when one was not taken.
-func (h *hand) drain(ctx context.Context, chat groups.JID) bool {
+func (h *hand) drain(ctx context.Context, chat groups.JID, give func(context.Context, Inbound) error) bool {
 	for ctx.Err() == nil {
 		m, err := h.q.Next(ctx, chat)
 		if err != nil || m == nil {
 			return err == nil
 		}
-		if err := h.give(ctx, *m); err != nil {
+		if err := give(ctx, *m); err != nil {
 			if ctx.Err() != nil || time.Since(m.Received) < giveUp {
 				h.log.Info("a member's message waits", "chat", chat, "error", err)
 				return false
@@ -153,7 +152,7 @@ type Once[K comparable] struct{ seen map[K]bool }
 // maxOnce is how much a Once remembers.
 const maxOnce = 4096
 
-// Has says whether k was noted.
+// Has reports whether k was noted.
 func (o *Once[K]) Has(k K) bool { return o.seen[k] }
 
 // Note notes k.

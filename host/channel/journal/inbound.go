@@ -34,7 +34,7 @@ func (j *Journal) Keep(ctx context.Context, m Inbound) error {
 	return err
 }
 
-// KeepNew is Keep, and says whether the message was not there.
+// KeepNew is Keep, and reports whether the message was new.
 func (j *Journal) KeepNew(ctx context.Context, m Inbound) (isNew bool, err error) {
 	if err := j.HasRoom(); err != nil {
 		return false, err
@@ -57,7 +57,7 @@ func (j *Journal) KeepNew(ctx context.Context, m Inbound) (isNew bool, err error
 	return isNew, nil
 }
 
-// count says whether so many messages came that it is time to prune.
+// count reports whether so many messages came that it is time to prune.
 func (j *Journal) count() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -130,7 +130,7 @@ func (j *Journal) poke() {
 	}
 }
 
-// HasRoom is ErrNoRoom while the disk has no room for members' messages.
+// HasRoom returns ErrNoRoom while the disk has no room for members' messages.
 func (j *Journal) HasRoom() error {
 	if j.Room == nil {
 		return nil
@@ -186,7 +186,7 @@ func (j *Journal) forgetOld(ctx context.Context) error {
 	return nil
 }
 
-// prune is forgetOld for those who have something else to do.
+// prune is forgetOld for callers that cannot return its error.
 func (j *Journal) prune(ctx context.Context) {
 	if err := j.forgetOld(ctx); err != nil && ctx.Err() == nil {
 		j.Log.Error("forget old messages", "error", err)

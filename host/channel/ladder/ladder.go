@@ -88,7 +88,7 @@ func below(f media.Info) media.Kind {
 	return media.Document
 }
 
-func derived(id string, place int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", id, place))
+func derived(id string, index int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", id, index))
 	return hex.EncodeToString(sum[:16])
 }

@@ -39,9 +39,7 @@ type Stop struct {
 	Hint    string // for the operator: the remedy
 	Detail  string // the platform's own details, such as the end of a ban; may be empty
 
-	// Wait, if not nil, returns when connecting again makes sense, or when ctx
-	// is done. If it is nil, only [Link.Retry] ends the stop.
-	Wait func(ctx context.Context)
+	Wait Waiter // ends the stop; nil: only [Link.Retry] does
 }
 
 func (s *Stop) Error() string {
@@ -51,10 +49,17 @@ func (s *Stop) Error() string {
 	return s.Message + " (" + s.Detail + "): " + s.Hint
 }
 
-// After returns a [Stop.Wait] for a fixed time.
-func After(d time.Duration) func(context.Context) {
-	return func(ctx context.Context) { sleep(ctx, d) }
+// Waiter waits for the end of a Stop.
+type Waiter interface {
+	// Wait returns when connecting again makes sense, or when ctx is done.
+	Wait(ctx context.Context)
 }
+
+// After is a Waiter for a fixed time.
+type After time.Duration
+
+// Wait implements Waiter.
+func (d After) Wait(ctx context.Context) { sleep(ctx, time.Duration(d)) }
 
 // Link is the connection of one channel. Its methods may be called
 // concurrently. Run is called once; its goroutines have ended when it returns.
@@ -120,7 +125,7 @@ func (l *Link) remedy(ctx context.Context, stop *Stop) {
 	defer cancel()
 	if stop.Wait != nil {
 		waiting.Go(func() {
-			stop.Wait(ctx)
+			stop.Wait.Wait(ctx)
 			cancel()
 		})
 	}

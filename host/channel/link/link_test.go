@@ -139,7 +139,7 @@ func TestAConnectionWithoutAWelcomeIsGivenUp(t *testing.T) {
 
 func TestAStopHoldsUntilItsRemedy(t *testing.T) {
 	for name, tt := range map[string]struct {
-		wait  func(context.Context)
+		wait  Waiter
 		retry bool
 		after time.Duration
 	}{
@@ -189,7 +189,7 @@ func TestWhatIsNoStopEndsRun(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWithItsPatience(t *testing.T) {
+func TestWaitEndsAfterItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, cut, back := newLink(), make(chan struct{}), make(chan struct{})
 		alive := true

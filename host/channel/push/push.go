@@ -51,7 +51,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) {
 }
 
 // Apply implements channel.Applier: the groups' chats change.
-func (p *Push) Apply(s channel.Setup) { p.Heed(s) }
+func (p *Push) Apply(s channel.Setup) { p.SetChats(s) }
 
 // Owns says whether chat has the form push:name.
 func (p *Push) Owns(chat groups.JID) bool { return platform{}.Owns(chat) }

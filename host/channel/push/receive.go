@@ -142,7 +142,7 @@ func (p *Push) take(rw http.ResponseWriter, r *http.Request, j *journal.Journal)
 	if err != nil {
 		return httpd.Refuse(http.StatusBadRequest, "bad_json", "the body is no reply: "+httpd.Quote(err.Error()), "docs/push.md describes it")
 	}
-	if !p.Counts(said.Chat) {
+	if !p.Serves(said.Chat) {
 		return httpd.Refuse(http.StatusNotFound, "unknown_chat", "no group has this chat", "name it under groups in longshore.yaml")
 	}
 	isNew, err := j.KeepNew(r.Context(), journal.Inbound{Chat: said.Chat, ID: id, Info: []byte{}, Body: body, Received: time.Now()})

@@ -153,7 +153,7 @@ func (s *Slack) deleteFiles(ctx context.Context, files []file) (left error) {
 		if me == nil || f.User != me.user || !slackID.MatchString(f.ID) {
 			continue
 		}
-		err := asked(s.web.api.DeleteFileContext(ctx, f.ID))
+		err := apiError(s.web.api.DeleteFileContext(ctx, f.ID))
 		switch {
 		case err == nil || says(err, "file_not_found", "file_deleted"):
 		case channel.ClassOf(err) == channel.Permanent:
@@ -191,7 +191,7 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 	ref := slackgo.NewRefToMessage(idOf(c.Chat), c.Target)
 	sign := s.signs.reacted(c.Chat, c.Target, name == reaction)
 	if name != "" {
-		if err := asked(s.web.api.AddReactionContext(ctx, name, ref)); err != nil && !says(err, "already_reacted") {
+		if err := apiError(s.web.api.AddReactionContext(ctx, name, ref)); err != nil && !says(err, "already_reacted") {
 			return err
 		}
 	}
@@ -212,7 +212,7 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 		if r.Name == name || r.Name == reaction && sign || me == nil || !slices.Contains(r.Users, me.user) {
 			continue
 		}
-		if err := asked(s.web.api.RemoveReactionContext(ctx, r.Name, ref)); err != nil && !says(err, "no_reaction", "message_not_found") {
+		if err := apiError(s.web.api.RemoveReactionContext(ctx, r.Name, ref)); err != nil && !says(err, "no_reaction", "message_not_found") {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Slack) wordsOn(e envelope) string {
 	if err != nil {
 		return ""
 	}
-	if ev, err := decode(body); err != nil || ev == nil || !s.Counts(ev.Chat) {
+	if ev, err := decode(body); err != nil || ev == nil || !s.Serves(ev.Chat) {
 		return "No assistant is in this chat."
 	}
 	return ""
@@ -107,7 +107,7 @@ func (s *Slack) RoleOf(ctx context.Context, chat groups.JID, sender string) (cha
 		return role, nil
 	}
 	u, err := s.web.api.GetUserInfoContext(ctx, sender)
-	if err = asked(err); err != nil {
+	if err = apiError(err); err != nil {
 		if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
 			return channel.RoleUnknown, nil
 		}

@@ -107,7 +107,7 @@ func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 		p.Say("  of what is missing: %s", addScope)
 	}
 	if _, _, err := s.web.api.StartSocketModeContext(ctx); err != nil {
-		return "", fmt.Errorf("app_token, which needs connections:write: %w", hinted(asked(err), "take an app-level token with connections:write, xapp-…, under Basic Information of the app at api.slack.com/apps"))
+		return "", fmt.Errorf("app_token, which needs connections:write: %w", hinted(apiError(err), "take an app-level token with connections:write, xapp-…, under Basic Information of the app at api.slack.com/apps"))
 	}
 	p.Say("app token: ok")
 	p.Say("Slack does not say whether Interactivity is on, which the buttons of questions need: see under Interactivity & Shortcuts of the app")
@@ -176,7 +176,7 @@ func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 	for range maxChatPages {
 		page, next, err := s.web.api.GetConversationsContext(ctx, ask)
 		if err != nil {
-			return nil, asked(err)
+			return nil, apiError(err)
 		}
 		for i := range page {
 			if one, ok := s.chat(ctx, &page[i]); ok {
@@ -236,7 +236,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 		return all
 	}
 	if _, _, err := s.web.api.StartSocketModeContext(ctx); err != nil {
-		found(channel.Fault, "the app token, which needs connections:write: "+asked(err).Error(), remedyOf(asked(err)))
+		found(channel.Fault, "the app token, which needs connections:write: "+apiError(err).Error(), remedyOf(apiError(err)))
 	}
 	for _, scope := range Scopes() {
 		if slices.Contains(me.scopes, scope.Name) {
@@ -264,7 +264,7 @@ func (s *Slack) writable(ctx context.Context, chat groups.JID) error {
 	c, err := s.web.api.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: idOf(chat)})
 	switch {
 	case err != nil:
-		return asked(err)
+		return apiError(err)
 	case c.IsArchived:
 		return refused("is_archived", "")
 	case !c.IsMember && !c.IsIM:

@@ -63,7 +63,7 @@ func (s *Slack) member(ctx context.Context, id string) known {
 	k := known{name: id, until: time.Now().Add(retryNames)}
 	u, err := s.web.api.GetUserInfoContext(ctx, id)
 	if err != nil {
-		s.Log.Info("ask for a member's name", "error", asked(err))
+		s.Log.Info("ask for a member's name", "error", apiError(err))
 	} else {
 		k.name = cmp.Or(channel.CleanName(u.Profile.DisplayName), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)
 		k.bot, k.role, k.until = u.IsBot, s.roleOf(u), time.Now().Add(nameFor)

@@ -82,7 +82,7 @@ func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string,
 		return "", nil
 	}
 	found, _, _, err := s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: idOf(m.Chat), Timestamp: m.ReplyTo, Limit: 1})
-	err = asked(err)
+	err = apiError(err)
 	switch {
 	case err == nil && len(found) > 0 && found[0].ThreadTimestamp != "":
 		return found[0].ThreadTimestamp, nil
@@ -227,12 +227,12 @@ func (s *Slack) page(ctx context.Context, id, thread, oldest, cursor string) (pa
 	if thread != "" {
 		page, _, next, err = s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
 			ChannelID: id, Timestamp: thread, Oldest: oldest, Cursor: cursor, Limit: pageOf, IncludeAllMetadata: true})
-		return page, next, asked(err)
+		return page, next, apiError(err)
 	}
 	got, err := s.web.api.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
 		ChannelID: id, Oldest: oldest, Cursor: cursor, Limit: pageOf, IncludeAllMetadata: true})
 	if err != nil {
-		return nil, "", asked(err)
+		return nil, "", apiError(err)
 	}
 	return got.Messages, got.ResponseMetaData.NextCursor, nil
 }

@@ -49,7 +49,7 @@ type Slack struct {
 	pacer    *pace.Pacer
 	people   people
 	threads  threads
-	signs    signs
+	signs    workingSigns
 	emojis   emojis
 	polls    *bot.Polls
 	forShare time.Duration        // Send waits so long for the chat to have a file
@@ -74,7 +74,7 @@ func newOf(s channel.Setup, net Net) (*Slack, error) {
 
 // Apply implements channel.Applier: the groups' chats and the rate change.
 func (s *Slack) Apply(to channel.Setup) {
-	s.Heed(to)
+	s.SetChats(to)
 	s.pacer.Set(to.Settings.(*Settings).rates())
 }
 

@@ -45,7 +45,7 @@ func (s *Slack) notPaired() *link.Stop {
 func (s *Slack) ask(ctx context.Context) (*self, error) {
 	got, err := s.web.api.AuthTestContext(ctx)
 	if err != nil {
-		return nil, asked(err)
+		return nil, apiError(err)
 	}
 	if !slackID.MatchString(got.UserID) { // each message would be taken for one to it
 		return nil, link.Lost("Slack", errors.New("it does not say who the bot is"))
@@ -76,7 +76,7 @@ func (s *Slack) connect(ctx context.Context, j *journal.Journal, up func(string)
 	s.self.Store(me)
 	_, address, err := s.web.api.StartSocketModeContext(ctx)
 	if err != nil {
-		return stopped(asked(err))
+		return stopped(apiError(err))
 	}
 	conn, res, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: s.web.client})
 	if res != nil && res.Body != nil {
@@ -215,7 +215,7 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 	if ev == nil || ev.envelope() != e.Type || ev.own(s.self.Load()) {
 		return nil
 	}
-	if !s.Counts(ev.Chat) {
+	if !s.Serves(ev.Chat) {
 		if ev.Kind == channel.KindMessage && ev.Command == "" {
 			s.reportUnknown(ev)
 		}

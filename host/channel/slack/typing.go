@@ -21,16 +21,16 @@ const (
 	signWithin = 10 * time.Second
 )
 
-// signs are what shows that the assistant works: a status in the thread, or a
+// workingSigns show that the assistant works: a status in the thread, or a
 // reaction to the member's message where there is no thread or an app may set none.
-type signs struct {
+type workingSigns struct {
 	busy link.Keyed // by place, for who shows or hides a sign
 
-	mu   sync.Mutex
-	at   map[string]sign // by place
-	own  map[string]bool // messages with the reaction because the assistant itself reacted so
-	none bool            // Slack takes no status from this app
-	said bool            // that signs fail
+	mu     sync.Mutex
+	at     map[string]sign // by place
+	own    map[string]bool // messages with the reaction because the assistant itself reacted so
+	none   bool            // Slack takes no status from this app
+	warned bool            // that signs fail, in the log
 }
 
 // sign is of one place: a thread, or a chat with all its threads.
@@ -42,7 +42,7 @@ type sign struct {
 }
 
 // heard notes the latest message of a member.
-func (t *signs) heard(chat groups.JID, ts, thread string) {
+func (t *workingSigns) heard(chat groups.JID, ts, thread string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.at == nil || len(t.at) >= maxSigns {
@@ -55,7 +55,7 @@ func (t *signs) heard(chat groups.JID, ts, thread string) {
 	}
 }
 
-func (t *signs) of(place string) (of sign, none bool) {
+func (t *workingSigns) of(place string) (of sign, none bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.at[place], t.none
@@ -63,7 +63,7 @@ func (t *signs) of(place string) (of sign, none bool) {
 
 // reacted notes whether the reaction of the sign is the assistant's own on a message
 // from now on, and says whether the sign shows it there.
-func (t *signs) reacted(chat groups.JID, ts string, own bool) (shown bool) {
+func (t *workingSigns) reacted(chat groups.JID, ts string, own bool) (shown bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.own, place(chat, ts))
@@ -79,7 +79,7 @@ func (t *signs) reacted(chat groups.JID, ts string, own bool) (shown bool) {
 	return shown
 }
 
-func (t *signs) owned(chat groups.JID, ts string) bool {
+func (t *workingSigns) owned(chat groups.JID, ts string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.own[place(chat, ts)]
@@ -113,8 +113,8 @@ func (s *Slack) Typing(ctx context.Context, chat groups.JID, thread string, on b
 		of.ts = now.ts
 		s.signs.at[at] = of
 	}
-	if err != nil && !s.signs.said {
-		s.signs.said = true
+	if err != nil && !s.signs.warned {
+		s.signs.warned = true
 		s.Log.Warn("Slack does not show that the assistant works; this is said once", "error", err)
 	}
 }
@@ -143,7 +143,7 @@ func (s *Slack) show(ctx context.Context, id, thread string, of *sign, none *boo
 		}
 		*none, at = true, of.ts
 	}
-	if err := asked(s.web.api.AddReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at))); err != nil && !says(err, "already_reacted") {
+	if err := apiError(s.web.api.AddReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at))); err != nil && !says(err, "already_reacted") {
 		return err
 	}
 	of.shown, of.status = at, false
@@ -162,7 +162,7 @@ func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
 	case s.signs.owned(chatOf(id), at):
 		return nil
 	}
-	err := asked(s.web.api.RemoveReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at)))
+	err := apiError(s.web.api.RemoveReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at)))
 	if says(err, "no_reaction", "message_not_found") {
 		return nil
 	}
@@ -170,5 +170,5 @@ func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
 }
 
 func (s *Slack) setStatus(ctx context.Context, id, thread, text string) error {
-	return asked(s.web.api.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: id, ThreadTS: thread, Status: text}))
+	return apiError(s.web.api.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: id, ThreadTS: thread, Status: text}))
 }

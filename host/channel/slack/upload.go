@@ -120,7 +120,7 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	}
 	to, err := s.web.api.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: cmp.Or(f.Name, noTitle), FileSize: int(f.Size), AltTxt: f.Alt})
 	if err != nil {
-		return "", asked(err)
+		return "", apiError(err)
 	}
 	if !slackID.MatchString(to.FileID) {
 		return "", errors.New("Slack gave a file no id")
@@ -213,7 +213,7 @@ func pendingOr(r *channel.Receipt, u upload) channel.Receipt {
 func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
 	info, _, _, err := s.web.api.GetFileInfoContext(ctx, u.Files[0], 1, 1)
 	if err != nil {
-		return nil, asked(err)
+		return nil, apiError(err)
 	}
 	id := idOf(m.Chat)
 	for _, share := range append(info.Shares.Public[id], info.Shares.Private[id]...) {

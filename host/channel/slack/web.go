@@ -142,8 +142,8 @@ func (w *web) ask(ctx context.Context, method string, args url.Values, answer an
 	return err
 }
 
-// asked is the error of a method of slack-go, which shows nothing in a chat.
-func asked(err error) error {
+// apiError returns the error of a method of slack-go, which shows nothing in a chat.
+func apiError(err error) error {
 	var limited *slackgo.RateLimitedError
 	var said slackgo.SlackErrorResponse
 	switch {

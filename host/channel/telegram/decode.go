@@ -91,7 +91,7 @@ func (m *message) written(me *user) *channel.Inbound {
 		in.ID = number(m.ID)
 	}
 	if len(m.Joined) > 0 || m.Left != nil {
-		return m.membership(in)
+		return m.joinedOrLeft(in)
 	}
 	if !ok {
 		return nil
@@ -116,8 +116,8 @@ func (m *message) written(me *user) *channel.Inbound {
 	return in
 }
 
-// membership completes an event about who joined and left.
-func (m *message) membership(in *channel.Inbound) *channel.Inbound {
+// joinedOrLeft completes an event about who joined and left.
+func (m *message) joinedOrLeft(in *channel.Inbound) *channel.Inbound {
 	in.Kind = channel.KindMembership
 	for i := range m.Joined {
 		in.Joined = append(in.Joined, m.Joined[i].person())

@@ -35,7 +35,7 @@ func (t *Telegram) Prepare(ctx context.Context, m channel.Message) error {
 		return err
 	}
 	defer leave()
-	if err := t.standing.of(m.Chat); err != nil {
+	if err := t.membership.of(m.Chat); err != nil {
 		return err
 	}
 	_, err = t.deposited(ctx, open.Journal, m)

@@ -30,8 +30,8 @@ func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) 
 		return all
 	}
 	var me user
-	if err := t.brief(ctx, "getMe", struct{}{}, &me); err != nil {
-		found(channel.Fault, "the bot's token: "+err.Error(), remedyOf(bot.Once(err, t.settings.Server)))
+	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
+		found(channel.Fault, "the bot's token: "+err.Error(), remedyOf(bot.ForCommand(err, t.settings.Server)))
 		return all
 	}
 	if severity, words, remedy := t.examineWebhook(ctx, running); words != "" {
@@ -59,7 +59,7 @@ func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, 
 		chat
 		Rights rights `json:"permissions"` // of members
 	}
-	if err := t.brief(ctx, "getChat", map[string]any{"chat_id": idOf(jid)}, &c); err != nil {
+	if err := t.askShort(ctx, "getChat", map[string]any{"chat_id": idOf(jid)}, &c); err != nil {
 		var to int64
 		if to = migration(err); to != 0 {
 			return fmt.Sprintf("the group became a supergroup, %s", chatOf(to)), "correct its chat in longshore.yaml"
@@ -70,7 +70,7 @@ func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, 
 		return "", ""
 	}
 	var mine member
-	if err := t.brief(ctx, "getChatMember", map[string]any{"chat_id": idOf(jid), "user_id": me}, &mine); err != nil {
+	if err := t.askShort(ctx, "getChatMember", map[string]any{"chat_id": idOf(jid), "user_id": me}, &mine); err != nil {
 		return err.Error(), remedyOf(err)
 	}
 	if err := mine.barred(false); err != nil {

@@ -46,7 +46,7 @@ func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f fi
 	var where struct {
 		Path string `json:"file_path"`
 	}
-	switch err := t.brief(ctx, "getFile", map[string]string{"file_id": f.ID}, &where); {
+	switch err := t.askShort(ctx, "getFile", map[string]string{"file_id": f.ID}, &where); {
 	case says(err, "file is too big"):
 		return nil, tooLarge(most)
 	case channel.ClassOf(err) == channel.Permanent:

@@ -55,8 +55,8 @@ func (t *Telegram) pair(ctx context.Context, p channel.Pairing) (string, error) 
 		return "", fmt.Errorf("%q is no chat of Telegram: write tg: and the chat's number, such as tg:-1001234567890", p.To)
 	}
 	var me user
-	if err := t.brief(ctx, "getMe", struct{}{}, &me); err != nil {
-		return "", fmt.Errorf("token: %w", bot.Once(err, t.settings.Server))
+	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
+		return "", fmt.Errorf("token: %w", bot.ForCommand(err, t.settings.Server))
 	}
 	name := "@" + channel.CleanName(me.Name)
 	p.Say("token: %s", name)
@@ -89,7 +89,7 @@ const findFor = 2 * time.Minute
 // find names the chats from which updates come. They stay with Telegram, for the host.
 func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) error {
 	var hook webhook
-	if err := t.brief(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
+	if err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
 		return err
 	}
 	if hook.URL != "" && hook.URL == t.settings.Webhook {

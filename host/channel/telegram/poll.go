@@ -65,7 +65,7 @@ func (t *Telegram) keepPoll(ctx context.Context, j *journal.Journal, chat groups
 // keepVote makes a vote on a question of ours durable, with the question.
 func (t *Telegram) keepVote(ctx context.Context, j *journal.Journal, u *update, raw json.RawMessage) error {
 	kept, err := j.Sent(ctx, pollKey(u.Answer.Poll))
-	if err != nil || kept == nil || !t.Counts(kept.Chat) || len(raw) > maxUpdate {
+	if err != nil || kept == nil || !t.Serves(kept.Chat) || len(raw) > maxUpdate {
 		return err
 	}
 	in := vote(u, kept.Body)

@@ -33,7 +33,7 @@ func (t *Telegram) RoleOf(ctx context.Context, chat groups.JID, sender string) (
 // memberOf asks for a person's place in a group. If Telegram refuses to say, it is empty.
 // An error passes.
 func (t *Telegram) memberOf(ctx context.Context, chat, user int64) (m member, err error) {
-	err = t.brief(ctx, "getChatMember", map[string]any{"chat_id": chat, "user_id": user}, &m)
+	err = t.askShort(ctx, "getChatMember", map[string]any{"chat_id": chat, "user_id": user}, &m)
 	if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
 		return member{}, nil
 	}

@@ -26,7 +26,7 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 		return channel.Receipt{}, err
 	}
 	defer leave()
-	if err := t.standing.of(m.Chat); err != nil {
+	if err := t.membership.of(m.Chat); err != nil {
 		return channel.Receipt{}, err
 	}
 	if wait := t.pacer.Turn(m.Chat); wait > 0 {

@@ -40,13 +40,13 @@ var (
 // Telegram is the channel. New of its Platform makes one.
 type Telegram struct {
 	*bot.Bot
-	settings *Settings
-	web      *web
-	pacer    *pace.Pacer
-	moved    moved
-	standing standing
-	present  *present
-	self     atomic.Pointer[user] // once Telegram has said who the bot is
+	settings   *Settings
+	web        *web
+	pacer      *pace.Pacer
+	moved      moved
+	membership membership
+	present    *present
+	self       atomic.Pointer[user] // once Telegram has said who the bot is
 }
 
 // New makes the channel of a configuration, and opens nothing.
@@ -66,7 +66,7 @@ func newOf(s channel.Setup) (*Telegram, error) {
 
 // Apply implements channel.Applier: the groups' chats and the rate change.
 func (t *Telegram) Apply(to channel.Setup) {
-	t.Heed(to)
+	t.SetChats(to)
 	t.pacer.Set(to.Settings.(*Settings).rates())
 }
 
@@ -82,7 +82,7 @@ func (t *Telegram) Repeat() channel.Repeat { return channel.Repeat{} }
 // Connected says whether updates come in, for whom, and what somebody has to see to.
 func (t *Telegram) Connected() (ok bool, detail string) {
 	ok, detail = t.Bot.Connected()
-	for _, trouble := range []string{t.standing.trouble(), t.moved.trouble(t.Counts)} {
+	for _, trouble := range []string{t.membership.trouble(), t.moved.trouble(t.Serves)} {
 		if ok && trouble != "" {
 			detail += "; " + trouble
 		}

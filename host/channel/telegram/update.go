@@ -29,9 +29,9 @@ func (t *Telegram) connect(ctx context.Context, o *bot.Open, up func(string)) er
 	if err := t.moved.load(ctx, j); err != nil {
 		return err
 	}
-	t.standing.forget()
+	t.membership.forget()
 	var me user
-	if err := t.brief(ctx, "getMe", struct{}{}, &me); err != nil {
+	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
 		return stopOf(err)
 	}
 	t.self.Store(&me)
@@ -75,8 +75,8 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	}
 }
 
-// brief is a question that does not take long.
-func (t *Telegram) brief(ctx context.Context, method string, args, answer any) error {
+// askShort asks Telegram what it answers soon.
+func (t *Telegram) askShort(ctx context.Context, method string, args, answer any) error {
 	ctx, end := context.WithTimeout(ctx, asking)
 	defer end()
 	return t.web.ask(ctx, method, args, answer)
@@ -89,7 +89,7 @@ func (t *Telegram) register(ctx context.Context) {
 	}
 	all := []command{{"stop", "Stop what the assistant is doing"}, {"new", "Begin a new conversation"}, {"status", "What the assistant is doing"}, {"help", "What the assistant understands"}}
 	var done any
-	if err := t.brief(ctx, "setMyCommands", map[string]any{"commands": all}, &done); err != nil && ctx.Err() == nil {
+	if err := t.askShort(ctx, "setMyCommands", map[string]any{"commands": all}, &done); err != nil && ctx.Err() == nil {
 		t.Log.Info("register the bot's commands", "error", err)
 	}
 }
@@ -120,13 +120,13 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		if to == 0 {
 			from, to = m.MigrateFrom, m.Chat.ID
 		}
-		if jid := t.chatOf(from); !t.Counts(jid) && jid != t.settings.Depot {
+		if jid := t.chatOf(from); !t.Serves(jid) && jid != t.settings.Depot {
 			return u.ID, nil
 		}
 		return u.ID, t.follow(ctx, j, from, to)
 	}
 	if u.Mine != nil {
-		t.membership(u.Mine.Chat, u.Mine.New)
+		t.noteMembership(u.Mine.Chat, u.Mine.New)
 		return u.ID, nil
 	}
 	if u.Answer != nil {
@@ -140,7 +140,7 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		t.Log.Warn("pass over an update that is too large", "chat", in.Chat, "bytes", len(raw))
 		return u.ID, nil
 	}
-	if !t.Counts(in.Chat) {
+	if !t.Serves(in.Chat) {
 		t.stranger(&u, in)
 		return u.ID, nil
 	}
@@ -161,7 +161,7 @@ func (t *Telegram) stranger(u *update, in *channel.Inbound) {
 	t.Host.ReportUnknown(unknown)
 }
 
-func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id, t.Counts)) }
+func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id, t.Serves)) }
 
 // give hands a kept update to the host.
 func (t *Telegram) give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {

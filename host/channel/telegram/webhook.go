@@ -42,7 +42,7 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 		return err
 	}
 	var done any
-	if err := t.brief(ctx, "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, &done); err != nil {
+	if err := t.askShort(ctx, "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, &done); err != nil {
 		return stopOf(err)
 	}
 	up(detail + "; takes updates at " + httpd.URL(l.Addr()))
@@ -96,12 +96,12 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 		return err
 	}
 	var now webhook
-	if err := t.brief(ctx, "getWebhookInfo", struct{}{}, &now); err != nil {
+	if err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &now); err != nil {
 		return err
 	}
 	if now.URL == ours {
 		var done any
-		if err := t.brief(ctx, "deleteWebhook", struct{}{}, &done); err != nil {
+		if err := t.askShort(ctx, "deleteWebhook", struct{}{}, &done); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 // examineWebhook is what is wrong with where Telegram sends the updates; empty: nothing.
 func (t *Telegram) examineWebhook(ctx context.Context, running bool) (severity channel.Severity, message, remedy string) {
 	var now webhook
-	err := t.brief(ctx, "getWebhookInfo", struct{}{}, &now)
+	err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &now)
 	ours := t.settings.Webhook
 	switch {
 	case err != nil:

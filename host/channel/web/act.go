@@ -20,8 +20,8 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// actSchema is a part of version 7: members' acts that the host does not have yet. Of one
-// member's acts of one kind on one message, the latest waits.
+// actSchema is a part of version 7: members' acts that the host does not have yet. A
+// member's later act replaces the earlier one of the same kind on the same message.
 const actSchema = `
 CREATE TABLE acts (
 	n      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -37,7 +37,7 @@ CREATE TABLE acts (
 CREATE INDEX acts_chat ON acts (chat, n);`
 
 const (
-	maxActs      = 500 // that wait in a chat; then the oldest go
+	maxActs      = 500 // that wait in a chat; then the oldest are discarded
 	maxReactions = 200 // to one message
 )
 
@@ -155,7 +155,7 @@ func (w *Web) do(ctx context.Context, c *room, a *act) (*Message, error) {
 	return m, nil
 }
 
-// on makes the change on a message, or returns the reason why it is not allowed.
+// on returns the change of a message, or the reason why it is not allowed.
 func (a *act) on(m *Message) (func(*stores.Tx, int64) (bool, error), error) {
 	own := !m.Assistant && m.Author == a.Author
 	switch a.Kind {
@@ -191,7 +191,7 @@ func (s *store) post(ctx context.Context, chat string, m *Message) ([]*Message, 
 		ORDER BY m.seq`, chat, m.seq, maxPost, m.ID)
 }
 
-// keep queues the act for the host.
+// keep enqueues the act for the host.
 func (a *act) keep(t *stores.Tx, chat string) error {
 	id, err := uuid.NewV7()
 	if err != nil {

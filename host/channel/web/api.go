@@ -20,7 +20,7 @@ var (
 	keyForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{8,64}$`)
 )
 
-// chatOf itself answers 404 if there is no such chat.
+// chatOf returns the chat of a request. If there is none, it answers 404.
 func (w *Web) chatOf(rw http.ResponseWriter, r *http.Request) (*room, bool) {
 	c := w.now().chats[r.PathValue("chat")]
 	if c == nil {
@@ -110,7 +110,7 @@ func (w *Web) window(r *http.Request, c *room, after, before string, limit int) 
 	return w.store.before(r.Context(), c.name, seq, limit)
 }
 
-// position is a message's place in the history, even if the message is no longer kept. The
+// position returns a message's number in the history, even if the message was deleted. The
 // error is an *httpd.Problem if there never was such a message.
 func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
 	seq, _, err := w.store.seqOf(r.Context(), c.name, id)
@@ -123,7 +123,7 @@ func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
 	return seq, nil
 }
 
-// failed answers with err if it is a *httpd.Problem, or with a general text that hides it.
+// failed answers with err if it is a *httpd.Problem, else with a general text that hides it.
 func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errGone) {
 		err = httpd.Refuse(http.StatusGone, "message_gone", "this was sent before, and the chat no longer keeps it", "send it as a new message, with another key")
@@ -159,7 +159,7 @@ func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
 	rw.WriteHeader(http.StatusNoContent)
 }
 
-// internal hides the cause, which may name paths, and logs it.
+// internal answers with a general text and logs the cause, which may name paths.
 func (w *Web) internal(rw http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // the client is gone

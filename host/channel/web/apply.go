@@ -14,15 +14,15 @@ import (
 // token.
 type Terms struct {
 	Chats         []Chat
-	AssistantName string        // "Assistant" when empty
-	MaxUpload     int64         // bytes of one file of a member; the limit for documents when 0
-	Quota         int64         // bytes of the files of one chat, from either side; 10 GiB when 0
-	Roll          bool          // at the quota the oldest messages are deleted with their files; otherwise new files are refused
-	Keep          time.Duration // age at which messages are deleted with their files; 0: never
+	AssistantName string        // "Assistant" if empty
+	MaxUpload     int64         // bytes of one file of a member; the limit for documents if 0
+	Quota         int64         // bytes of the files of one chat, from either side; 10 GiB if 0
+	Roll          bool          // delete the oldest messages with their files at the quota; else new files are refused
+	Keep          time.Duration // the age at which messages are deleted with their files; 0: never
 	KeepFree      int64         // bytes of disk that files leave free; 0: none
 }
 
-// terms are the present Terms. They are immutable: Apply replaces them.
+// terms are the Terms in force. They are immutable: Apply replaces them.
 type terms struct {
 	Terms
 	order []*room          // the chats, in the order of the configuration
@@ -30,7 +30,7 @@ type terms struct {
 	known map[string]*room // the chats, and removed chats to which accepted messages are still sent
 }
 
-// now returns the present terms.
+// now returns the terms in force.
 func (w *Web) now() *terms { return w.inForce.Load() }
 
 // termsOf reads the channel's part of a configuration.
@@ -67,7 +67,7 @@ func (w *Web) Apply(s channel.Setup) {
 	}
 }
 
-// take makes t the present terms.
+// take puts t in force.
 func (w *Web) take(t Terms) error {
 	t.fill(w.opts)
 	next := &terms{Terms: t, chats: map[string]*room{}, known: map[string]*room{}}

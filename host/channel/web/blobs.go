@@ -20,11 +20,11 @@ type blobs struct {
 	used map[string]int64 // bytes by chat
 }
 
-// staged is a blob that no row names yet. The caller calls settle or drop in the end; drop
-// after settle does nothing.
+// staged is a blob that no row names yet. The caller calls commit or drop in the end; drop
+// after commit does nothing.
 type staged struct {
 	blob.Blob
-	blobs *blobs // nil once it is settled or dropped
+	blobs *blobs // nil once it is committed or dropped
 }
 
 // openBlobs moves files without a row in the history aside. A crash between a file's
@@ -40,13 +40,14 @@ func openBlobs(ctx context.Context, dir string, s *store, log *slog.Logger) (_ *
 	return b, nil
 }
 
+// sweep counts the bytes of each chat and moves orphans aside.
 func (b *blobs) sweep(ctx context.Context, s *store, log *slog.Logger) error {
 	known := map[string]bool{}
-	held, err := s.heldFiles()
+	stored, err := s.storedFiles()
 	if err != nil || s.db.Made {
 		return err
 	}
-	for _, f := range held {
+	for _, f := range stored {
 		known[f.id] = true
 		b.used[f.chat] += f.size
 	}
@@ -67,8 +68,8 @@ func (b *blobs) stage(ctx context.Context, r io.Reader, limit int64, progress fu
 	return &staged{made, b}, nil
 }
 
-// settle marks the rows of a chat's files as durable: drop no longer deletes the files.
-func (b *blobs) settle(chat string, files []*staged) {
+// commit marks the rows of a chat's files as durable: drop no longer deletes the files.
+func (b *blobs) commit(chat string, files []*staged) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range files {
@@ -117,7 +118,7 @@ func (b *blobs) remove(chat string, gone []forgotten) error {
 	return b.Remove(names...)
 }
 
-// drop deletes the file unless it is settled. A failure leaves an orphan for the sweep.
+// drop deletes the file unless it is committed. A failure leaves an orphan for the sweep.
 func (s *staged) drop() {
 	if s != nil && s.blobs != nil {
 		_ = s.blobs.Remove(s.Name)

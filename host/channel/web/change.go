@@ -11,7 +11,7 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// changeSchema is what version 7 adds: messages can be edited, removed and reacted to.
+// changeSchema is a part of version 7: messages can be edited, removed and reacted to.
 // Each message that changed has one row in changes, with a number that grows, so that
 // a page which was away gets what changed meanwhile.
 const changeSchema = `
@@ -32,7 +32,7 @@ CREATE TABLE changes (
 CREATE INDEX changes_chat ON changes (chat, n);
 CREATE TABLE removed_files (id TEXT PRIMARY KEY) WITHOUT ROWID;`
 
-// Reaction is an emoji that somebody has put to a message.
+// Reaction is an emoji that somebody has put on a message.
 type Reaction struct {
 	Emoji string `json:"emoji"`
 	Name  string `json:"name"`
@@ -68,8 +68,8 @@ func (w *Web) Edit(ctx context.Context, c channel.Change) error {
 	return w.change(ctx, c, edit(text, show(text), true))
 }
 
-// edit replaces the text of a message of the assistant's, or of a member's, unless it has
-// it.
+// edit replaces the text of a message of the assistant, or of a member, unless it is the
+// same.
 func edit(text string, s *shown, assistant bool) func(*stores.Tx, int64) (bool, error) {
 	return func(t *stores.Tx, seq int64) (bool, error) {
 		n, err := t.Changed(`UPDATE messages SET text = ?1, tree = ?2, short = ?3, edited = ?4 WHERE seq = ?5 AND assistant = ?6 AND text <> ?1`,

@@ -55,7 +55,7 @@ func (w *Web) listChats(rw http.ResponseWriter, r *http.Request) {
 	httpd.Answer(rw, http.StatusOK, map[string]any{"chats": list})
 }
 
-// readMarks are the last messages that a page has shown, by chat.
+// readMarks returns the last message of each chat that a page has shown.
 func readMarks(values []string) (map[string]string, *httpd.Problem) {
 	if len(values) > maxReads {
 		return nil, httpd.Refuse(http.StatusBadRequest, "bad_read", "read is given too often", "give it once for each chat")

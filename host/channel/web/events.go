@@ -15,7 +15,7 @@ const (
 	changesAtOnce = 8
 	historyPace   = 8 << 10          // bytes a second
 	heartbeat     = 20 * time.Second // keeps proxies from ending a quiet stream
-	sendBuffer    = 64 << 10         // what the system holds for a stream that is not read
+	sendBuffer    = 64 << 10         // what the system buffers for a stream that is not read
 )
 
 // stream is the event stream of one page.
@@ -29,15 +29,15 @@ type stream struct {
 	by    *session
 }
 
-// events is a page's live view: "message" events, whose ids a reconnecting page names to
-// get what it missed, and "activity" events.
+// events streams a page's live view: "message" events, whose ids a reconnecting page names
+// to get what it missed, and "activity" events.
 func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	c, ok := w.chatOf(rw, r)
 	if !ok {
 		return
 	}
-	s := &stream{follower: &follower{}, web: w, room: c, rw: rw, rc: http.NewResponseController(rw), by: sessionOf(r.Context())}
-	s.stop = func() { _ = s.rc.SetWriteDeadline(time.Now()) }
+	rc := http.NewResponseController(rw)
+	s := &stream{follower: &follower{conn: rc}, web: w, room: c, rw: rw, rc: rc, by: sessionOf(r.Context())}
 	if r.Method == http.MethodGet { // an answer to HEAD has no body
 		s.atOnce = httpd.AtOnce(r.Context())
 	}
@@ -68,7 +68,8 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	s.run(r.Context(), now)
 }
 
-// startOf is where the page stopped: the browser's Last-Event-ID, else ?after=, else now.
+// startOf returns the last message that the page has: the browser's Last-Event-ID, else
+// ?after=, else the newest.
 func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 	id := r.Header.Get("Last-Event-ID")
 	if id == "" {
@@ -83,7 +84,7 @@ func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 	return w.position(r, c, id)
 }
 
-// changeOf is the last change that the page has: ?changed=, else the latest.
+// changeOf returns the last change that the page has: ?changed=, else the latest.
 func (w *Web) changeOf(r *http.Request, c *room) (int64, error) {
 	text := r.URL.Query().Get("changed")
 	if text == "" {
@@ -125,6 +126,7 @@ func (s *stream) run(ctx context.Context, now []byte) {
 	}
 }
 
+// beat keeps a quiet stream alive.
 func (s *stream) beat() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +136,7 @@ func (s *stream) beat() error {
 	return s.write([]byte(": still here\n\n"), soon())
 }
 
-// advance writes what the hub has not: the rest of an event, and those behind it.
+// advance writes what the hub has not written: the rest of an event, and the next ones.
 func (s *stream) advance(ctx context.Context) error {
 	tell, err := s.writeAll()
 	if len(tell) > 0 {
@@ -219,7 +221,7 @@ func (s *stream) catchUp(ctx context.Context) error {
 }
 
 // old writes what the history has. A page on a slow line may take longer for it, at
-// historyPace: the event is the stream's own, and holds back no other.
+// historyPace: the event is this stream's own, and delays no other.
 func (s *stream) old(what any) error {
 	b := encoded(what).bytes
 	return s.write(b, soon().Add(time.Duration(len(b))*time.Second/historyPace))
@@ -229,7 +231,7 @@ func soon() time.Time { return time.Now().Add(maxLate) }
 
 var errBehind = errors.New("the page is too slow")
 
-// write writes to the page, which has to take it until due.
+// write writes to the page, which must take it until due.
 func (s *stream) write(p []byte, due time.Time) error {
 	// Recorders of tests have no deadlines.
 	_ = s.rc.SetWriteDeadline(due)

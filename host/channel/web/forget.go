@@ -10,9 +10,9 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// goneSchema is version 2: the place and ids of deleted messages. The ids are never
+// goneSchema is version 2: the numbers and ids of deleted messages. The ids are never
 // reused, a repeated Send finds that it was done, and a page that has the message finds
-// its place.
+// its position.
 const goneSchema = `
 CREATE TABLE gone (
 	seq       INTEGER PRIMARY KEY,
@@ -28,7 +28,7 @@ CREATE INDEX gone_chat ON gone (chat, seq);
 CREATE INDEX gone_key ON gone (chat, key) WHERE key <> '';
 CREATE UNIQUE INDEX gone_file ON gone (file) WHERE file <> '';`
 
-// errGone says that something existed and is deleted.
+// errGone is returned for something that existed and is deleted.
 var errGone = errors.New("no longer kept")
 
 // forgotten is one message that was deleted.
@@ -92,9 +92,9 @@ func (s *store) due(ctx context.Context, chat string, before time.Time, excess i
 	return due, err
 }
 
-// settleGone deletes the records of messages that were deleted before a time, the oldest
+// expireGone deletes the records of messages that were deleted before a time, the oldest
 // first and at most limit. The last record stays: it shows that the chat began earlier.
-func (s *store) settleGone(ctx context.Context, chat string, before time.Time, limit int) error {
+func (s *store) expireGone(ctx context.Context, chat string, before time.Time, limit int) error {
 	return s.exec(ctx, `DELETE FROM gone WHERE seq < (SELECT MAX(seq) FROM gone WHERE chat = ?1) AND forgotten < ?2
 		AND seq IN (SELECT seq FROM gone WHERE chat = ?1 ORDER BY seq LIMIT ?3)`, chat, before.UnixMilli(), limit)
 }
@@ -116,13 +116,13 @@ const seqQuery = `SELECT seq, time FROM messages WHERE chat = ?1 AND id = ?2
 // deleted; 0 if it never existed.
 func (s *store) seqOf(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
 	rows, err := s.db.QueryContext(ctx, seqQuery, chat, id)
-	if seq, at, err = scanPlace(rows, err); err != nil {
+	if seq, at, err = scanPosition(rows, err); err != nil {
 		return 0, time.Time{}, reading(err)
 	}
 	return seq, at, nil
 }
 
-func scanPlace(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) {
+func scanPosition(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) {
 	_, err = all(rows, err, func(rows *sql.Rows) (_ struct{}, err error) {
 		var ms int64
 		err = rows.Scan(&seq, &ms)

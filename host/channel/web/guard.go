@@ -17,8 +17,8 @@ import (
 const pageCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; frame-src 'self'; manifest-src 'self'; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// csp is pageCSP and, with Web Push, what the page needs to start its worker: the one
-// policy of Trusted Types by which it names that script.
+// csp returns pageCSP and, with Web Push, what the page needs to start its worker: the one
+// policy of Trusted Types that names that script.
 func csp(p Push) string {
 	if p.Contact == "" {
 		return pageCSP

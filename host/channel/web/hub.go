@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -20,11 +21,11 @@ const (
 	newsEvery = 2 * time.Second  // how often a chat's pages hear that other chats have news
 )
 
-// hub passes on what happens in a chat to the pages that are open there. An event is
-// encoded once, and hangs on the one before it. The hub itself writes it to the streams
-// that take it without a wait. The others follow the chain at their own pace, and what all
-// have written is garbage. So a slow page delays no other and costs no memory of its own;
-// one that is too slow is ended. It comes back and reads the history.
+// hub sends what happens in a chat to the pages that are open there. An event is encoded
+// once, and linked to the one before it. The hub itself writes it to the streams that take
+// it without a wait. The others follow the chain at their own pace, and the events that all
+// have written are garbage. So a slow page delays no other and costs no memory of its own.
+// The hub ends a stream that is too slow; its page comes back and reads the history.
 type hub struct {
 	mu    sync.Mutex
 	rooms map[string]*activity
@@ -46,7 +47,7 @@ type activity struct {
 	pumping   bool
 }
 
-// arrival is the progress of a file of the assistant's that is being copied.
+// arrival is the progress of an assistant's file that is being copied.
 type arrival struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -65,10 +66,10 @@ type snapshot struct {
 
 // event is one event of a chat, in the form in which every page gets it.
 type event struct {
-	bytes    []byte // none: only a reason to wake
+	bytes    []byte // none: it only wakes the streams
 	message  *Message
 	change   int64       // the number of the change that it is; 0: it is none
-	reported atomic.Bool // that a page has the message
+	reported atomic.Bool // a page has the message
 
 	at   time.Time
 	end  int64         // the bytes of the chat's events up to this one
@@ -76,19 +77,22 @@ type event struct {
 	next *event
 }
 
+// deadline ends a write of a connection that is under way; *http.ResponseController does.
+type deadline interface{ SetWriteDeadline(time.Time) error }
+
 // follower is one stream of a chat, as the hub knows it.
 type follower struct {
 	done   atomic.Int64 // the end of the last event that it has written
 	ended  atomic.Bool
-	stop   func()                        // ends a write that is under way
-	atOnce func([]byte) (n int, _ error) // writes without a wait; nil: it cannot
-	wake   chan struct{}                 // holds a value if the stream has something to do
+	conn   deadline
+	atOnce io.Writer     // writes to conn without a wait; nil: it cannot
+	wake   chan struct{} // holds a value if the stream has something to do
 
 	mu   sync.Mutex // held while something is written
-	at   *event     // the last one that it has written
+	at   *event     // the last event that it has written
 	rest []byte     // of the next one
-	live bool       // it has all that there is, and the hub may write
-	tell []*Message // the stream has to report that a page has them
+	live bool       // it has written all that there is, and the hub may write
+	tell []*Message // the stream must report that a page has them
 
 	cursor int64 // the last message that it wrote from the history; the same holds for change
 	change int64 // and both are final before the stream is live
@@ -104,7 +108,7 @@ func newHub() *hub {
 	return &hub{rooms: map[string]*activity{}, tabs: map[any]int{}, fresh: map[string]bool{}}
 }
 
-// room is called with the lock held.
+// room returns a chat's activity. The caller holds mu.
 func (h *hub) room(chat string) *activity {
 	a := h.rooms[chat]
 	if a == nil {
@@ -114,9 +118,9 @@ func (h *hub) room(chat string) *activity {
 	return a
 }
 
-// follow begins a stream: of what comes from now on, after the activity that it returns.
-// leave ends it. It refuses more than maxPages in all, and more than maxTabs of one sender;
-// by is nil if senders cannot be distinguished. The stream has set f's functions.
+// follow begins a stream of what comes after the activity that it returns. leave ends it.
+// It refuses more than maxPages in all, and more than maxTabs of one sender; by is nil if
+// senders cannot be distinguished. The stream has set conn and atOnce.
 func (h *hub) follow(chat string, by any, f *follower) (now []byte, leave func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,8 +157,8 @@ func (h *hub) open() (sessions map[string]bool, any bool) {
 	return sessions, h.pages > 0
 }
 
-// add hangs an event on a chat's chain, and ends the streams that are too far behind: those
-// that have not yet written what was there before. The lock is held.
+// add appends an event to a chat's chain, and ends the streams that are more than maxBehind
+// bytes behind. The caller holds mu.
 func (h *hub) add(a *activity, e *event) {
 	if len(a.followers) == 0 { // the history has it
 		return
@@ -162,7 +166,7 @@ func (h *hub) add(a *activity, e *event) {
 	for f := range a.followers {
 		if a.last.end-f.done.Load() > maxBehind {
 			f.ended.Store(true)
-			f.stop()
+			_ = f.conn.SetWriteDeadline(time.Now())
 			delete(a.followers, f)
 		}
 	}
@@ -176,7 +180,7 @@ func (h *hub) add(a *activity, e *event) {
 	a.last = e
 }
 
-// pump offers the streams what is there, until there is no more.
+// pump offers the streams each event, until there is no more.
 func (h *hub) pump(a *activity) {
 	for {
 		h.mu.Lock()
@@ -194,8 +198,8 @@ func (h *hub) pump(a *activity) {
 	}
 }
 
-// take writes an event to a stream that has all before it. The stream itself goes on if it
-// is not there yet, if it would have to wait, or if there is nothing to write.
+// take writes an event to a stream that has written all before it. It only wakes the stream
+// if the stream is behind, if it would have to wait, or if there is nothing to write.
 func (f *follower) take(e *event) {
 	if !f.mu.TryLock() {
 		poke(f.wake)
@@ -213,7 +217,7 @@ func (f *follower) take(e *event) {
 		f.wrote(e)
 		return
 	}
-	n, err := f.atOnce(e.bytes)
+	n, err := f.atOnce.Write(e.bytes)
 	if err != nil || n < len(e.bytes) {
 		f.rest, f.live = e.bytes[n:], false
 		poke(f.wake)
@@ -224,7 +228,7 @@ func (f *follower) take(e *event) {
 	}
 }
 
-// wrote records that an event is written. The lock is held.
+// wrote records that an event is written. The caller holds f.mu.
 func (f *follower) wrote(e *event) {
 	f.at, f.rest = e, nil
 	f.done.Store(e.end)
@@ -249,7 +253,7 @@ func (h *hub) poke(chat string) {
 	h.add(h.room(chat), &event{})
 }
 
-// publish passes on a *Message or a *change, which is durable. It is called in their order;
+// publish sends a durable *Message or *change to the pages. It is called in their order;
 // the caller has entered the chat.
 func (h *hub) publish(chat string, what any) {
 	var e *event
@@ -289,7 +293,7 @@ func (h *hub) tellNews() {
 	clear(h.fresh)
 }
 
-// encoded is a *Message or a *change as an event.
+// encoded returns the event of a *Message or a *change.
 func encoded(what any) *event {
 	switch v := what.(type) {
 	case *Message:
@@ -300,8 +304,8 @@ func encoded(what any) *event {
 	return &event{}
 }
 
-// written is an event as a stream has it. JSON holds no raw line break, so what it holds
-// cannot end the event early. All that is written here can be encoded.
+// written returns the bytes of an event in a stream. JSON has no raw line break, so its
+// content cannot end the event early. All that is written here can be encoded.
 func written(kind, id string, v any) []byte {
 	var b bytes.Buffer
 	if id != "" {
@@ -312,7 +316,7 @@ func written(kind, id string, v any) []byte {
 	return append(b.Bytes(), '\n')
 }
 
-// update changes a chat's activity and passes it on.
+// update changes a chat's activity and sends it to the pages.
 func (h *hub) update(chat string, do func(a *activity) (changed bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -356,7 +360,7 @@ func (h *hub) endArriving(chat, id string) {
 	})
 }
 
-// now is the activity as an event. The lock is held.
+// now returns the event of the activity. The caller holds mu.
 func (a *activity) now() []byte {
 	s := snapshot{Typing: a.typing, Arriving: []arrival{}, Taken: a.taken, Read: a.read}
 	for _, id := range slices.Sorted(maps.Keys(a.arriving)) {

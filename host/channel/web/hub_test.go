@@ -1,6 +1,7 @@
 package web
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,10 +15,17 @@ type waiting struct {
 	stopped int
 }
 
+func (w *waiting) SetWriteDeadline(time.Time) error { w.stopped++; return nil }
+
+// writes is a connection that never waits.
+type writes func([]byte) (int, error)
+
+func (w writes) Write(p []byte) (int, error) { return w(p) }
+
 func (h *hub) join(t *testing.T, chat string) *waiting {
 	t.Helper()
 	w := &waiting{follower: &follower{}}
-	w.stop = func() { w.stopped++ }
+	w.conn = w
 	_, leave, ok := h.follow(chat, nil, w.follower)
 	if !ok {
 		t.Fatal("no place")
@@ -120,7 +128,7 @@ func TestASenderHasAShareOfTheStreams(t *testing.T) {
 func TestTheHubOfferedWhatTheStreamHadWritten(t *testing.T) {
 	h := newHub()
 	w := h.join(t, "own")
-	w.atOnce = func(b []byte) (int, error) { return len(b), nil }
+	w.atOnce = io.Discard
 	h.rooms["own"].pumping = true // the test offers the events
 	h.publish("own", &Message{ID: "1"})
 	first := w.from.next
@@ -151,10 +159,10 @@ func TestAMessageThatTheHistoryHadCameTwice(t *testing.T) {
 		h := newHub()
 		w := h.join(t, "family")
 		var wrote []string
-		w.atOnce = func(b []byte) (int, error) {
+		w.atOnce = writes(func(b []byte) (int, error) {
 			wrote = append(wrote, string(b))
 			return len(b), nil
-		}
+		})
 		w.cursor, w.change, w.live = 5, 3, true
 		for _, what := range []any{&Message{ID: "m5", seq: 5}, &change{N: 3}, &Message{ID: "m6", seq: 6}, &change{N: 4}} {
 			h.publish("family", what)

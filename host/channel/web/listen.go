@@ -7,16 +7,16 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
-// address is where the page is served.
+// address returns where the page is served.
 func (o Options) address() httpd.Address {
 	return httpd.Address{Listen: o.Listen, Listener: o.Listener, Token: o.Token, Hosts: o.Hosts}
 }
 
-// Addr is the address that Open listens on.
+// Addr returns the address on which Open listens.
 func (w *Web) Addr() net.Addr { return w.listener.Addr() }
 
-// URL is the address of the index page once the channel is open, without the token. If the
-// page listens on all interfaces, URL names loopback.
+// URL returns the address of the index page once the channel is open, without the token. If
+// the page listens on all interfaces, URL names loopback.
 func (w *Web) URL() string {
 	if !w.opened.Load() {
 		return ""
@@ -24,7 +24,7 @@ func (w *Web) URL() string {
 	return httpd.URL(w.listener.Addr())
 }
 
-// Handler serves everything that Run serves, behind its guards.
+// Handler returns the handler of everything that Run serves, behind its guards.
 func (w *Web) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, serve := range w.routes() {
@@ -33,7 +33,7 @@ func (w *Web) Handler() http.Handler {
 	return w.opts.Proxies.Wrap(w.withLinks(w.guard.wrap(mux)))
 }
 
-// routes are all that the page answers.
+// routes returns the handler of each route.
 func (w *Web) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /{$}":                          w.index,

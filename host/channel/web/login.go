@@ -27,9 +27,9 @@ func sessionOf(ctx context.Context) *session {
 	return s
 }
 
-// senderOf is by whom a request counts: its session, or for one that shows the token
-// itself the address that it comes from. Without a token it is nil: then all come from
-// this machine.
+// senderOf returns the sender by whom a request counts: its session, or its address if it
+// shows the token itself. Without a token it is nil: then all requests come from this
+// machine.
 func (w *Web) senderOf(r *http.Request) any {
 	if s := sessionOf(r.Context()); s != nil {
 		return s
@@ -40,9 +40,9 @@ func (w *Web) senderOf(r *http.Request) any {
 	return httpd.Sender(r)
 }
 
-// isPage reports whether a browser requests path without the page's script, and so without
-// the key: a page, which has the names of chats but no message, or a file, whose id cannot
-// be guessed.
+// isPage reports whether a browser requests a path without the page's script, and so
+// without the key: a page, which has the names of chats but no message, or a file, whose id
+// cannot be guessed.
 func isPage(r *http.Request) bool {
 	path := r.URL.Path
 	return r.Method == http.MethodGet && (path == "/" || strings.HasPrefix(path, "/c/") || strings.HasPrefix(path, "/files/"))
@@ -94,7 +94,7 @@ func (g *guard) setCookie(rw http.ResponseWriter, r *http.Request, value string,
 	})
 }
 
-// refuse shows a person the login form, and a program what is missing.
+// refuse answers a person with the login form, and a program with what is missing.
 func (g *guard) refuse(rw http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		render(rw, http.StatusUnauthorized, "login", nil)
@@ -113,7 +113,7 @@ func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
 }
 
 // login begins a session for a browser that shows the token. The browser gets the cookie,
-// its page the key.
+// and its page the key.
 func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(rw, r.Body, 4<<10)
 	if w.guard.token == "" || !same(r.PostFormValue("token"), w.guard.token) {

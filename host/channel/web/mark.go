@@ -12,7 +12,7 @@ import (
 // nobody can post under another browser's mark.
 const markSign = "."
 
-// markOf is the public mark of a browser's secret, shown in Message.Author. A browser with
+// markOf returns the public mark of a browser's secret, shown in Message.Author. A browser with
 // the secret may edit and delete its messages and change its reactions and votes. A mark
 // that a poster chooses without a secret only selects a colour.
 func markOf(secret string) string {

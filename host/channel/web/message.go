@@ -39,7 +39,7 @@ type Message struct {
 	shown   *shown // how Text is shown; nil: a host before version 8 has kept it
 }
 
-// shown is how a text is shown. It is made once, when the text is accepted, and kept with
+// shown is how a text is shown. It is made once, when the text is accepted, and stored with
 // the message: parsing takes longer than all else that a page costs.
 type shown struct {
 	tree  json.RawMessage // of []markup.Node; nil: there is no text
@@ -55,11 +55,11 @@ ALTER TABLE messages ADD COLUMN short TEXT;`
 const forwardSchema = `
 ALTER TABLE messages ADD COLUMN forwarded TEXT NOT NULL DEFAULT '';`
 
-// maxTree is the largest tree that is kept, in bytes: a text of formats has many times the
-// text's length. A text with a larger one is shown as it was written.
+// maxTree is the largest tree that is stored, in bytes: the tree of a text full of formats
+// is many times longer than the text. A text with a larger tree is shown as it was written.
 const maxTree = 256 << 10
 
-// show parses a text. No lock may be held: it takes milliseconds.
+// show parses a text. The caller holds no lock: parsing takes milliseconds.
 func show(text string) *shown {
 	if text == "" {
 		return &shown{}
@@ -72,7 +72,7 @@ func show(text string) *shown {
 	return &shown{tree, markup.Beginning(nodes, maxQuote)}
 }
 
-// look is how the message's text is shown.
+// look returns how the message's text is shown.
 func (m *Message) look() *shown {
 	if m.shown != nil {
 		return m.shown
@@ -92,7 +92,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	}{fields(m), m.look().tree})
 }
 
-// Quote is the message that another one answers.
+// Quote is a message that another one answers.
 type Quote struct {
 	From string `json:"from"`
 	Text string `json:"text"` // its beginning, or its file's name
@@ -114,7 +114,7 @@ type File struct {
 	Alt    string     `json:"alt,omitempty"`    // what it shows, in words
 }
 
-// Status is how far a message has come.
+// Status is the progress of a message.
 type Status string
 
 // The states. A member's message goes from Received to Delivered; the assistant's
@@ -126,8 +126,8 @@ const (
 	Read      Status = "read"      // seen on a page
 )
 
-// inlineTypes are the types that a browser shows or plays without running
-// anything that they hold. Everything else is only ever a download.
+// inlineTypes are the types that a browser shows or plays without running any of their
+// content. Everything else is only ever a download.
 var inlineTypes = map[string]bool{
 	"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true,
 	"video/mp4": true, "video/webm": true,
@@ -146,7 +146,7 @@ func (f *File) finish() {
 		int64(f.Width)*int64(f.Height) <= maxPixels
 }
 
-// baseType is a MIME type without parameters.
+// baseType returns a MIME type without parameters.
 func baseType(mime string) string {
 	t, _, _ := strings.Cut(mime, ";")
 	return strings.ToLower(strings.TrimSpace(t))

@@ -69,7 +69,7 @@ func serveAsset(rw http.ResponseWriter, r *http.Request) {
 	http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// pageValues are what fills the pages; current is the chat that is open, if any.
+// pageValues returns what fills the pages; current is the open chat, if any.
 func (w *Web) pageValues(r *http.Request, current string) httpd.Values {
 	now := w.now()
 	v := httpd.Values{
@@ -125,7 +125,7 @@ func render(rw http.ResponseWriter, status int, name string, v httpd.Values) {
 	_, _ = io.WriteString(rw, body)
 }
 
-// initial is what stands in a chat's round picture.
+// initial returns the letter in a chat's round picture.
 func initial(name string) string {
 	for _, r := range name {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

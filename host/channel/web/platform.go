@@ -27,7 +27,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) {
 // fewDistinct is a number of distinct characters that can be guessed, as in "aaaa…".
 const fewDistinct = 8
 
-// Examine implements channel.Platform: it looks at the address and the token of the page.
+// Examine implements channel.Platform: it checks the address and the token of the page.
 func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
 	set := s.Settings.(*Settings)
 	var all []channel.Finding

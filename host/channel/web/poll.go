@@ -32,7 +32,7 @@ CREATE TABLE votes (
 	PRIMARY KEY (message, who)
 ) WITHOUT ROWID;`
 
-// pollColumn is a message's Poll as JSON; NULL: it is none.
+// pollColumn is a message's Poll as JSON; NULL if it has none.
 const pollColumn = `(SELECT json_object('choices', json(p.choices), 'several', json(iif(p.several, 'true', 'false')), 'ended', json(iif(p.ended, 'true', 'false')), 'outcome', p.outcome,
 		'votes', (SELECT json_group_array(json_object('who', v.who, 'name', v.name, 'choices', json(v.choices))) FROM votes v WHERE v.message = p.message))
 		FROM polls p WHERE p.message = m.seq)`
@@ -98,7 +98,7 @@ func (w *Web) EndPoll(ctx context.Context, c channel.Change) error {
 	})
 }
 
-// vote returns a poll changed by a member's choice. It refuses invalid choices, puts the
+// vote returns the change of a poll by a member's choice. It refuses invalid choices, puts the
 // choices into the poll's order, and sets the voter's name in a.
 func (p *Poll) vote(a *act) (func(*stores.Tx, int64) (bool, error), error) {
 	var chosen []string

@@ -88,7 +88,7 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 	httpd.Answer(rw, http.StatusCreated, map[string]any{"messages": ms})
 }
 
-// readJSON reads the one object of a body; form is what it looks like.
+// readJSON reads the one object of a body; form is an example for the answer if it fails.
 func readJSON(rw http.ResponseWriter, r *http.Request, into any, form string) error {
 	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxJSON))
 	if err == nil && !utf8.Valid(body) { // the decoder would put something else in its place

@@ -23,7 +23,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Push says how browsers are notified while no page is open: Web Push, RFC 8030.
+// Push configures how browsers are notified while no page is open: Web Push, RFC 8030.
 // The zero Push is off.
 type Push struct {
 	Contact  string   // how a push service reaches the operator, mailto:… or https://…; empty: off
@@ -31,7 +31,7 @@ type Push struct {
 	Services []string // where endpoints may lie: a host, with a dot before it all below it, or scheme://host:port; pushServices when nil
 }
 
-// pushServices are the hosts of the endpoints of Chrome, Firefox, Edge and Safari, as
+// pushServices returns the hosts of the endpoints of Chrome, Firefox, Edge and Safari, as
 // their makers document them.
 func pushServices() []string {
 	return []string{"fcm.googleapis.com", "updates.push.services.mozilla.com", ".notify.windows.com", "web.push.apple.com"}
@@ -49,7 +49,7 @@ const (
 	pushText    = 200 // characters of a message
 )
 
-// pusher notifies browsers. A notification is not a delivery: it is tried a few times, and
+// pusher notifies browsers. A notification is no delivery: it is attempted a few times, and
 // lost if the host ends.
 type pusher struct {
 	set      Push
@@ -98,7 +98,7 @@ func newPusher(ctx context.Context, set Push, s *store, h *hub, log *slog.Logger
 	return p, err
 }
 
-// client reaches the push services and nothing else.
+// client returns a client that reaches the push services and nothing else.
 func (s Push) client() (*http.Client, error) {
 	var o transfer.Options
 	for _, name := range s.Services {
@@ -125,7 +125,7 @@ func (w *Web) openPush() (err error) {
 	return err
 }
 
-// authority is the scheme, host and port of an address.
+// authority returns the scheme, host and port of an address.
 func authority(address string) string {
 	u, err := url.Parse(strings.ToLower(address))
 	if err != nil {
@@ -155,7 +155,7 @@ func (p *pusher) service(endpoint string) *pushService {
 	return nil
 }
 
-// notify queues notifications about a chat's newest message and returns at once. It does
+// notify enqueues notifications about a chat's newest message and returns at once. It does
 // nothing on a nil pusher.
 func (p *pusher) notify(r *room, ms []*Message) {
 	if p == nil || len(ms) == 0 {
@@ -300,7 +300,8 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// post returns the answer's status, and the time after which to try again.
+// post sends a notification, and returns the answer's status and the time after which to
+// try again.
 func (p *pusher) post(ctx context.Context, j *pushJob) (status int, after time.Duration, err error) {
 	to, err := url.Parse(j.to.Endpoint)
 	if err != nil {

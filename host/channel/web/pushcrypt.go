@@ -78,7 +78,7 @@ func (s sealer) seal(browser *ecdh.PublicKey, auth, text []byte, pad int) ([]byt
 	return gcm.Seal(head, nonce, plain, nil), nil
 }
 
-// vapid is the value of Authorization by which a push service knows this host
+// vapid returns the value of Authorization by which a push service knows this host
 // (RFC 8292): a token for the endpoint's origin, signed with the page's key.
 func vapid(key *ecdsa.PrivateKey, endpoint *url.URL, contact string, now time.Time) (string, error) {
 	claims, err := json.Marshal(map[string]any{
@@ -100,7 +100,7 @@ func vapid(key *ecdsa.PrivateKey, endpoint *url.URL, contact string, now time.Ti
 	return "vapid t=" + token + "." + base64.RawURLEncoding.EncodeToString(signature) + ", k=" + public, err
 }
 
-// publicKey is the page's key as browsers and push services take it.
+// publicKey returns the page's key as browsers and push services take it.
 func publicKey(key *ecdsa.PrivateKey) (string, error) {
 	public, err := key.PublicKey.ECDH()
 	if err != nil {

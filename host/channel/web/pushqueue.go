@@ -24,7 +24,7 @@ type pushJob struct {
 	due   time.Time
 }
 
-// add queues a job, in place of an older one for the same browser and chat.
+// add enqueues a job, and discards an older one for the same browser and chat.
 func (s *pushService) add(j *pushJob) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *pushService) add(j *pushJob) {
 	s.append(j)
 }
 
-// retry queues a job again after wait, unless a newer one for its browser and chat waits.
+// retry enqueues a job again after wait, unless a newer one for its browser and chat waits.
 func (s *pushService) retry(j *pushJob, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +45,8 @@ func (s *pushService) retry(j *pushJob, wait time.Duration) {
 	}
 }
 
-// find returns the place of the job for the same browser and chat, or -1. The caller
-// holds mu, as that of append does.
+// find returns the index of the job for the same browser and chat, or -1. The caller
+// holds mu, and so does the caller of append.
 func (s *pushService) find(j *pushJob) int {
 	return slices.IndexFunc(s.waiting, func(o *pushJob) bool { return o.to.Endpoint == j.to.Endpoint && o.what.Chat == j.what.Chat })
 }

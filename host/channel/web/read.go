@@ -20,7 +20,7 @@ const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.
 
 const messageByID = "SELECT " + columns + " WHERE m.chat = ? AND m.id = ?"
 
-// byID returns nil if the chat has no such message.
+// byID returns the message with that id; nil if the chat has none.
 func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
 	ms, err := s.query(ctx, messageByID, chat, id)
 	if err != nil || len(ms) == 0 {
@@ -48,7 +48,7 @@ func (s *store) after(ctx context.Context, chat string, seq int64, limit int) ([
 	return s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq LIMIT ? + 0", chat, seq, limit)
 }
 
-// some is after for historyBytes of messages, and at least one.
+// some is like after, for at most historyBytes of messages but at least one message.
 func (s *store) some(ctx context.Context, chat string, seq int64) (some []*Message, err error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq", chat, seq)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *store) newest(ctx context.Context, chat string) (int64, error) {
 	return seq, nil
 }
 
-// file returns nil if there is none.
+// file returns the file with that id; nil if there is none.
 func (s *store) file(ctx context.Context, id string) (*File, error) {
 	ms, err := s.query(ctx, "SELECT "+columns+" WHERE f.id = ?", id)
 	if err != nil || len(ms) == 0 {
@@ -95,7 +95,7 @@ func (s *store) file(ctx context.Context, id string) (*File, error) {
 	return ms[0].File, nil
 }
 
-// deletedFiles are the ids of files whose messages were deleted.
+// deletedFiles returns the ids of files whose messages were deleted.
 func (s *store) deletedFiles() (map[string]bool, error) {
 	all, err := list(context.Background(), s, one[string], "SELECT file FROM gone WHERE file <> '' UNION ALL SELECT id FROM removed_files")
 	ids := map[string]bool{}
@@ -105,14 +105,14 @@ func (s *store) deletedFiles() (map[string]bool, error) {
 	return ids, err
 }
 
-// heldFile is a file of the history.
-type heldFile struct {
+// storedFile is a file of the history.
+type storedFile struct {
 	chat, id string
 	size     int64
 }
 
-func (s *store) heldFiles() ([]heldFile, error) {
-	return list(context.Background(), s, func(rows *sql.Rows) (f heldFile, err error) {
+func (s *store) storedFiles() ([]storedFile, error) {
+	return list(context.Background(), s, func(rows *sql.Rows) (f storedFile, err error) {
 		err = rows.Scan(&f.chat, &f.id, &f.size)
 		return f, err
 	}, "SELECT m.chat, f.id, f.size FROM files f JOIN messages m ON m.seq = f.message")

@@ -71,8 +71,8 @@ func (w *Web) SendAll(ctx context.Context, ms []channel.Message) (outs []channel
 	return outs
 }
 
-// compose makes the answer and copies its file. staged is the bytes of the files that go
-// with it.
+// compose makes the answer and copies its file. staged is the bytes of the files that are
+// sent with it.
 func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged int64) *answer {
 	a := &answer{Message: &Message{
 		ID: m.ID, From: w.now().AssistantName, Assistant: true,
@@ -134,7 +134,7 @@ func (w *Web) show(r *room, msgs []*Message, files []*staged) {
 	if len(msgs) == 0 {
 		return
 	}
-	w.blobs.settle(r.name, files)
+	w.blobs.commit(r.name, files)
 	for _, m := range msgs {
 		w.hub.publish(r.name, m)
 	}
@@ -184,7 +184,7 @@ func (w *Web) receiveBytes(ctx context.Context, r *room, m *channel.Message, ahe
 	return s, nil
 }
 
-// outgoingSpace keeps an assistant from filling the disk of all groups.
+// outgoingSpace refuses a file that would fill the disk of all groups.
 func (w *Web) outgoingSpace(r *room, ahead, size int64) error {
 	if err := w.chatSpace(r, ahead, size); err != nil {
 		return err

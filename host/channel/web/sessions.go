@@ -65,8 +65,8 @@ type sessions struct {
 	all map[digest]*session
 }
 
-// openSessions loads the sessions, and ends those that have expired or were opened with
-// another token.
+// openSessions loads the sessions, and ends those that have expired or began with another
+// token.
 func openSessions(s *store, token string) (*sessions, error) {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte("longshore web session 2"))

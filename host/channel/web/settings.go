@@ -44,7 +44,7 @@ type Settings struct {
 // Limits implements channel.Settings. No key changes them.
 func (s *Settings) Limits() media.Limits { return defaultLimits() }
 
-// defaultLimits allow long texts: the page shows their Markdown.
+// defaultLimits returns limits with long texts: the page shows their Markdown.
 func defaultLimits() media.Limits {
 	l := media.DefaultLimits()
 	l.Text, l.Markup = maxText, media.MarkupMarkdown

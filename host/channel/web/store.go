@@ -13,9 +13,10 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// schema is version 1; goneSchema makes version 2 of it, sessionSchema version
-// 3, waitingSchema version 4, altSchema version 5, blob.Schema and pushSchema
-// version 6, changeSchema, pollSchema and actSchema version 7, shownSchema version 8, forwardSchema version 9. A later version adds its steps in Store.
+// schema is version 1. goneSchema makes version 2 of it, sessionSchema version 3,
+// waitingSchema version 4, altSchema version 5, blob.Schema and pushSchema version 6,
+// changeSchema, pollSchema and actSchema version 7, shownSchema version 8 and forwardSchema
+// version 9. A later version adds its steps in Store.
 const schema = `
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -55,7 +56,7 @@ ALTER TABLE files ADD COLUMN alt TEXT NOT NULL DEFAULT '';`
 // Store describes the page's store in dir.
 func Store(dir string, home stores.Home) stores.Spec { return storeOf("web", dir, home) }
 
-// storeOf is the Store of the channel of that name.
+// storeOf describes the store of the channel of that name.
 func storeOf(name, dir string, home stores.Home) stores.Spec {
 	return stores.Spec{
 		Name: name, Dir: dir, File: "web.db", Lock: "lock", Files: "files", Home: home,
@@ -78,15 +79,20 @@ type store struct {
 	news   chan struct{} // holds a value after a member's message was added
 }
 
-// openStore opens the history. keep makes the names of new files durable.
-func openStore(spec stores.Spec, keep func() error) (*store, error) {
+// laterBlobs are the blobs, which are opened after the store.
+type laterBlobs struct{ *Web }
+
+func (b laterBlobs) Keep() error { return b.blobs.Keep() }
+
+// openStore opens the history. Its files are the blobs.
+func openStore(spec stores.Spec, files stores.Files) (*store, error) {
 	s := &store{spec: spec, news: make(chan struct{}, 1)}
 	var err error
 	if s.lock, err = stores.Lock(spec); err == nil {
 		s.db, err = stores.Open(context.Background(), spec)
 	}
 	if err == nil {
-		s.commit, err = s.db.Committer(context.Background(), keep)
+		s.commit, err = s.db.Committer(context.Background(), files)
 	}
 	if err != nil {
 		return nil, errors.Join(stores.Words(err), s.close())
@@ -156,7 +162,7 @@ func (s *store) answer(ctx context.Context, chat string, msgs []*Message) error 
 			err := insertOne(t, chat, m)
 			if errors.Is(err, errThere) {
 				rows, failed := t.Query(seqQuery, chat, m.ID)
-				_, m.Time, err = scanPlace(rows, failed)
+				_, m.Time, err = scanPosition(rows, failed)
 			}
 			if err != nil {
 				return err
@@ -173,7 +179,7 @@ func (s *store) answer(ctx context.Context, chat string, msgs []*Message) error 
 	return nil
 }
 
-// now is the time as the history keeps it.
+// now returns the time in the precision of the history.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 func quoteIn(t *stores.Tx, chat string, m *Message) error {

@@ -60,7 +60,7 @@ func (w *Web) sweepAll(ctx context.Context) error {
 		if err := w.sweepChat(ctx, chat); err != nil {
 			return err
 		}
-		if err := w.store.settleGone(ctx, chat, time.Now().Add(-keepGone), sweepBatch); err != nil {
+		if err := w.store.expireGone(ctx, chat, time.Now().Add(-keepGone), sweepBatch); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (w *Web) forgetSome(ctx context.Context, chat string) ([]forgotten, error) 
 	return gone, nil
 }
 
-// rolls signals the sweep if a chat's files exceed the quota.
+// rolls wakes the sweep if a chat's files exceed the quota.
 func (w *Web) rolls(chat string) {
 	if !w.now().Roll || w.blobs.usedBy(chat) <= w.now().Quota {
 		return
@@ -129,15 +129,15 @@ func (w *Web) rolls(chat string) {
 	}
 }
 
-// behind reports whether a chat's files exceed the quota by more than one post may bring,
-// so that the sweep must catch up first.
+// behind reports whether a chat's files exceed the quota by more than one post may add, so
+// that the sweep must catch up first.
 func (w *Web) behind(chat string) bool {
 	return w.blobs.usedBy(chat) > w.now().Quota+int64(w.opts.MaxFiles)*w.now().MaxUpload
 }
 
-// chatSpace keeps one assistant from filling the disk of all groups: it refuses the file,
-// or lets the oldest messages make room. ahead is the bytes that are on their way before
-// this file's.
+// chatSpace applies the chat's quota to a file of the assistant: it refuses the file, or
+// lets the oldest messages make room. ahead is the bytes that are on their way before this
+// file.
 func (w *Web) chatSpace(r *room, ahead, size int64) error {
 	full := &channel.Error{Class: channel.Permanent, Code: "chat_full", Hint: "send a smaller file, or ask the operator"}
 	switch {

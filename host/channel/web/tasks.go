@@ -55,7 +55,7 @@ func (w *Web) operateTask(rw http.ResponseWriter, r *http.Request) {
 	httpd.Answer(rw, http.StatusOK, map[string]any{"words": words})
 }
 
-// ofTask makes an API answer of a refusal.
+// ofTask turns a refusal into an answer of the API.
 func ofTask(err error) error {
 	r := refusal.Of(err)
 	switch {

@@ -25,7 +25,7 @@ CREATE TABLE waiting (
 	own  INTEGER NOT NULL -- it answers the assistant
 );`
 
-// maxPost is more than one post has messages.
+// maxPost is above the number of messages of one post.
 const maxPost = 1000
 
 var (
@@ -53,11 +53,11 @@ func (s *store) Waiting(ctx context.Context) ([]groups.JID, error) {
 func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, error) {
 	chat, _ := chatOf(jid)
 	m, at := journal.Inbound{Chat: jid}, int64(0)
-	place := int64(0)
-	err := s.db.QueryRowContext(ctx, `SELECT * FROM (SELECT m.seq AS place, m.seq, m.id, m.time FROM waiting w JOIN messages m ON m.seq = w.seq
+	position := int64(0)
+	err := s.db.QueryRowContext(ctx, `SELECT * FROM (SELECT m.seq AS position, m.seq, m.id, m.time FROM waiting w JOIN messages m ON m.seq = w.seq
 			WHERE w.chat = ?1 ORDER BY w.seq LIMIT 1)
 		UNION ALL SELECT * FROM (SELECT behind, -n, id, time FROM acts WHERE chat = ?1 ORDER BY n LIMIT 1)
-		ORDER BY 1, 2 DESC LIMIT 1`, chat).Scan(&place, &m.Seq, &m.ID, &at)
+		ORDER BY 1, 2 DESC LIMIT 1`, chat).Scan(&position, &m.Seq, &m.ID, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -151,7 +151,7 @@ func (s *store) markTaken(ctx context.Context, chat string, ms []*Message) error
 	return nil
 }
 
-// giveTo passes a post to the host.
+// giveTo returns a function that gives a post to the host.
 func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
 	return func(ctx context.Context, row journal.Inbound) error {
 		m, err := w.store.inbound(ctx, row)
@@ -168,7 +168,7 @@ func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) er
 	}
 }
 
-// Fetch opens a member's file, as long as its message is in the history.
+// Fetch opens a member's file while its message is in the history.
 func (w *Web) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	if !w.opened.Load() {
 		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the chat page does not run", Hint: "start the host"}

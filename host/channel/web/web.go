@@ -1,14 +1,14 @@
-// Package web is the embedded default channel: a chat page for every group,
-// served by the host itself, with no account anywhere.
+// Package web is the default channel: a chat page for every group, which the host
+// itself serves, with no account anywhere.
 //
 // Members open the page, write and attach files; what the assistant sends
-// appears live. Below the page lies a small HTTP API that a script can use.
+// appears live. Scripts can use the page's small HTTP API.
 // docs/web.md describes both.
 //
 //	web/web.db           history (SQLite, WAL, synchronous FULL)
-//	web/web.marker       whose it is, see package store
+//	web/web.marker       which installation it belongs to, see package store
 //	web/lock             held while the channel is open
-//	web/files/<id>.part  a file on its way in; swept at start
+//	web/files/<id>.part  a file on its way in; moved aside at the start
 //	web/files/<id>       the bytes of one file, 0600
 //
 // A file is written and synced under its .part name, compared with its expected SHA-256,
@@ -18,9 +18,8 @@
 // in the other direction: first the row, then the bytes.
 //
 // The page does not know who a person is. Everybody who can reach the address, and knows
-// the token if there is one, reads and writes every chat, under any name. The package does
-// not decide what reaches an assistant. It keeps history for ever, unless configured
-// otherwise.
+// the token if there is one, reads and writes every chat, under any name. The host decides
+// what reaches an assistant. History stays for ever, unless longshore.yaml says otherwise.
 package web
 
 import (
@@ -43,7 +42,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Scheme is what every JID of this channel begins with.
+// Scheme begins every JID of this channel.
 const Scheme = "web:"
 
 var (
@@ -58,33 +57,32 @@ var (
 
 // Chat is one page.
 type Chat struct {
-	JID  groups.JID // web:<name>, the name being what the page's address ends in
-	Name string     // for people; the JID's name where empty
+	JID  groups.JID // web:<name>; the page's address ends in the name
+	Name string     // for people; the JID's name if empty
 
 	Trigger string // the word that calls the assistant; empty: no word is needed, or none is shown
 	Heard   bool   // the assistant may read everything here; the page says so
 }
 
-// Options configures a Web. Dir and Chats are needed; everything else has a
-// default.
+// Options configures a Web. Dir and Chats are needed; everything else has a default.
 type Options struct {
-	Name     string       // of the channel in longshore.yaml; "web" when empty
-	Dir      string       // the channel's own directory, made when missing
+	Name     string       // of the channel in longshore.yaml; "web" if empty
+	Dir      string       // the channel's own directory, made if missing
 	Home     stores.Home  // of the installation that the channel belongs to; may be zero
-	Listen   string       // host:port; 127.0.0.1:8420 when empty; port 0 takes a free one
-	Listener net.Listener // used instead of Listen where not nil; Close closes it
-	Token    string       // needed to open the page; required off loopback
-	Hosts    []string     // further names, with or without a port, that a proxy serves the page under; needs Token
+	Listen   string       // host:port; 127.0.0.1:8420 if empty; port 0 takes a free one
+	Listener net.Listener // used instead of Listen unless nil; Close closes it
+	Token    string       // opens the page; required off loopback
+	Hosts    []string     // further names, with or without a port, under which a proxy serves the page; needs Token
 
-	Proxies httpd.Proxies // whose X-Forwarded-For is believed
+	Proxies httpd.Proxies // whose X-Forwarded-For counts
 
 	Links    http.Handler     // what is served at /links/ without the token; nil: nothing
 	Tasks    channel.TaskBook // scheduled tasks to show; nil: none
 	Push     Push             // notifications while no page is open
 	Terms                     // at the start; Apply changes them
-	Limits   media.Limits     // what Send takes; defaultLimits when zero
-	MaxFiles int              // files in one post of a member; 10 when 0
-	Log      *slog.Logger     // discarded when nil
+	Limits   media.Limits     // what Send takes; defaultLimits if zero
+	MaxFiles int              // files in one post of a member; 10 if 0
+	Log      *slog.Logger     // nil discards
 }
 
 // Web is the channel. New makes one, Open listens, Run serves.
@@ -98,8 +96,8 @@ type Web struct {
 	guard    *guard
 	listener net.Listener
 	push     *pusher // nil: off
-	uploads  *httpd.Places
-	full     chan struct{} // holds a value when a chat's files are too much
+	uploads  *httpd.UploadSlots
+	full     chan struct{} // has a value after a chat's files exceeded the quota
 
 	opened  atomic.Bool // Open has succeeded
 	ran     atomic.Bool
@@ -129,7 +127,7 @@ func New(opts Options) (*Web, error) {
 		opts:    opts,
 		log:     opts.Log,
 		hub:     newHub(),
-		uploads: httpd.NewPlaces(),
+		uploads: httpd.NewUploadSlots(),
 		full:    make(chan struct{}, 1),
 	}
 	if err := w.take(opts.Terms); err != nil {
@@ -185,7 +183,7 @@ func (w *Web) open(ctx context.Context) (err error) {
 	if w.guard, err = newGuard(w.opts, w.listener.Addr()); err != nil {
 		return err
 	}
-	if w.store, err = openStore(storeOf(w.opts.Name, w.opts.Dir, w.opts.Home), func() error { return w.blobs.Keep() }); err != nil {
+	if w.store, err = openStore(storeOf(w.opts.Name, w.opts.Dir, w.opts.Home), laterBlobs{w}); err != nil {
 		return err
 	}
 	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
@@ -197,7 +195,7 @@ func (w *Web) open(ctx context.Context) (err error) {
 	return w.openPush()
 }
 
-// chatOf returns a JID's chat, by form alone.
+// chatOf returns the name of a JID's chat, by the form alone.
 func chatOf(jid groups.JID) (string, bool) {
 	s := string(jid)
 	if len(s) < len(Scheme) || s[:len(Scheme)] != Scheme || !chatName.MatchString(s[len(Scheme):]) {
@@ -206,16 +204,16 @@ func chatOf(jid groups.JID) (string, bool) {
 	return s[len(Scheme):], true
 }
 
-// Name is what longshore.yaml calls the channel.
+// Name returns the channel's name in longshore.yaml.
 func (w *Web) Name() string { return w.opts.Name }
 
-// Owns says whether chat has the form web:<name>.
+// Owns reports whether chat has the form web:<name>.
 func (w *Web) Owns(chat groups.JID) bool {
 	_, ok := chatOf(chat)
 	return ok
 }
 
-// Limits is what Send takes.
+// Limits returns what Send takes.
 func (w *Web) Limits() media.Limits { return w.opts.Limits }
 
 // Platform returns the chat page for the host's table.
@@ -232,11 +230,11 @@ func (platform) Stores(s channel.Setup) []stores.Spec {
 	return []stores.Spec{storeOf(s.Name, s.Dir, s.Home)}
 }
 
-// Repeat is for ever: the history knows every id it ever had, even those of deleted
-// messages.
+// Repeat is keyed for ever: the history knows every id that it ever had, even those of
+// deleted messages.
 func (w *Web) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }
 
-// Connected says whether the page is being served, and where.
+// Connected reports whether the page is being served, and where.
 func (w *Web) Connected() (ok bool, detail string) {
 	if !w.serving.Load() {
 		return false, "the page is not being served"
@@ -244,7 +242,7 @@ func (w *Web) Connected() (ok bool, detail string) {
 	return true, "serving " + w.URL()
 }
 
-// Typing shows or hides on the chat's page that the assistant is at work.
+// Typing shows or hides on the chat's page that the assistant works.
 func (w *Web) Typing(_ context.Context, chat groups.JID, _ string, on bool) {
 	if name, ok := chatOf(chat); ok && w.now().chats[name] != nil {
 		w.hub.setTyping(name, on)

@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
-// hurried opens the channel again with less patience, for tests that do not
+// hurried opens the channel again with a shorter wait, for tests that do not
 // measure it.
 func (w *world) hurried() *world {
 	w.ch.Hurry(100*time.Millisecond, 2*time.Second)

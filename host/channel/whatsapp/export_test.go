@@ -13,8 +13,8 @@ func (w *WhatsApp) Client() *whatsmeow.Client { return w.live.Load().client }
 
 // Hurry shortens how long the library's lock is kept for an acknowledgement,
 // and for a message in all.
-func (w *WhatsApp) Hurry(patience, most time.Duration) {
-	w.sendSlot.patience, w.sendSlot.most = patience, most
+func (w *WhatsApp) Hurry(ackWait, most time.Duration) {
+	w.sendSlot.ackWait, w.sendSlot.most = ackWait, most
 }
 
 // Reconnect shortens the pauses before a connection, and before a look whether the

@@ -57,14 +57,14 @@ func (l login) note(evt any) {
 }
 
 // wait returns nil once the device is logged in, and an error with the words late
-// if the server has not answered after patience.
-func (l login) wait(ctx context.Context, patience time.Duration, late string) error {
+// if the server has not answered after timeout.
+func (l login) wait(ctx context.Context, timeout time.Duration, late string) error {
 	select {
 	case <-l.up:
 		return nil
 	case reason := <-l.refused:
 		return fmt.Errorf("%s: %s", reason.Message, reason.Hint)
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		return errors.New(late)
 	case <-ctx.Done():
 		return ctx.Err()

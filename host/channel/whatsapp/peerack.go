@@ -19,7 +19,7 @@ var (
 // acknowledgement of a message to the account's own phone. The library asks the phone for each message
 // that it cannot decrypt, which any member can cause, and waits for 75 seconds. It
 // holds the lock that every send needs, and blocks the queue on which all events
-// come in. Nothing depends on that acknowledgement, so after the slot's patience
+// come in. Nothing depends on that acknowledgement, so after the slot's ackWait
 // Sent gives the library a made-up one.
 func (s *session) Sent(stanza string) {
 	if !peerMessage.MatchString(stanza) {
@@ -29,7 +29,7 @@ func (s *session) Sent(stanza string) {
 	if id == nil {
 		return
 	}
-	time.AfterFunc(s.w.sendSlot.patienceNow(), func() {
+	time.AfterFunc(s.w.sendSlot.ackWaitNow(), func() {
 		ctx, leave, ok := s.gate.Enter(context.Background())
 		if !ok {
 			return

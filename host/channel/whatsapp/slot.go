@@ -19,12 +19,12 @@ import (
 // holds until WhatsApp acknowledges the message. These times bound how long one
 // message delays the messages of other chats.
 const (
-	// defaultPatience is how long the lock is held for an acknowledgement.
+	// defaultAckWait is how long the lock is held for an acknowledgement.
 	// Acknowledgements take a fraction of a second; awaitAck waits for a later one
 	// without the lock.
-	defaultPatience = 3 * time.Second
-	// leastPatience bounds the halving of patience from below.
-	leastPatience = 100 * time.Millisecond
+	defaultAckWait = 3 * time.Second
+	// leastAckWait bounds the halving of ackWait from below.
+	leastAckWait = 100 * time.Millisecond
 	// defaultSlot is how long the lock is held in all: for the questions about
 	// devices and their keys, the encryption for each device of a large group, the
 	// sending, and the library's own repeat after a reconnect, for which the
@@ -35,10 +35,10 @@ const (
 // sendSlot lets one message at a time into the library, whose lock does not obey a
 // context.
 type sendSlot struct {
-	taken          chan struct{}
-	patience, most time.Duration // as in defaultPatience and defaultSlot
-	ackTime        time.Duration // how long deliver waits for an acknowledgement in all
-	missing        atomic.Int64  // messages whose acknowledgement is late
+	taken         chan struct{}
+	ackWait, most time.Duration // as in defaultAckWait and defaultSlot
+	ackTime       time.Duration // how long deliver waits for an acknowledgement in all
+	missing       atomic.Int64  // messages whose acknowledgement is late
 }
 
 // take waits for the slot; the caller calls leave.
@@ -51,12 +51,12 @@ func (t *sendSlot) take(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// patienceNow halves the patience for each message whose acknowledgement is
+// ackWaitNow halves the ackWait for each message whose acknowledgement is
 // missing at the moment. So however many acknowledgements get lost, the messages
-// behind them wait for less than twice the patience, plus leastPatience each.
-func (t *sendSlot) patienceNow() time.Duration {
-	most := min(t.patience, t.ackTime)
-	return min(most, max(most>>min(t.missing.Load(), 32), leastPatience))
+// behind them wait for less than twice the ackWait, plus leastAckWait each.
+func (t *sendSlot) ackWaitNow() time.Duration {
+	most := min(t.ackWait, t.ackTime)
+	return min(most, max(most>>min(t.missing.Load(), 32), leastAckWait))
 }
 
 // deliver hands the finished message to the library and waits for WhatsApp's
@@ -99,7 +99,7 @@ func (s *session) encryptAndSend(ctx context.Context, m outgoing, sent *messages
 	}
 	slot, cancel := context.WithTimeout(ctx, s.w.sendSlot.most)
 	defer cancel()
-	res, err := s.client.SendMessage(slot, m.to, sent.Message, whatsmeow.SendRequestExtra{ID: m.id, Timeout: s.w.sendSlot.patienceNow()})
+	res, err := s.client.SendMessage(slot, m.to, sent.Message, whatsmeow.SendRequestExtra{ID: m.id, Timeout: s.w.sendSlot.ackWaitNow()})
 	cut := err != nil && slot.Err() != nil && ctx.Err() == nil && channel.ClassOf(outcome.Of(err)) == channel.Ambiguous
 	if errors.Is(err, whatsmeow.ErrMessageTimedOut) || cut {
 		// Not given back with CancelResponse, which may close the channel while
@@ -115,7 +115,7 @@ func (s *session) awaitAck(ctx context.Context, ack <-chan *waBinary.Node, repor
 	t := &s.w.sendSlot
 	t.missing.Add(1)
 	defer t.missing.Add(-1)
-	timer := time.NewTimer(t.ackTime - min(t.patience, t.ackTime))
+	timer := time.NewTimer(t.ackTime - min(t.ackWait, t.ackTime))
 	defer timer.Stop()
 	select {
 	case answer := <-ack:

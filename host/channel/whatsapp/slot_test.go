@@ -10,20 +10,20 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
 )
 
-// Each lost acknowledgement keeps the slot for the patience of that moment.
+// Each lost acknowledgement keeps the slot for the ackWait of that moment.
 func TestHoweverManyAcknowledgementsAreLostTheyDelayOthersByLessThanTwoTimeouts(t *testing.T) {
-	s := sendSlot{patience: defaultPatience, ackTime: 25 * time.Second}
+	s := sendSlot{ackWait: defaultAckWait, ackTime: 25 * time.Second}
 	var delay time.Duration
 	for lost := range 40 {
-		delay += s.patienceNow()
+		delay += s.ackWaitNow()
 		s.missing.Add(1)
-		if most := 2*defaultPatience + time.Duration(lost)*leastPatience; delay >= most {
+		if most := 2*defaultAckWait + time.Duration(lost)*leastAckWait; delay >= most {
 			t.Errorf("after %d lost acknowledgements others wait for %v, want less than %v", lost+1, delay, most)
 		}
 	}
-	s = sendSlot{patience: defaultPatience, ackTime: time.Second}
-	if got := s.patienceNow(); got != time.Second {
-		t.Errorf("the patience is %v, longer than a Send waits in all", got)
+	s = sendSlot{ackWait: defaultAckWait, ackTime: time.Second}
+	if got := s.ackWaitNow(); got != time.Second {
+		t.Errorf("the ackWait is %v, longer than a Send waits in all", got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package whatsapp
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
@@ -61,7 +60,7 @@ func (w *WhatsApp) withRemedy(err error) error {
 		case stopLocked.Code:
 			stop.Wait = link.After(w.probe)
 		case stopNotPaired.Code, stopLoggedOut.Code:
-			stop.Wait = func(ctx context.Context) { device.WaitForPairing(ctx, w.specs()[0], w.probe) }
+			stop.Wait = device.Pairing{Spec: w.specs()[0], Every: w.probe}
 		}
 	}
 	return err

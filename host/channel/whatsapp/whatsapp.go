@@ -170,7 +170,7 @@ func New(opts Options) (*WhatsApp, error) {
 		media:    guarded,
 		pacer:    pace.New(opts.Rates),
 		version:  device.NewVersion(client, log),
-		sendSlot: sendSlot{taken: make(chan struct{}, 1), patience: defaultPatience, most: defaultSlot, ackTime: opts.AckTimeout},
+		sendSlot: sendSlot{taken: make(chan struct{}, 1), ackWait: defaultAckWait, most: defaultSlot, ackTime: opts.AckTimeout},
 		watch:    watchEvery,
 		probe:    probeEvery,
 		unread:   unreadAfter,

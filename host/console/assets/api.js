@@ -8,14 +8,14 @@ export class SignedOut extends Error {}
 export const signedIn = () => localStorage.getItem(place) !== null;
 export const forget = () => localStorage.removeItem(place);
 
-const patience = { GET: 20000, POST: 120000 }; // milliseconds; a reload may take a while
+const timeout = { GET: 20000, POST: 120000 }; // milliseconds; a reload may take a while
 
 // ask makes a call and returns its Response. It throws SignedOut, or an Error for people.
 async function ask(method, path, body) {
   const headers = { Authorization: "Bearer " + (localStorage.getItem(place) ?? "") };
   let res;
   try {
-    res = await fetch(path, { method, headers, body, credentials: "omit", signal: AbortSignal.timeout(patience[method]) });
+    res = await fetch(path, { method, headers, body, credentials: "omit", signal: AbortSignal.timeout(timeout[method]) });
   } catch {
     throw new Error("The host does not answer. Is it running?");
   }

@@ -76,7 +76,7 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 		HostConfig: r.confine(binds),
 	}
 	if r.Access != nil {
-		o = r.loneOptions(o, binds, cmp.Or(spec.TZ, "UTC"))
+		o = r.isolatedOptions(o, binds, cmp.Or(spec.TZ, "UTC"))
 	}
 	return o, nil
 }

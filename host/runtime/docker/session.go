@@ -42,11 +42,11 @@ type session struct {
 	awayMax time.Duration // how long to wait for an engine that went away
 	memory  int64
 
-	id     string
-	stream client.HijackedResponse
-	exit   client.ContainerWaitResult
-	stderr io.WriteCloser
-	lone   *lone // nil: it shares directories
+	id       string
+	stream   client.HijackedResponse
+	exit     client.ContainerWaitResult
+	stderr   io.WriteCloser
+	isolated *isolated // nil: it shares directories
 
 	ctx     context.Context // for calls that last as long as the container
 	abandon context.CancelFunc
@@ -76,12 +76,12 @@ func (r Runtime) newSession(spec runtime.Spec) (*session, error) {
 // start creates the container, attaches to it and starts it.
 func (s *session) start(ctx context.Context, r Runtime, spec runtime.Spec) (err error) {
 	if r.Access != nil {
-		if s.lone, err = r.openLone(ctx, s, spec); err != nil {
+		if s.isolated, err = r.openIsolated(ctx, s, spec); err != nil {
 			return err
 		}
-		r.accessDir = s.lone.dir
-		if s.lone.model != "" {
-			spec.Model = s.lone.model
+		r.accessDir = s.isolated.dir
+		if s.isolated.model != "" {
+			spec.Model = s.isolated.model
 		}
 	}
 	if s.id, err = r.create(ctx, spec); err != nil {
@@ -118,8 +118,8 @@ func (s *session) closeAll() {
 		s.stream.Close()
 	}
 	s.stderr.Close()
-	if s.lone != nil {
-		s.lone.end()
+	if s.isolated != nil {
+		s.isolated.end()
 	}
 }
 
@@ -131,8 +131,8 @@ func (s *session) run(input []byte) {
 	feeding, fed := context.WithCancel(s.ctx)
 	helpers.Go(func() { s.feed(feeding, input) }) // ends when the connection is closed, at the latest
 	var stderr io.Writer = s.stderr
-	if s.lone != nil {
-		stderr = s.lone.LogTo(stderr)
+	if s.isolated != nil {
+		stderr = s.isolated.LogTo(stderr)
 	}
 	parser := &runtime.Parser{Emit: s.Emit}
 	heard := make(chan struct{})
@@ -174,7 +174,7 @@ func (s *session) Read(p []byte) (int, error) {
 // await waits for the container's end. If the engine goes away, its connections
 // end, so await asks again until awayMax is over.
 func (s *session) await() (exit container.WaitResponse, err error) {
-	var patience <-chan time.Time
+	var away <-chan time.Time
 	for lost := false; !lost; {
 		select {
 		case exit := <-s.exit.Result:
@@ -186,7 +186,7 @@ func (s *session) await() (exit container.WaitResponse, err error) {
 		}
 		if !s.away {
 			s.away = true
-			patience = time.After(s.awayMax)
+			away = time.After(s.awayMax)
 			s.log.Warn("the container engine went away", "error", err)
 		}
 		if s.ctx.Err() != nil || s.Stopped() && client.IsErrConnectionFailed(err) {
@@ -194,7 +194,7 @@ func (s *session) await() (exit container.WaitResponse, err error) {
 		}
 		select {
 		case <-time.After(askAgain):
-		case <-patience:
+		case <-away:
 			lost = true
 		case <-s.ctx.Done():
 		}

@@ -34,7 +34,7 @@ type Feeder struct {
 	Spec  runtime.Spec
 	Mark  string    // begins the far program's own lines on stderr; nobody can guess it
 	To    io.Writer // its standard input
-	Break func()    // ends the connection, after a frame that was cut off
+	Break io.Closer // the connection: closed after a frame that was cut off
 	Log   *slog.Logger
 
 	writing sync.Mutex // a frame at a time
@@ -191,7 +191,7 @@ func (f *Feeder) bringFile(name string) error {
 	}
 	err = f.Write(sshside.Frame{Kind: sshside.KindFile, Name: name, Size: info.Size()}, file)
 	if err != nil { // a frame was cut off: nothing can follow it
-		f.Break()
+		_ = f.Break.Close()
 	}
 	return err
 }

@@ -36,13 +36,18 @@ func (s *stream) String() string {
 	return s.b.String()
 }
 
+// never is a connection that must not be closed.
+type never struct{ t *testing.T }
+
+func (n never) Close() error { n.t.Error("the connection is broken off"); return nil }
+
 // newFeeder is a feeder of a group with a file of a member's.
 func newFeeder(t *testing.T, prompt string) (*Feeder, *stream) {
 	t.Helper()
 	dir, to := t.TempDir(), &stream{}
 	f := &Feeder{
 		Spec: runtime.Spec{WorkDir: filepath.Join(dir, "work"), IPC: filepath.Join(dir, "ipc"), Input: []byte(`{"prompt":` + prompt + `}`)},
-		Mark: "longshore-MARK", To: to, Break: func() { t.Error("the connection is broken off") }, Log: slog.New(slog.DiscardHandler),
+		Mark: "longshore-MARK", To: to, Break: never{t}, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, d := range []string{filepath.Join(f.Spec.WorkDir, "inbox"), f.inputs()} {
 		if err := os.MkdirAll(d, 0o700); err != nil {

@@ -249,7 +249,7 @@ func (c *Conn) command(ctx context.Context, wait time.Duration, line string, std
 	}
 	defer s.Close()
 	s.Stdin = stdin
-	out := &bounded{left: limit, full: func() { s.Close() }}
+	out := &bounded{left: limit, session: s}
 	s.Stdout = out
 	if err = s.Run(line); ctx.Err() != nil {
 		err = ctx.Err()
@@ -266,13 +266,14 @@ type bounded struct {
 	text []byte
 	left int
 	over bool
-	full func()
+
+	session io.Closer // closed when it prints more
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if len(p) > b.left {
 		b.over = true
-		b.full()
+		_ = b.session.Close()
 		return 0, io.ErrShortWrite
 	}
 	b.left -= len(p)

@@ -31,6 +31,9 @@ type Access interface {
 	Admit(l net.Listener, folder, thread string) (token string, end func(), err error)
 }
 
+// ModelAccess serves the models' proxy of a group over a listener, until end.
+type ModelAccess func(ctx context.Context, l net.Listener, folder string) (end func(), err error)
+
 // Runtime starts assistants on another machine, over ssh. Each session has a connection of
 // its own. Fields but Log and Model are needed.
 type Runtime struct {
@@ -42,7 +45,7 @@ type Runtime struct {
 
 	// Model serves the models' proxy of a group over a listener of its own, until end.
 	// nil: the assistant reaches its model by itself.
-	Model func(ctx context.Context, l net.Listener, folder string) (end func(), err error)
+	Model ModelAccess
 }
 
 var _ runtime.Runtime = Runtime{}
@@ -114,7 +117,7 @@ func (r Runtime) slot(folder string) string {
 // open connects and starts the far program, which waits for the document then.
 func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err error) {
 	folder := spec.Group.Folder
-	s := &session{Life: runtime.NewLife(), end: func() {}, log: r.Log.With("group", folder)}
+	s := &session{Life: runtime.NewLife(), log: r.Log.With("group", folder)}
 	defer func() {
 		if err != nil {
 			s.free()
@@ -139,7 +142,7 @@ func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err e
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	s.end = end
+	s.ends = append(s.ends, end)
 	model, err := r.openModel(ctx, s, home, folder)
 	if err != nil {
 		return nil, err
@@ -152,7 +155,7 @@ func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err e
 		s.stderrTo, s.closers = log, append(s.closers, log)
 	}
 	begin := sshside.Begin{Folder: folder, Slot: r.slot(folder), Agent: spec.Agent, Env: feed.Environment(spec), Socket: socket, Token: token, Model: model, Mark: "longshore-" + rand.Text()}
-	s.feeder = &feed.Feeder{Spec: spec, Mark: begin.Mark, Break: func() { s.conn.client.Close() }, Log: s.log}
+	s.feeder = &feed.Feeder{Spec: spec, Mark: begin.Mark, Break: s.conn.client, Log: s.log}
 	return s, s.begin(ctx, strings.Join(append(append([]string{program}, r.Program[1:]...), "far"), " "), begin)
 }
 
@@ -170,8 +173,7 @@ func (r Runtime) openModel(ctx context.Context, s *session, home Home, folder st
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("open the way to the model: %w", err), listener.Close())
 	}
-	access := s.end
-	s.end = func() { access(); end() }
+	s.ends = append(s.ends, end)
 	return socket, nil
 }
 
@@ -181,7 +183,7 @@ type session struct {
 	feeder   *feed.Feeder
 	conn     *Conn
 	far      *ssh.Session
-	end      func() // ends the way to the host
+	ends     []func() // end the ways to the host and to the models
 	stderrTo io.Writer
 	closers  []io.Closer
 	stdout   io.Reader
@@ -323,7 +325,9 @@ func (s *session) free() {
 	if s.conn != nil {
 		s.conn.client.Close() // before the end of access, whose calls wait for the machine
 	}
-	s.end()
+	for _, end := range s.ends {
+		end()
+	}
 	if s.conn != nil {
 		s.conn.Close()
 	}

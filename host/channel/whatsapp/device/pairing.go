@@ -22,13 +22,19 @@ func Account(ctx context.Context, device stores.Spec) (jid string, ok bool) {
 	return jid, err == nil && jid != ""
 }
 
-// WaitForPairing returns when another process may have paired, which shows in the sizes and
-// times of the store's files. It looks once in every.
-func WaitForPairing(ctx context.Context, spec stores.Spec, every time.Duration) {
-	before := stamps(spec)
-	tick := time.NewTicker(every)
+// Pairing waits until another process may have paired, which shows in the sizes and times of
+// the store's files. It implements link.Waiter.
+type Pairing struct {
+	Spec  stores.Spec
+	Every time.Duration // between two looks
+}
+
+// Wait returns when a process may have paired, or when ctx is done.
+func (p Pairing) Wait(ctx context.Context) {
+	before := stamps(p.Spec)
+	tick := time.NewTicker(p.Every)
 	defer tick.Stop()
-	for stamps(spec) == before || inUse(spec) {
+	for stamps(p.Spec) == before || inUse(p.Spec) {
 		select {
 		case <-ctx.Done():
 			return

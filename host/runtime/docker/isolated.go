@@ -41,11 +41,11 @@ const ModelSocket = "model.sock"
 
 // What a container has that shares no directory.
 const (
-	accessDir    = mounts.Workspace + "/access" // the socket's directory, read-only
-	accessSocket = "host.sock"
-	ownDir       = mounts.Workspace + "/own" // the group's volume
-	ownHome      = ownDir + "/home"
-	lonePlace    = "/tmp/longshore" // the session's own, in memory
+	accessDir     = mounts.Workspace + "/access" // the socket's directory, read-only
+	accessSocket  = "host.sock"
+	ownDir        = mounts.Workspace + "/own" // the group's volume
+	ownHome       = ownDir + "/home"
+	isolatedPlace = "/tmp/longshore" // the session's own, in memory
 )
 
 // socketDir is the host's directory of a group's socket.
@@ -110,8 +110,8 @@ func bind(dir string) (net.Listener, error) {
 	return l, err
 }
 
-// lone is a session that shares no directory.
-type lone struct {
+// isolated is a session that shares no directory.
+type isolated struct {
 	*feed.Feeder
 	begin sshside.Begin
 	dir   string // of the host's socket, on the engine's machine
@@ -119,8 +119,8 @@ type lone struct {
 	end   func() // ends the ways to the host and to the models
 }
 
-// openLone opens the session's way to the host. The caller calls end.
-func (r Runtime) openLone(ctx context.Context, s *session, spec runtime.Spec) (*lone, error) {
+// openIsolated opens the session's way to the host. The caller calls end.
+func (r Runtime) openIsolated(ctx context.Context, s *session, spec runtime.Spec) (*isolated, error) {
 	if spec.Place > 0 {
 		return nil, errors.New("assistants with share: none cannot run at the same time")
 	}
@@ -138,11 +138,11 @@ func (r Runtime) openLone(ctx context.Context, s *session, spec runtime.Spec) (*
 		return nil, err
 	}
 	mark := "longshore-" + rand.Text()
-	return &lone{
+	return &isolated{
 		dir: dir, model: model,
-		Feeder: &feed.Feeder{Spec: spec, Mark: mark, To: toContainer{s}, Break: s.endInput, Log: s.log},
+		Feeder: &feed.Feeder{Spec: spec, Mark: mark, To: toContainer{s}, Break: toContainer{s}, Log: s.log},
 		begin: sshside.Begin{
-			Folder: folder, Slot: "0", Run: lonePlace, Agent: spec.Agent, Env: feed.Environment(spec),
+			Folder: folder, Slot: "0", Run: isolatedPlace, Agent: spec.Agent, Env: feed.Environment(spec),
 			Socket: accessDir + "/" + accessSocket, Token: token, Mark: mark,
 		},
 		end: end,
@@ -186,28 +186,31 @@ type toContainer struct{ s *session }
 
 func (c toContainer) Write(p []byte) (int, error) { return c.s.stream.Conn.Write(p) }
 
+// Close implements io.Closer.
+func (c toContainer) Close() error { return c.s.stream.CloseWrite() }
+
 func (s *session) endInput() { _ = s.stream.CloseWrite() }
 
 // feed writes what the container gets on its standard input, until it has all, or has
 // ended.
 func (s *session) feed(ctx context.Context, input []byte) {
 	defer s.endInput()
-	if s.lone == nil {
+	if s.isolated == nil {
 		_, _ = s.stream.Conn.Write(input)
 		return
 	}
-	if err := s.lone.Open(s.lone.begin); err != nil {
+	if err := s.isolated.Open(s.isolated.begin); err != nil {
 		if ctx.Err() == nil {
 			s.log.Warn("start document not handed over", "error", err)
 		}
 		return
 	}
-	s.lone.Run(ctx)
+	s.isolated.Run(ctx)
 }
 
-// loneOptions is options for a container that shares no directory. Nothing that the engine
+// isolatedOptions is options for a container that shares no directory. Nothing that the engine
 // could show is a secret or a path of the host, but that of the socket.
-func (r Runtime) loneOptions(o client.ContainerCreateOptions, model []mount.Mount, tz string) client.ContainerCreateOptions {
+func (r Runtime) isolatedOptions(o client.ContainerCreateOptions, model []mount.Mount, tz string) client.ContainerCreateOptions {
 	o.Config.Entrypoint, o.Config.WorkingDir = []string{"agentrunner", "far"}, ownDir
 	o.Config.Env = []string{"HOME=" + ownHome, "LANG=C.UTF-8", "TZ=" + tz}
 	o.Config.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}} // the image's looks for a queue

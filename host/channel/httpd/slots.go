@@ -9,46 +9,46 @@ import (
 
 const (
 	maxPosts   = 8  // posts with files in progress
-	maxWaiting = 64 // posts with files that wait for a place
+	maxWaiting = 64 // posts with files that wait for a slot
 	maxQueued  = 8  // of these, posts of one sender: a browser has six connections to a site
 
-	// While a post waits, another keeps its place by transferring fairChunk
-	// within each fairWindow, which is 64 KiB/s. The place with the oldest last
+	// While a post waits, another keeps its slot by transferring fairChunk
+	// within each fairWindow, which is 64 KiB/s. The slot with the oldest last
 	// chunk is taken away first.
 	fairWindow = 5 * time.Second
 	fairChunk  = 64 << 10 * int64(fairWindow/time.Second)
 
-	patience = 20 * time.Second // how long a post waits for a place
+	slotTimeout = 20 * time.Second // how long a post waits for a slot
 )
 
-// Places limits the posts with files whose bodies are being received. No post
-// can keep a place by a slow transfer while another waits, no sender has more
-// than half of the places, and none can fill the queue.
-type Places struct {
+// UploadSlots limits the posts with files whose bodies are being received. No post
+// can keep a slot by a slow transfer while another waits, no sender has more
+// than half of the slots, and none can fill the queue.
+type UploadSlots struct {
 	mu      sync.Mutex
-	taken   map[*Place]bool
-	waiting []*Place // in order of arrival
+	taken   map[*UploadSlot]bool
+	waiting []*UploadSlot // in order of arrival
 }
 
-// Place is the place of one post. Places.mu guards all of it.
-type Place struct {
-	of      *Places
+// UploadSlot is the slot of one post. UploadSlots.mu guards all of it.
+type UploadSlot struct {
+	of      *UploadSlots
 	by      any           // the sender; nil: unknown
-	given   chan struct{} // closed when the post gets the place
+	given   chan struct{} // closed when the post gets the slot
 	rc      *http.ResponseController
 	n       int64     // bytes of the body so far
 	fair    time.Time // when n last passed a multiple of fairChunk
 	evicted bool
 }
 
-// NewPlaces returns places that are all free.
-func NewPlaces() *Places { return &Places{taken: map[*Place]bool{}} }
+// NewUploadSlots returns slots that are all free.
+func NewUploadSlots() *UploadSlots { return &UploadSlots{taken: map[*UploadSlot]bool{}} }
 
-// Take waits for a place, which the caller gives back with Leave. by identifies
+// Take waits for a slot, which the caller gives back with Leave. by identifies
 // the sender, nil if unknown; rc is the controller of the post. Take returns
-// nil if the queue is full or there was no place in 20 seconds.
-func (ps *Places) Take(ctx context.Context, by any, rc *http.ResponseController) *Place {
-	p := &Place{of: ps, by: by, rc: rc, given: make(chan struct{})}
+// nil if the queue is full or there was no slot in 20 seconds.
+func (ps *UploadSlots) Take(ctx context.Context, by any, rc *http.ResponseController) *UploadSlot {
+	p := &UploadSlot{of: ps, by: by, rc: rc, given: make(chan struct{})}
 	ps.mu.Lock()
 	if len(ps.waiting) >= maxWaiting || by != nil && ps.queued(by) >= maxQueued {
 		ps.mu.Unlock()
@@ -57,7 +57,7 @@ func (ps *Places) Take(ctx context.Context, by any, rc *http.ResponseController)
 	ps.waiting = append(ps.waiting, p)
 	ps.give()
 	ps.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, slotTimeout)
 	defer cancel()
 	for {
 		timer := time.NewTimer(ps.evict(time.Now()))
@@ -79,8 +79,8 @@ func (ps *Places) Take(ctx context.Context, by any, rc *http.ResponseController)
 	}
 }
 
-// give assigns free places to waiting posts. The caller holds mu.
-func (ps *Places) give() {
+// give assigns free slots to waiting posts. The caller holds mu.
+func (ps *UploadSlots) give() {
 	for i := 0; i < len(ps.waiting) && len(ps.taken) < maxPosts; {
 		p := ps.waiting[i]
 		if !ps.mayHave(p.by) {
@@ -94,7 +94,7 @@ func (ps *Places) give() {
 	}
 }
 
-func (ps *Places) mayHave(by any) bool {
+func (ps *UploadSlots) mayHave(by any) bool {
 	n := 0
 	for p := range ps.taken {
 		if by != nil && p.by == by {
@@ -105,7 +105,7 @@ func (ps *Places) mayHave(by any) bool {
 }
 
 // queued returns how many posts of a sender wait. The caller holds mu.
-func (ps *Places) queued(by any) (n int) {
+func (ps *UploadSlots) queued(by any) (n int) {
 	for _, p := range ps.waiting {
 		if p.by == by {
 			n++
@@ -115,8 +115,8 @@ func (ps *Places) queued(by any) (n int) {
 }
 
 // evict ends slow posts, the slowest first, one for each waiting post that may
-// have its place. It returns the time until the next check.
-func (ps *Places) evict(now time.Time) time.Duration {
+// have its slot. It returns the time until the next check.
+func (ps *UploadSlots) evict(now time.Time) time.Duration {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	need := 0
@@ -127,7 +127,7 @@ func (ps *Places) evict(now time.Time) time.Duration {
 	}
 	for p := range ps.taken {
 		if p.evicted {
-			need-- // its place is about to be free
+			need-- // its slot is about to be free
 		}
 	}
 	for ; need > 0; need-- {
@@ -145,7 +145,7 @@ func (ps *Places) evict(now time.Time) time.Duration {
 	return fairWindow
 }
 
-func (ps *Places) slowest() (slowest *Place) {
+func (ps *UploadSlots) slowest() (slowest *UploadSlot) {
 	for p := range ps.taken {
 		if !p.evicted && (slowest == nil || p.fair.Before(slowest.fair)) {
 			slowest = p
@@ -154,8 +154,8 @@ func (ps *Places) slowest() (slowest *Place) {
 	return slowest
 }
 
-// Leave gives the place back, or stops waiting for one.
-func (p *Place) Leave() {
+// Leave gives the slot back, or stops waiting for one.
+func (p *UploadSlot) Leave() {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	delete(p.of.taken, p)
@@ -169,7 +169,7 @@ func (p *Place) Leave() {
 }
 
 // moved counts received bytes of the body.
-func (p *Place) moved(n int) {
+func (p *UploadSlot) moved(n int) {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	before := p.n / fairChunk
@@ -179,8 +179,8 @@ func (p *Place) moved(n int) {
 	}
 }
 
-// Lost reports whether the place was taken away for a waiting post.
-func (p *Place) Lost() bool {
+// Lost reports whether the slot was taken away for a waiting post.
+func (p *UploadSlot) Lost() bool {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	return p.evicted

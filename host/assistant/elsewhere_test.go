@@ -22,10 +22,10 @@ import (
 )
 
 // elsewhere is a world whose assistants live elsewhere.
-func elsewhere(t *testing.T, change func(*assistant.Options), gs ...groups.Group) *world {
+func elsewhere(t *testing.T, change func(*options), gs ...groups.Group) *world {
 	t.Helper()
-	return newWorld(t, func(o *assistant.Options) {
-		o.Elsewhere = func(groups.Group) bool { return true }
+	return newWorld(t, func(o *options) {
+		o.Elsewhere = true
 		if change != nil {
 			change(o)
 		}
@@ -35,7 +35,7 @@ func elsewhere(t *testing.T, change func(*assistant.Options), gs ...groups.Group
 // fetches is one fetch of an assistant elsewhere, from the first message on.
 func (w *world) fetches(folder, thread string) ipc.Inbox {
 	w.t.Helper()
-	in, _, err := w.m.Offer(context.Background(), folder, thread, "")
+	in, _, err := w.m.Fetch(context.Background(), folder, thread, "")
 	check(w.t, err)
 	return in
 }
@@ -71,7 +71,7 @@ func TestAnAssistantElsewhereGetsWhatCallsIt(t *testing.T) {
 		w := elsewhere(t, nil, g)
 		defer w.run()()
 		w.write("family", "1", "the ship is late")
-		in, changed, err := w.m.Offer(t.Context(), "family", "", "")
+		in, changed, err := w.m.Fetch(t.Context(), "family", "", "")
 		check(t, err)
 		equal(t, "before a call", textsOf(in), []string(nil))
 		w.write("family", "2", "@Andy when does it\U000E0041 come?\x07")
@@ -81,7 +81,7 @@ func TestAnAssistantElsewhereGetsWhatCallsIt(t *testing.T) {
 		if in.Waiting != 2 || in.Messages[0].Calls || !in.Messages[1].Calls || in.Messages[1].From != "Ann" || in.Messages[1].MessageID != "2" {
 			t.Errorf("%+v", in)
 		}
-		behind, _, err := w.m.Offer(t.Context(), "family", "", in.Messages[0].ID)
+		behind, _, err := w.m.Fetch(t.Context(), "family", "", in.Messages[0].ID)
 		check(t, err)
 		equal(t, "behind the first", textsOf(behind), []string{"@Andy when does it come?"})
 		if !w.acks("family", "", in.Messages[1].ID, "Tomorrow. <internal>I guess</internal>") || w.acks("family", "", in.Messages[1].ID, "Tomorrow.") {
@@ -120,7 +120,7 @@ func TestAMessageIsOfferedAgainAfterAKilledHost(t *testing.T) {
 
 // TestAConversationSeesOnlyItsOwnMessages: ids of another thread or group are unknown.
 func TestAConversationSeesOnlyItsOwnMessages(t *testing.T) {
-	w := elsewhere(t, func(o *assistant.Options) { o.Threads = func(groups.Group) int { return 10 } }, group("family"), group("crew"))
+	w := elsewhere(t, func(o *options) { o.Limits.Threads = 10 }, group("family"), group("crew"))
 	w.writeIn("family", "t1", "1", "in a thread")
 	w.write("family", "2", "in the chat")
 	w.write("crew", "3", "elsewhere")
@@ -128,8 +128,8 @@ func TestAConversationSeesOnlyItsOwnMessages(t *testing.T) {
 	equal(t, "of the chat", textsOf(w.fetches("family", "")), []string{"in the chat"})
 	for _, other := range [][2]string{{"family", ""}, {"family", "t2"}, {"crew", ""}} {
 		_, acked := w.m.Ack(t.Context(), other[0], other[1], id, "x")
-		_, _, opened := w.m.OfferedFile(other[0], other[1], id, 1)
-		_, _, offered := w.m.Offer(t.Context(), other[0], other[1], id)
+		_, _, opened := w.m.FetchFile(other[0], other[1], id, 1)
+		_, _, offered := w.m.Fetch(t.Context(), other[0], other[1], id)
 		if !errors.Is(acked, assistant.ErrNoMessage) || !errors.Is(opened, assistant.ErrNoMessage) || !errors.Is(offered, assistant.ErrCursor) {
 			t.Errorf("%q: %v, %v, %v", other, acked, opened, offered)
 		}
@@ -137,9 +137,9 @@ func TestAConversationSeesOnlyItsOwnMessages(t *testing.T) {
 	if len(w.texts()) != 0 {
 		t.Errorf("said: %q", w.texts())
 	}
-	w.options.Elsewhere = func(groups.Group) bool { return false }
+	w.options.Elsewhere = false
 	w.open()
-	if _, _, err := w.m.Offer(t.Context(), "family", "", ""); !errors.Is(err, assistant.ErrNotElsewhere) {
+	if _, _, err := w.m.Fetch(t.Context(), "family", "", ""); !errors.Is(err, assistant.ErrNotElsewhere) {
 		t.Error(err)
 	}
 }
@@ -216,14 +216,14 @@ func TestAMembersFileIsFetchedByItsNumber(t *testing.T) {
 		if len(files) != 2 || files[0].Number != 1 || files[0].Size != 8 || files[0].Missing != "" || files[1].Missing == "" {
 			t.Fatalf("%+v", files)
 		}
-		f, about, err := w.m.OfferedFile("family", "", id, 1)
+		f, about, err := w.m.FetchFile("family", "", id, 1)
 		check(t, err)
 		b, err := io.ReadAll(f)
 		if err = errors.Join(err, f.Close()); err != nil || string(b) != "buy rope" || about.Name != "note.txt" {
 			t.Errorf("%q, %+v, %v", b, about, err)
 		}
 		for n, code := range map[int]string{0: "no_such_file", 2: "file_gone", 3: "no_such_file"} {
-			_, _, err := w.m.OfferedFile("family", "", id, n)
+			_, _, err := w.m.FetchFile("family", "", id, n)
 			if refused, ok := errors.AsType[*refusal.Error](err); !ok || refused.Code != code {
 				t.Errorf("file %d: %v", n, err)
 			}
@@ -234,7 +234,7 @@ func TestAMembersFileIsFetchedByItsNumber(t *testing.T) {
 		if left, err := os.ReadDir(inbox); err != nil || len(left) != 1 || left[0].Name() != "own.txt" {
 			t.Errorf("left: %v, %v", left, err)
 		}
-		if _, _, err := w.m.OfferedFile("family", "", id, 1); !errors.Is(err, assistant.ErrNoMessage) {
+		if _, _, err := w.m.FetchFile("family", "", id, 1); !errors.Is(err, assistant.ErrNoMessage) {
 			t.Error(err)
 		}
 	})
@@ -245,7 +245,7 @@ func TestAMembersFileIsFetchedByItsNumber(t *testing.T) {
 func TestAFileThatComesLateIsANoticesOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := make(chan struct{})
-		w := elsewhere(t, func(o *assistant.Options) {
+		w := elsewhere(t, func(o *options) {
 			o.Fetch = func(ctx context.Context, _ string, _ channel.FileRef) (io.ReadCloser, error) {
 				select {
 				case <-slow:
@@ -263,11 +263,11 @@ func TestAFileThatComesLateIsANoticesOwn(t *testing.T) {
 			t.Fatalf("%+v", first)
 		}
 		w.acks("family", "", first.Messages[0].ID, "")
-		_, changed, err := w.m.Offer(t.Context(), "family", "", first.Cursor)
+		_, changed, err := w.m.Fetch(t.Context(), "family", "", first.Cursor)
 		check(t, err)
 		close(slow)
 		<-changed
-		in, _, err := w.m.Offer(t.Context(), "family", "", first.Cursor)
+		in, _, err := w.m.Fetch(t.Context(), "family", "", first.Cursor)
 		if err != nil || len(in.Messages) != 1 || in.Messages[0].Kind != "notice" || len(in.Messages[0].Files) != 1 || in.Messages[0].Files[0].Size != 4 {
 			t.Errorf("%+v, %v", in, err)
 		}
@@ -282,7 +282,7 @@ func TestALongInboxComesInPieces(t *testing.T) {
 	}
 	after, got := "", ""
 	for {
-		in, _, err := w.m.Offer(t.Context(), "family", "", after)
+		in, _, err := w.m.Fetch(t.Context(), "family", "", after)
 		check(t, err)
 		if len(in.Messages) == 0 {
 			break
@@ -307,7 +307,7 @@ func TestALongInboxComesInPieces(t *testing.T) {
 // TestAnAnswerWaitsForRoom: without room in the outbox it is refused, and its message waits.
 func TestAnAnswerWaitsForRoom(t *testing.T) {
 	full := errors.New("full")
-	w := elsewhere(t, func(o *assistant.Options) { o.Room = func(string) error { return full } })
+	w := elsewhere(t, func(o *options) { o.Room = func(string) error { return full } })
 	w.write("family", "1", "hello")
 	id := w.fetches("family", "").Messages[0].ID
 	if _, err := w.m.Ack(t.Context(), "family", "", id, "hi"); !errors.Is(err, assistant.ErrNoRoom) || len(w.texts()) != 0 {
@@ -324,7 +324,7 @@ func TestAMessageIsReactedToWhenItIsFetched(t *testing.T) {
 	var reactions []string
 	g := group("family")
 	g.Ack = "👀"
-	w := elsewhere(t, func(o *assistant.Options) {
+	w := elsewhere(t, func(o *options) {
 		o.React = func(_ context.Context, _, _, target, emoji, _ string) error {
 			reactions = append(reactions, target+emoji)
 			return nil
@@ -337,8 +337,8 @@ func TestAMessageIsReactedToWhenItIsFetched(t *testing.T) {
 	equal(t, "reactions", reactions, []string{"1👀", "1"})
 }
 
-// FuzzOfferID: nobody makes up an id that counts.
-func FuzzOfferID(f *testing.F) {
+// FuzzInboxID: nobody makes up an id that counts.
+func FuzzInboxID(f *testing.F) {
 	f.Add("", "")
 	f.Add("00000000000000000001-00", "t")
 	state := filepath.Join(f.TempDir(), "state")
@@ -348,16 +348,13 @@ func FuzzOfferID(f *testing.F) {
 	if err = errors.Join(err, layout.Prepare([]groups.Group{g})); err != nil {
 		f.Fatal(err)
 	}
-	m, err := assistant.New(assistant.Options{
-		Layout: layout, Groups: func() *groups.Registry { return registry }, Elsewhere: func(groups.Group) bool { return true },
-		Say:       func(context.Context, string, string, string, string) error { return nil },
-		Tell:      func(context.Context, string, string, string, string) error { return nil },
-		SentSince: func(string, string, time.Time, ...string) bool { return false },
-	})
+	w := &world{options: options{Elsewhere: true}, keys: map[string]bool{}}
+	w.registry.Store(registry)
+	m, err := assistant.New(assistant.Options{Layout: layout, Chat: host{w}, Plans: host{w}, Platforms: host{w}})
 	if err == nil {
 		err = m.Receive(f.Context(), "family", channel.Inbound{ID: "1", Chat: g.Chat, Text: "hello"})
 	}
-	in, _, offered := m.Offer(f.Context(), "family", "", "")
+	in, _, offered := m.Fetch(f.Context(), "family", "", "")
 	if err = errors.Join(err, offered); err != nil || len(in.Messages) != 1 {
 		f.Fatal(in, err)
 	}
@@ -370,7 +367,7 @@ func FuzzOfferID(f *testing.F) {
 		if _, err := m.Ack(t.Context(), "family", thread, id, "x"); !errors.Is(err, assistant.ErrNoMessage) {
 			t.Errorf("%q in %q is acknowledged: %v", id, thread, err)
 		}
-		if _, _, err := m.Offer(t.Context(), "family", thread, id); id != "" && !errors.Is(err, assistant.ErrCursor) {
+		if _, _, err := m.Fetch(t.Context(), "family", thread, id); id != "" && !errors.Is(err, assistant.ErrCursor) {
 			t.Errorf("%q in %q is a cursor: %v", id, thread, err)
 		}
 	})

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// A post's time to wait may run out in the instant in which it is given its place.
+// A post's time to wait may run out in the instant in which it is given its slot.
 func TestAPostThatWasGivenItsPlaceIsNotAnsweredBusy(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
-		p := NewPlaces().Take(over, nil, nil)
+		p := NewUploadSlots().Take(over, nil, nil)
 		if p == nil {
-			t.Fatal("the post has a place and was answered busy")
+			t.Fatal("the post has a slot and was answered busy")
 		}
 		p.Leave()
 	}

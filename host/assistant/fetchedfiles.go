@@ -12,17 +12,17 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// arrivedFile lists the members' files of a group that were fetched.
-const arrivedFile = "arrived"
+// fetchedFile lists the members' files of a group that were fetched.
+const fetchedFile = "arrived"
 
-// maxArrived is how many files are remembered: the journals know as many messages.
+// maxFetched is how many files are remembered: the journals know as many messages.
 // The list is cut to that when it has twice as many lines.
-const maxArrived = 1000
+const maxFetched = 1000
 
-// arrived maps members' files to their names in the inbox, so that a file is not fetched
+// fetchedFiles maps members' files to their names in the inbox, so that a file is not fetched
 // again when its message is quoted. It is only a cache: a file that is missing from it is
 // fetched.
-type arrived struct {
+type fetchedFiles struct {
 	file string
 
 	mu    sync.Mutex
@@ -36,8 +36,8 @@ type arrival struct {
 	Name string `json:"name"` // in the inbox
 }
 
-func openArrived(dir string) *arrived {
-	a := &arrived{file: filepath.Join(dir, arrivedFile), names: map[string]string{}}
+func openFetchedFiles(dir string) *fetchedFiles {
+	a := &fetchedFiles{file: filepath.Join(dir, fetchedFile), names: map[string]string{}}
 	f, err := os.Open(a.file)
 	if err != nil {
 		return a
@@ -52,13 +52,13 @@ func openArrived(dir string) *arrived {
 	return a
 }
 
-func (a *arrived) add(one arrival) {
+func (a *fetchedFiles) add(one arrival) {
 	a.lines = append(a.lines, one)
 	a.names[one.Ref] = one.Name
-	if len(a.lines) <= 2*maxArrived {
+	if len(a.lines) <= 2*maxFetched {
 		return
 	}
-	a.lines = slices.Clone(a.lines[len(a.lines)-maxArrived:])
+	a.lines = slices.Clone(a.lines[len(a.lines)-maxFetched:])
 	clear(a.names)
 	for _, kept := range a.lines {
 		a.names[kept.Ref] = kept.Name
@@ -66,14 +66,14 @@ func (a *arrived) add(one arrival) {
 }
 
 // name is the file's name in the inbox, or empty.
-func (a *arrived) name(ref string) string {
+func (a *fetchedFiles) name(ref string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.names[ref]
 }
 
 // note remembers a file that was fetched.
-func (a *arrived) note(ref, name string, log *slog.Logger) {
+func (a *fetchedFiles) note(ref, name string, log *slog.Logger) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := len(a.lines)
@@ -85,7 +85,7 @@ func (a *arrived) note(ref, name string, log *slog.Logger) {
 
 // save appends the last line to the file, or rewrites the file. Each line starts with a
 // line break, because the line before it may be torn.
-func (a *arrived) save(all bool) error {
+func (a *fetchedFiles) save(all bool) error {
 	lines := a.lines[len(a.lines)-1:]
 	if all {
 		lines = a.lines

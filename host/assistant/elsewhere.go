@@ -17,8 +17,8 @@ import (
 // The bounds of what an assistant elsewhere gets at once: messages, the bytes of their texts
 // unless there is one message, and the bytes of one message's transcripts.
 const (
-	maxOffered     = 100
-	maxOfferedText = 128 << 10
+	maxInbox       = 100
+	maxInboxText   = 128 << 10
 	maxTranscripts = 64 << 10
 )
 
@@ -40,7 +40,7 @@ var ErrNoRoom error = &refusal.Error{
 
 // enterElsewhere is enter for a group whose assistant fetches its messages.
 func (m *Manager) enterElsewhere(folder string) (*chat, error) {
-	if g, ok := m.o.Groups().ByFolder(folder); !ok || g.Assistant == "" || !m.o.Elsewhere(g) {
+	if g, ok := m.o.Plans.Registry().ByFolder(folder); !ok || g.Assistant == "" || !m.o.Plans.Elsewhere(g) {
 		return nil, ErrNotElsewhere
 	}
 	return m.enter(folder)
@@ -51,12 +51,12 @@ var ErrCursor error = &refusal.Error{
 	Code: "wrong_value", Message: "the cursor is not one of this conversation", Hint: "use the cursor of the last answer, or fetch without one",
 }
 
-// Offer returns the messages of a thread that the group's assistant, which lives elsewhere,
+// Fetch returns the messages of a thread that the group's assistant, which lives elsewhere,
 // has not acknowledged: those behind the cursor after, or all if it is empty, oldest first.
-// changed is closed when there may be others. A message that calls nobody is offered with
-// the next one that does. Offer returns ErrNotElsewhere for another group, and ErrCursor;
+// changed is closed when there may be others. A message that calls nobody is given with
+// the next one that does. Fetch returns ErrNotElsewhere for another group, and ErrCursor;
 // other errors pass.
-func (m *Manager) Offer(ctx context.Context, folder, thread, after string) (in ipc.Inbox, changed <-chan struct{}, err error) {
+func (m *Manager) Fetch(ctx context.Context, folder, thread, after string) (in ipc.Inbox, changed <-chan struct{}, err error) {
 	c, err := m.enterElsewhere(folder)
 	if err != nil {
 		return in, nil, err
@@ -69,10 +69,10 @@ func (m *Manager) Offer(ctx context.Context, folder, thread, after string) (in i
 	defer c.updating.Unlock()
 	m.mu.Lock()
 	c.fetched = time.Now()
-	if c.offers == nil {
-		c.offers = make(chan struct{})
+	if c.changed == nil {
+		c.changed = make(chan struct{})
 	}
-	changed = c.offers
+	changed = c.changed
 	given, fresh, waiting := m.give(c, thread, after)
 	acked := m.toAck(c, fresh)
 	m.mu.Unlock()
@@ -81,7 +81,7 @@ func (m *Manager) Offer(ctx context.Context, folder, thread, after string) (in i
 	in = ipc.Inbox{Messages: []ipc.Message{}, Cursor: after, Waiting: waiting}
 	for _, g := range given {
 		in.Messages = append(in.Messages, m.message(c, thread, g))
-		in.Cursor = c.store.offerID(thread, &g.record)
+		in.Cursor = c.store.inboxID(thread, &g.record)
 	}
 	return in, changed, nil
 }
@@ -100,23 +100,23 @@ func (m *Manager) give(c *chat, thread, after string) (all []given, fresh []*rec
 		return nil, nil, 0
 	}
 	t.present()
-	room, behind := maxOfferedText, placeOf(after)
+	room, behind := maxInboxText, placeOf(after)
 	for _, r := range t.forFetching() {
 		waiting++
 		if r.place() <= behind || room < 0 {
 			continue
 		}
-		if room -= weight(r); len(all) == maxOffered || room < 0 && len(all) > 0 {
+		if room -= weight(r); len(all) == maxInbox || room < 0 && len(all) > 0 {
 			room = -1
 			continue
 		}
 		if !r.read() {
-			r.offered = time.Now()
+			r.fetchedAt = time.Now()
 			fresh = append(fresh, r)
 		}
 		all = append(all, given{record: *r})
 	}
-	for b := range bursts(t.kept, t.gather()) {
+	for b := range bursts(t.kept, t.configured().Gather) {
 		for i := range all {
 			all[i].asks = all[i].asks || all[i].calls() || all[i].Kind == contextKind && !b.called.IsZero() && b.has(all[i].name)
 		}
@@ -139,7 +139,7 @@ func (c *conversation) forFetching() []*record {
 }
 
 // read reports whether an assistant elsewhere has fetched the record from this host.
-func (r *record) read() bool { return !r.offered.IsZero() }
+func (r *record) read() bool { return !r.fetchedAt.IsZero() }
 
 // present handles that the assistant elsewhere is there. The caller holds Manager.mu.
 func (c *conversation) present() {
@@ -154,15 +154,15 @@ const nameTime = 20
 
 func (r *record) place() string { return r.name[:nameTime] }
 
-// placeOf returns the place in an id that offerID has made; that of no id is before all.
+// placeOf returns the place in an id that inboxID has made; that of no id is before all.
 func placeOf(id string) string {
 	at, _, _ := strings.Cut(id, "-")
 	return at
 }
 
-// offerID is the id of a record for an assistant elsewhere. Nobody can make one for another
+// inboxID is the id of a record for an assistant elsewhere. Nobody can make one for another
 // thread, or for a message that never was.
-func (s *store) offerID(thread string, r *record) string { return s.signed(thread, r.place()) }
+func (s *store) inboxID(thread string, r *record) string { return s.signed(thread, r.place()) }
 
 func (s *store) signed(thread, place string) string {
 	mac := hmac.New(sha256.New, s.senderKey)
@@ -170,7 +170,7 @@ func (s *store) signed(thread, place string) string {
 	return place + "-" + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// made reports whether offerID has made an id for a thread.
+// made reports whether inboxID has made an id for a thread.
 func (s *store) made(thread, id string) bool {
 	place := placeOf(id)
 	return len(place) == nameTime && hmac.Equal([]byte(s.signed(thread, place)), []byte(id))
@@ -197,7 +197,7 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 		return false, nil
 	}
 	if answer = reply(&answer); answer != "" {
-		if err := m.o.Room(folder); err != nil {
+		if err := m.o.Chat.Room(folder); err != nil {
 			m.o.Log.Warn("answer not taken", "group", folder, "error", err)
 			return false, ErrNoRoom
 		}
@@ -205,7 +205,7 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 			return false, err
 		}
 	}
-	if err := c.store.finish([]*record{r}); err != nil {
+	if err := m.finish(c, []*record{r}); err != nil {
 		return false, err
 	}
 	m.mu.Lock()
@@ -253,7 +253,7 @@ func (m *Manager) waiting(c *chat, thread, id string) *record {
 func (m *Manager) message(c *chat, thread string, g given) ipc.Message {
 	r := &g.record
 	out := ipc.Message{
-		ID: c.store.offerID(thread, r), Kind: "message", Calls: g.asks, Time: r.Time.UTC(), Thread: r.Thread,
+		ID: c.store.inboxID(thread, r), Kind: "message", Calls: g.asks, Time: r.Time.UTC(), Thread: r.Thread,
 		MessageID: r.ID, From: visible(oneLine(r.From)), SenderID: r.Sender, Text: visible(cut(r.Text, maxText)), Forwarded: r.Forwarded, Author: visible(oneLine(r.Author)),
 	}
 	switch r.Kind {
@@ -289,7 +289,7 @@ func quoteOf(r *record, limit int) *ipc.Quote {
 // toAck marks the last of the records that calls the assistant, if the group's `ack` asks
 // for it, and returns a copy. The caller holds mu.
 func (m *Manager) toAck(c *chat, fresh []*record) *record {
-	if m.configured(c).Ack == "" || m.o.React == nil {
+	if c.configured().Ack == "" {
 		return nil
 	}
 	for _, r := range slices.Backward(fresh) {
@@ -309,7 +309,7 @@ func (m *Manager) showAck(ctx context.Context, c *chat, r *record) {
 	}
 	err := c.store.update(r) // before the reaction, as in ack
 	if err == nil {
-		err = m.o.React(ctx, c.group.Folder, r.Thread, r.ID, m.configured(c).Ack, key(r.Key, "ack"))
+		err = m.o.Chat.React(ctx, c.group.Folder, r.Thread, r.ID, c.configured().Ack, key(r.Key, "ack"))
 	}
 	if err != nil {
 		m.o.Log.Warn("message not reacted to", "group", c.group.Folder, "error", err)

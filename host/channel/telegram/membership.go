@@ -58,21 +58,21 @@ func (m member) barred(private bool) error {
 	return nil
 }
 
-// standing is why the bot can send nothing to some chats, as Telegram told. The zero
-// standing is ready.
-type standing struct {
+// membership holds why the bot can send nothing to some chats, as Telegram reported. The zero
+// membership is ready.
+type membership struct {
 	mu sync.Mutex
 	by map[groups.JID]error
 }
 
 // of is why the bot can send nothing to a chat; nil if it can, as far as is known.
-func (s *standing) of(chat groups.JID) error {
+func (s *membership) of(chat groups.JID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.by[chat]
 }
 
-func (s *standing) note(chat groups.JID, barred error) {
+func (s *membership) note(chat groups.JID, barred error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delete(s.by, chat); barred == nil {
@@ -86,14 +86,14 @@ func (s *standing) note(chat groups.JID, barred error) {
 
 // forget is for a new connection, before which Telegram may have told things that
 // nobody heard.
-func (s *standing) forget() {
+func (s *membership) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.by = nil
 }
 
 // trouble is what somebody has to see to; empty: nothing.
-func (s *standing) trouble() (words string) {
+func (s *membership) trouble() (words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for chat, err := range s.by {
@@ -108,11 +108,11 @@ func said(err error) string {
 	return first
 }
 
-// membership notes what the bot may do in a chat from now on.
-func (t *Telegram) membership(c chat, now member) {
+// noteMembership notes what the bot may do in a chat from now on.
+func (t *Telegram) noteMembership(c chat, now member) {
 	jid := t.chatOf(c.ID)
 	barred := now.barred(c.Type == "private")
-	switch counts := t.Counts(jid); {
+	switch counts := t.Serves(jid); {
 	case !counts && barred == nil:
 		t.Log.Info("the bot is in a chat that no group has", "chat", jid, "name", channel.CleanName(c.Title))
 		return
@@ -121,5 +121,5 @@ func (t *Telegram) membership(c chat, now member) {
 	case barred != nil:
 		t.Log.Warn("the bot cannot write to a chat any more", "chat", jid, "error", said(barred), "remedy", remedyOf(barred))
 	}
-	t.standing.note(jid, barred)
+	t.membership.note(jid, barred)
 }

@@ -11,21 +11,22 @@ import (
 // LogTo returns the writer for the far program's stderr. It passes the assistant's log on to
 // to, without the lines that name follow-ups which the assistant has read.
 func (f *Feeder) LogTo(to io.Writer) io.Writer {
-	return &asides{mark: []byte(f.Mark + " taken "), taken: f.taken, to: to}
+	return &markerFilter{mark: []byte(f.Mark + " taken "), feeder: f, to: to}
 }
 
-// asides takes the lines of the far program out of the assistant's log.
-type asides struct {
-	mark  []byte
-	taken func(name string)
-	to    io.Writer
-	line  []byte
+// markerFilter removes the far program's own lines from the assistant's log, and gives the
+// names in them to the feeder.
+type markerFilter struct {
+	mark   []byte // begins such a line
+	feeder *Feeder
+	to     io.Writer
+	line   []byte
 }
 
-const longestAside = 1 << 10
+const longestMarker = 1 << 10
 
 // Write implements io.Writer. It never fails.
-func (a *asides) Write(p []byte) (int, error) {
+func (a *markerFilter) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
 		i := bytes.IndexByte(p, '\n') + 1
@@ -34,11 +35,11 @@ func (a *asides) Write(p []byte) (int, error) {
 		}
 		a.line, p = append(a.line, p[:i]...), p[i:]
 		whole := a.line[len(a.line)-1] == '\n'
-		if !whole && len(a.line) < longestAside && (bytes.HasPrefix(a.line, a.mark) || bytes.HasPrefix(a.mark, a.line)) {
+		if !whole && len(a.line) < longestMarker && (bytes.HasPrefix(a.line, a.mark) || bytes.HasPrefix(a.mark, a.line)) {
 			continue // it may be one
 		}
 		if name, ok := bytes.CutPrefix(a.line, a.mark); ok && whole {
-			a.taken(string(bytes.TrimSpace(name)))
+			a.feeder.taken(string(bytes.TrimSpace(name)))
 		} else {
 			_, _ = a.to.Write(a.line)
 		}

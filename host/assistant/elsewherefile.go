@@ -13,10 +13,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// OfferedFile opens a file of a message that waits; number counts from 1. The caller closes
+// FetchFile opens a file of a message that waits; number counts from 1. The caller closes
 // it. The error is ErrNoMessage, a refusal if the message has no such file or it is missing,
 // or ErrNotElsewhere; others pass.
-func (m *Manager) OfferedFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {
+func (m *Manager) FetchFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {
 	c, err := m.enterElsewhere(folder)
 	if err != nil {
 		return nil, ipc.MessageFile{}, err

@@ -11,12 +11,12 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// wantedDir is the directory of wants within a group's directory.
-const wantedDir = "wanted"
+// pendingDir is the directory of wants within a group's directory.
+const pendingDir = "wanted"
 
-// want is a member's file that its channel still has. It is on disk as soon as its message
+// pendingFile is a member's file that its channel still has. It is on disk as soon as its message
 // is, until the file is in the inbox or the assistant was told that it never will be.
-type want struct {
+type pendingFile struct {
 	Message string    `json:"message"`        // the record's key
 	Index   int       `json:"index"`          // of the record's files
 	Chat    string    `json:"chat,omitempty"` // as in the record
@@ -34,17 +34,17 @@ type want struct {
 }
 
 // noticeKey is the key of the notice that ends the want.
-func (w *want) noticeKey() string { return key("file", w.Message, fmt.Sprint(w.Index)) }
+func (w *pendingFile) noticeKey() string { return key("file", w.Message, fmt.Sprint(w.Index)) }
 
-func (w *want) fileName() string {
-	return filepath.Join(wantedDir, fmt.Sprintf("%s-%d.json", w.Message, w.Index))
+func (w *pendingFile) fileName() string {
+	return filepath.Join(pendingDir, fmt.Sprintf("%s-%d.json", w.Message, w.Index))
 }
 
-// saveWant writes a want.
-func (s *store) saveWant(w *want) error {
+// savePending writes a want.
+func (s *store) savePending(w *pendingFile) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := os.Mkdir(s.path(wantedDir), 0o700)
+	err := os.Mkdir(s.path(pendingDir), 0o700)
 	if err == nil {
 		err = safefs.SyncDir(s.dir)
 	}
@@ -57,38 +57,38 @@ func (s *store) saveWant(w *want) error {
 	return nil
 }
 
-// dropWant deletes a want that has ended.
-func (s *store) dropWant(w *want) error {
+// dropPending deletes a want that has ended.
+func (s *store) dropPending(w *pendingFile) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := os.Remove(s.path(w.fileName())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget a file's reference: %w", err)
 	}
-	return safefs.SyncDir(s.path(wantedDir))
+	return safefs.SyncDir(s.path(pendingDir))
 }
 
 // wants loads the wants of earlier hosts, in any order. A want that cannot be read is put
 // aside.
-func (s *store) wants() ([]*want, error) {
-	if fi, err := os.Lstat(s.path(wantedDir)); err == nil && !fi.IsDir() {
-		return nil, fmt.Errorf("%s is a link or no directory: move it away", s.path(wantedDir))
+func (s *store) pendingFiles() ([]*pendingFile, error) {
+	if fi, err := os.Lstat(s.path(pendingDir)); err == nil && !fi.IsDir() {
+		return nil, fmt.Errorf("%s is a link or no directory: move it away", s.path(pendingDir))
 	}
-	entries, err := safefs.ReadDir(s.path(wantedDir))
+	entries, err := safefs.ReadDir(s.path(pendingDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var all []*want
+	var all []*pendingFile
 	for _, e := range entries {
-		name := filepath.Join(wantedDir, e.Name())
+		name := filepath.Join(pendingDir, e.Name())
 		switch {
 		case !e.Type().IsRegular():
 		case safefs.IsTemp(e.Name()):
 			os.Remove(s.path(name))
-		case wantForm.MatchString(e.Name()):
-			w := &want{}
+		case pendingForm.MatchString(e.Name()):
+			w := &pendingFile{}
 			if s.load(name, w) != nil || w.fileName() != name {
 				os.Rename(s.path(name), s.path(name+".broken"))
 				continue

@@ -13,15 +13,15 @@ import (
 // returns when it is to be called again. The caller holds mu.
 func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration {
 	free := c.free()
-	offered := ""
+	newest := ""
 	if len(free) > 0 && c.urgent() {
-		offered = fmt.Sprint(len(free), free[len(free)-1].name)
+		newest = fmt.Sprint(len(free), free[len(free)-1].name)
 	}
-	if offered != c.offered && offered != "" && c.offers != nil {
-		close(c.offers)
-		c.offers = nil
+	if newest != c.announced && newest != "" && c.changed != nil {
+		close(c.changed)
+		c.changed = nil
 	}
-	c.offered = offered
+	c.announced = newest
 	if !c.called() {
 		c.unheard = false
 		c.present()
@@ -30,7 +30,7 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 	wait := m.limits().Hold
 	for _, r := range free {
 		if r.calls() {
-			wait = min(wait, max(m.absentAfter(c, r, now), 0), max(r.since().Add(wait).Sub(now), time.Second))
+			wait = min(wait, max(m.neverFetchedAfter(c, r, now), 0), max(r.since().Add(wait).Sub(now), time.Second))
 			break
 		}
 	}
@@ -49,16 +49,16 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 	return time.Minute
 }
 
-// absentAfter is how long the assistant may still take for a message that calls it: the
+// neverFetchedAfter is how long the assistant may still take for a message that calls it: the
 // chat's patience to fetch it, then a turn's time to acknowledge it, counted anew while it
 // asks for messages.
-func (m *Manager) absentAfter(c *conversation, r *record, now time.Time) time.Duration {
+func (m *Manager) neverFetchedAfter(c *conversation, r *record, now time.Time) time.Duration {
 	if !r.read() {
-		return later(r.since(), c.since).Add(m.limits().Patience).Sub(now)
+		return later(r.since(), c.since).Add(m.limits().NoticeAfter).Sub(now)
 	}
-	last := later(r.offered, c.fetched)
+	last := later(r.fetchedAt, c.fetched)
 	turn := m.o.TurnTimeout
-	if plan, err := m.o.Plan(m.configured(c.chat)); err == nil {
+	if plan, err := m.o.Plans.Plan(c.configured()); err == nil {
 		turn = or(plan.TurnTimeout, turn)
 	}
 	return last.Add(turn).Sub(now)
@@ -96,8 +96,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// tellAbsent tells chats that nobody fetches their messages.
-func (m *Manager) tellAbsent(ctx context.Context) {
+// tellNeverFetched tells chats that nobody fetches their messages.
+func (m *Manager) tellNeverFetched(ctx context.Context) {
 	said := map[*conversation]string{} // by the key of the message that waits longest
 	m.mu.Lock()
 	for _, c := range m.all {

@@ -1,9 +1,10 @@
-package bridge
+package report
 
 import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -14,9 +15,9 @@ const (
 	nameTail   = 16 // and behind it
 )
 
-// foreign makes an assistant's words fit to stand in quotation marks within the host's: one
-// line without marks of writing direction, code marks or quotation marks, or what looks like
-// them.
+// foreign returns an assistant's words so that they can stand in quotation marks among the
+// host's own: in one line, without direction marks, code marks, quotation marks and their
+// look-alikes.
 func foreign(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -33,9 +34,9 @@ func foreign(s string) string {
 // in quotation marks, as a poll shows no code marks.
 func marked(s string) string { return "“`" + s + "`”" }
 
-// quoted shows foreign words within a line of the host's. It says if something is cut off,
-// and bounds what is shown.
-func quoted(s string, most int) string {
+// Quote quotes at most so many characters of foreign words within a line of the host's own.
+// It says if something is cut off.
+func Quote(s string, most int) string {
 	if s == "" {
 		return "(nothing)"
 	}
@@ -47,7 +48,8 @@ func quoted(s string, most int) string {
 	return marked(shown) + " (the rest is cut off)"
 }
 
-// quotedLines shows foreign words on lines of their own, each of which is marked.
+// quotedLines quotes foreign words on lines of their own, each of which is marked. It says
+// if something is cut off.
 func quotedLines(s string, most int) string {
 	if s == "" {
 		return "(nothing)"
@@ -57,8 +59,8 @@ func quotedLines(s string, most int) string {
 	var lines []string
 	for rest := []rune(shown); len(rest) > 0; {
 		n := min(len(rest), quotedLine)
-		if space := lastSpace(rest[:n]); n < len(rest) && space > 0 {
-			n = space + 1
+		if space := strings.LastIndexByte(string(rest[:n]), ' '); n < len(rest) && space > 0 {
+			n = utf8.RuneCountInString(string(rest[:n])[:space]) + 1
 		}
 		lines = append(lines, marked(strings.TrimSuffix(string(rest[:n]), " ")))
 		rest = rest[n:]
@@ -69,17 +71,8 @@ func quotedLines(s string, most int) string {
 	return strings.Join(lines, "\n")
 }
 
-func lastSpace(line []rune) int {
-	for i, r := range slices.Backward(line) {
-		if r == ' ' {
-			return i
-		}
-	}
-	return -1
-}
-
-// quotedName shows a file's name. A long name keeps its end, which says what the file is.
-func quotedName(name string) string {
+// fileName quotes the name of a file. A long name keeps its end, which says what the file is.
+func fileName(name string) string {
 	all := []rune(foreign(name))
 	if len(all) > nameHead+nameTail+1 {
 		all = slices.Concat(all[:nameHead], []rune("…"), all[len(all)-nameTail:])

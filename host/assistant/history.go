@@ -21,17 +21,17 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// pastFile lists the earlier messages that a group's assistant may read again.
-const pastFile = "past"
+// historyFile lists the earlier messages that a group's assistant may read again.
+const historyFile = "past"
 
 const (
-	maxPast   = 1000    // messages that are remembered; the file is cut to that when it is full
-	fullPast  = 4 << 20 // bytes of the file
-	pastText  = 2000    // characters of one message
-	pastQuote = 800     // bytes of what it answers
-	pastAge   = 30 * 24 * time.Hour
-	bringTime = 20 * time.Second // for one file that is fetched again
-	bringing  = 2                // of them at once, over all groups: whoever asks holds up its group's queue
+	maxHistory  = 1000    // messages that are remembered; the file is cut to that when it is full
+	fullHistory = 4 << 20 // bytes of the file
+	pastText    = 2000    // characters of one message
+	pastQuote   = 800     // bytes of what it answers
+	pastAge     = 30 * 24 * time.Hour
+	bringTime   = 20 * time.Second // for one file that is fetched again
+	bringing    = 2                // of them at once, over all groups: whoever asks holds up its group's queue
 )
 
 // Past is a member's message that the assistant may read again.
@@ -51,9 +51,9 @@ type Past struct {
 	Change    string     `json:"change,omitempty"` // edit: Text stands in place of the message's, if Sender wrote that; deletion: it is gone
 }
 
-// past is one group's list. It has a line for each message, the newest last; if a message
+// history is one group's list. It has a line for each message, the newest last; if a message
 // has several lines, the last one counts.
-type past struct {
+type history struct {
 	path string
 	mu   sync.Mutex
 }
@@ -91,12 +91,12 @@ func (m *Manager) rememberLines(c *chat, lines []byte) {
 	if len(lines) == 0 {
 		return
 	}
-	if err := c.past.add(lines); err != nil {
+	if err := c.history.add(lines); err != nil {
 		m.o.Log.Warn("messages cannot be looked at again", "group", c.group.Folder, "error", err)
 	}
 }
 
-func (p *past) add(lines []byte) error {
+func (p *history) add(lines []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -105,7 +105,7 @@ func (p *past) add(lines []byte) error {
 	}
 	_, err = f.Write(lines)
 	info, statErr := f.Stat()
-	if err = errors.Join(err, statErr, f.Close()); err != nil || info.Size() < fullPast {
+	if err = errors.Join(err, statErr, f.Close()); err != nil || info.Size() < fullHistory {
 		return err
 	}
 	all, err := p.read()
@@ -120,11 +120,11 @@ func (p *past) add(lines []byte) error {
 		}
 		text = append(append(text, '\n'), line...)
 	}
-	return safefs.WriteFile(p.path, text[max(0, len(text)-fullPast/2):], 0o600) // what is cut in two is no line
+	return safefs.WriteFile(p.path, text[max(0, len(text)-fullHistory/2):], 0o600) // what is cut in two is no line
 }
 
 // read returns the messages, oldest first; the caller holds mu.
-func (p *past) read() ([]Past, error) {
+func (p *history) read() ([]Past, error) {
 	b, err := os.ReadFile(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -143,7 +143,7 @@ func (p *past) read() ([]Past, error) {
 		}
 	}
 	for _, one := range slices.Backward(messages) {
-		if one.ID == "" || seen[one.ID] || time.Since(one.Time) > pastAge || len(all) >= maxPast {
+		if one.ID == "" || seen[one.ID] || time.Since(one.Time) > pastAge || len(all) >= maxHistory {
 			continue
 		}
 		seen[one.ID] = true
@@ -171,9 +171,9 @@ func (m *Manager) Past(folder, thread string) ([]Past, error) {
 		return nil, err
 	}
 	defer m.exit(c)
-	c.past.mu.Lock()
-	defer c.past.mu.Unlock()
-	all, err := c.past.read()
+	c.history.mu.Lock()
+	defer c.history.mu.Unlock()
+	all, err := c.history.read()
 	return slices.DeleteFunc(all, func(p Past) bool { return p.Thread != thread || elsewhere(p.Chat, c.group) }), err
 }
 
@@ -204,7 +204,7 @@ func (m *Manager) Bring(ctx context.Context, folder, thread, id string, number i
 	}
 	defer m.exit(c)
 	f := all[i].Files[number-1]
-	name := c.arrived.name(f.Ref)
+	name := c.fetchedFiles.name(f.Ref)
 	if name == "" && f.Path != "" {
 		name = filepath.Base(f.Path)
 	}
@@ -227,7 +227,7 @@ func (m *Manager) bringAgain(ctx context.Context, c *chat, f file) (string, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, bringTime)
 	defer cancel()
-	from, err := m.o.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: f.Ref})
+	from, err := m.o.Platforms.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: f.Ref})
 	stored := ""
 	if err == nil {
 		defer from.Close()
@@ -237,7 +237,7 @@ func (m *Manager) bringAgain(ctx context.Context, c *chat, f file) (string, erro
 		m.o.Log.Info("member's earlier file not fetched", "group", c.group.Folder, "file", f.Name, "error", err)
 		return "", &refusal.Error{Code: "file_gone", Message: "the file cannot be had: " + reason(errors.Join(errFetch, err)), Hint: "ask the member to send it again"}
 	}
-	c.arrived.note(f.Ref, stored, m.o.Log)
+	c.fetchedFiles.note(f.Ref, stored, m.o.Log)
 	return inboxFile(stored), nil
 }
 

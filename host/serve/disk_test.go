@@ -13,7 +13,7 @@ func TestTemporaryFilesLeaveTheDiskItsRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	free := int64(volume.Free)
-	s := &scratch{dir: dir, keep: func() int64 { return free / 2 }}
+	s := &disk{dir: dir, keep: fixedFree(free / 2)}
 	first, err := s.Reserve(free / 3)
 	if err != nil {
 		t.Fatal(err)

@@ -14,21 +14,24 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Transcribe returns a machine's transcript of a member's sound, and the sound's duration
-// in seconds (0: unknown). It returns soon after ctx is done.
-type Transcribe func(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error)
+// Transcriber turns members' voice notes into text.
+type Transcriber interface {
+	// Transcribe returns a machine's transcript of a sound, and the sound's duration in
+	// seconds (0: unknown). It returns soon after ctx is done.
+	Transcribe(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error)
+}
 
 const (
-	hearTries = 2                // attempts at a sound, over all hosts
-	maxSpeech = 25 * media.MiB   // largest sound that is transcribed
-	hearTime  = 10 * time.Minute // for one attempt
+	transcribeTries = 2                // attempts at a sound, over all hosts
+	maxSpeech       = 25 * media.MiB   // largest sound that is transcribed
+	transcribeTime  = 10 * time.Minute // for one attempt
 )
 
 // What a prompt says about a voice note without a transcript.
 const (
-	notHeardYet  = "it is still being transcribed; a notice will tell what was said"
-	notHeard     = "it could not be transcribed; the operator's log says why"
-	speechTooBig = "it is larger than 25 MiB"
+	notTranscribedYet = "it is still being transcribed; a notice will tell what was said"
+	notTranscribed    = "it could not be transcribed; the operator's log says why"
+	speechTooBig      = "it is larger than 25 MiB"
 )
 
 // speech is the transcript of a member's voice note, or the reason why there is none.
@@ -38,13 +41,13 @@ type speech struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-// toHear reports whether a file in the inbox will be transcribed, and sets its speech.
-func (m *Manager) toHear(c *chat, f *file) bool {
+// toTranscribe reports whether a file in the inbox will be transcribed, and sets its speech.
+func (m *Manager) toTranscribe(c *chat, f *file) bool {
 	sound := f.Kind == string(media.Voice) || f.Kind == string(media.Audio)
-	if !sound || f.Quoted || f.Missing != "" || m.o.Transcriber(m.configured(c)) == nil {
+	if !sound || f.Quoted || f.Missing != "" || m.o.Plans.Transcriber(c.configured()) == nil {
 		return false
 	}
-	f.Speech = &speech{Missing: notHeardYet}
+	f.Speech = &speech{Missing: notTranscribedYet}
 	if f.Size > maxSpeech {
 		f.Speech.Missing = speechTooBig
 		return false
@@ -52,49 +55,49 @@ func (m *Manager) toHear(c *chat, f *file) bool {
 	return true
 }
 
-// hearLater passes a fetched file to the lane that transcribes. The caller has added the
+// transcribeLater passes a fetched file to the lane that transcribes. The caller has added the
 // file to the record.
-func (m *Manager) hearLater(c *chat, w *want) {
+func (m *Manager) transcribeLater(c *chat, w *pendingFile) {
 	w.Tries, w.due = 0, time.Time{}
-	if err := c.store.saveWant(w); err != nil {
+	if err := c.store.savePending(w); err != nil {
 		m.o.Log.Error("voice note not kept for transcription", "group", c.group.Folder, "file", w.File.Name, "error", err)
 	}
 	m.mu.Lock()
-	c.speech.wants = append(c.speech.wants, w)
+	c.speech.files = append(c.speech.files, w)
 	m.mu.Unlock()
 	m.kick(c)
 }
 
-// hear transcribes one voice note. The start of the attempt is recorded first, so restarts
+// transcribe transcribes one voice note. The start of the attempt is recorded first, so restarts
 // do not pay for more attempts.
-func (m *Manager) hear(ctx context.Context, c *chat, w *want) {
+func (m *Manager) transcribe(ctx context.Context, c *chat, w *pendingFile) {
 	if c.store.knows(w.speechKey()) {
 		m.forget(c, w)
 		return
 	}
 	f := w.File
-	text, seconds, err := m.transcribe(ctx, c, w)
+	text, seconds, err := m.transcript(ctx, c, w)
 	if err != nil && ctx.Err() != nil {
 		return // the next host goes on
 	}
 	f.Speech = &speech{Text: text, Seconds: seconds}
 	if err != nil {
-		f.Speech.Missing = notHeard
+		f.Speech.Missing = notTranscribed
 		m.o.Log.Warn("voice note not transcribed", "group", c.group.Folder, "file", f.Name, "error", err)
 	}
-	m.heard(c, w, f)
+	m.transcribed(c, w, f)
 }
 
-func (m *Manager) transcribe(ctx context.Context, c *chat, w *want) (text string, seconds int, err error) {
-	transcribe := m.o.Transcriber(m.configured(c))
-	if transcribe == nil {
+func (m *Manager) transcript(ctx context.Context, c *chat, w *pendingFile) (text string, seconds int, err error) {
+	transcriber := m.o.Plans.Transcriber(c.configured())
+	if transcriber == nil {
 		return "", 0, errors.New("transcription is turned off")
 	}
-	if w.Tries >= hearTries {
+	if w.Tries >= transcribeTries {
 		return "", 0, errTried
 	}
 	w.Tries++
-	if err := c.store.saveWant(w); err != nil {
+	if err := c.store.savePending(w); err != nil {
 		return "", 0, err
 	}
 	sound, err := openInbox(m.o.Layout.Workspace(c.group.Folder), path.Base(w.File.Path), maxSpeech)
@@ -102,9 +105,9 @@ func (m *Manager) transcribe(ctx context.Context, c *chat, w *want) (text string
 		return "", 0, err
 	}
 	defer sound.Close()
-	ctx, cancel := context.WithTimeout(ctx, hearTime)
+	ctx, cancel := context.WithTimeout(ctx, transcribeTime)
 	defer cancel()
-	return transcribe(ctx, sound, w.File.MIME)
+	return transcriber.Transcribe(ctx, sound, w.File.MIME)
 }
 
 // openInbox opens a member's file in the inbox. The workspace belongs to the agent, so
@@ -131,15 +134,15 @@ func openInbox(workspace, name string, most int64) (*os.File, error) {
 }
 
 // speechKey is the key of the notice with the transcript.
-func (w *want) speechKey() string { return key("speech", w.Message, fmt.Sprint(w.Index)) }
+func (w *pendingFile) speechKey() string { return key("speech", w.Message, fmt.Sprint(w.Index)) }
 
-// heard ends a want after its transcription, or if there will be none. A message that is
+// transcribed ends a want after its transcription, or if there will be none. A message that is
 // not handed over yet contains the result, and calls the assistant if the trigger was
 // spoken. Otherwise the assistant gets a notice.
-func (m *Manager) heard(c *chat, w *want, f file) {
+func (m *Manager) transcribed(c *chat, w *pendingFile, f file) {
 	c.updating.Lock()
 	defer c.updating.Unlock()
-	trigger := m.configured(c).Trigger
+	trigger := c.configured().Trigger
 	m.mu.Lock()
 	r := m.find(c, w)
 	quiet := !w.Call && (w.of == nil || !w.of.calls())
@@ -171,7 +174,7 @@ func (m *Manager) heard(c *chat, w *want, f file) {
 }
 
 // wordsOf is the text of a notice about a voice note whose message was handed over before.
-func wordsOf(w *want, f file) string {
+func wordsOf(w *pendingFile, f file) string {
 	of := fmt.Sprintf("the voice note %q of message %s from %q", f.Name, w.ID, w.From)
 	if f.Speech.Missing != "" {
 		return of + " has no transcript: " + f.Speech.Missing

@@ -15,18 +15,11 @@ import (
 
 const nothingRuns = "Nothing is running here."
 
-// Sent is one thing that a group's assistant has sent: a file or, if it has no name, a
-// text.
-type Sent struct {
-	Name string
-	Open bool // it has not arrived yet
-}
-
 // maxNamed is how many files an answer lists by name.
 const maxNamed = 5
 
-// orderText reports what an order has done.
-func (m *Manager) orderText(c *chat, r *record) string {
+// stopReply reports what an order has done.
+func (m *Manager) stopReply(c *chat, r *record) string {
 	var b strings.Builder
 	if len(r.Order.Turns) > 0 {
 		b.WriteString("The assistant was stopped.")
@@ -49,22 +42,16 @@ func (m *Manager) orderText(c *chat, r *record) string {
 
 // writeSent lists what turns had sent before they were stopped.
 func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []stopped) {
-	var done, open []Sent
+	var done, open []string
 	queued := 0
 	for _, t := range turns {
-		all, err := m.o.Sent(c.group.Folder, t.Thread, t.Started)
+		arrived, underWay, err := m.o.Chat.SentFiles(c.group.Folder, t.Thread, t.Started)
 		if err != nil {
 			m.o.Log.Error("look what a stopped turn has sent", "group", c.group.Folder, "error", err)
 			b.WriteString(" What it had sent before stays.")
 			return
 		}
-		for _, s := range all {
-			if s.Open {
-				open = append(open, s)
-			} else {
-				done = append(done, s)
-			}
-		}
+		done, open = append(done, arrived...), append(open, underWay...)
 		queued = max(queued, m.requestsSince(c, t.Started)) // the queue is the group's
 	}
 	if len(done)+len(open)+queued == 0 {
@@ -82,16 +69,16 @@ func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []stopped) {
 	}
 }
 
-// things lists files by name, and counts texts.
-func things(all []Sent) string {
+// things lists files by name, and counts texts, which have none.
+func things(all []string) string {
 	var names []string
 	files, texts := 0, 0
-	for _, s := range all {
+	for _, name := range all {
 		switch {
-		case s.Name == "":
+		case name == "":
 			texts++
 		case files < maxNamed:
-			names = append(names, "`"+strings.ReplaceAll(media.Printable(s.Name), "`", "'")+"`")
+			names = append(names, "`"+strings.ReplaceAll(media.Printable(name), "`", "'")+"`")
 			files++
 		default:
 			files++
@@ -139,8 +126,8 @@ func (m *Manager) statusText(g groups.Group, at *conversation, whole bool) strin
 
 // whoAnswers names a group's assistant, with program and model if the host knows them.
 func (m *Manager) whoAnswers(g groups.Group) string {
-	plan, err := m.o.Plan(g)
-	if m.o.Elsewhere(g) {
+	plan, err := m.o.Plans.Plan(g)
+	if m.o.Plans.Elsewhere(g) {
 		return cmp.Or(plan.Name, "An assistant") + " answers here. It runs elsewhere and fetches its messages."
 	}
 	if err != nil {
