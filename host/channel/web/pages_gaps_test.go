@@ -52,7 +52,7 @@ func TestGapsStandOnlyWhereEscapingHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
-	for _, name := range append(pages, "../../command/pair.html") {
+	for _, name := range append(pages, "../../command/pairpage/pair.html") {
 		page, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
