@@ -16,8 +16,8 @@ import (
 const cancelWait = time.Second
 
 // cancel answers a call that cancels a delivery.
-func (d *Server) cancel(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
-	last, done, err := d.cancelDelivery(r.Context(), who, id)
+func (s *Server) cancel(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
+	last, done, err := s.cancelDelivery(r.Context(), who, id)
 	switch {
 	case err != nil:
 		return err
@@ -31,36 +31,36 @@ func (d *Server) cancel(rw http.ResponseWriter, r *http.Request, who tokens.Iden
 
 // cancelDelivery takes a delivery that is not accepted yet out of the queue. Without done, last
 // is what became of it.
-func (d *Server) cancelDelivery(ctx context.Context, who tokens.Identity, id string) (last ipc.Result, done bool, err error) {
-	defer d.calls.Lock(who, id)() // or a repeated call would submit it again meanwhile
-	c, err := d.calls.Find(ctx, who, id)
+func (s *Server) cancelDelivery(ctx context.Context, who tokens.Identity, id string) (last ipc.Result, done bool, err error) {
+	defer s.calls.Lock(who, id)() // or a repeated call would submit it again meanwhile
+	c, err := s.calls.Find(ctx, who, id)
 	if err != nil {
 		return last, false, err
 	}
 	if c.Cancelled {
 		return last, false, errCancelled
 	}
-	done, err = d.Spool.Withdraw(who.Folder, id)
+	done, err = s.Spool.Withdraw(who.Folder, id)
 	if err != nil {
 		return ipc.Result{}, false, err
 	}
-	last = d.status(who.Folder, c)
+	last = s.status(who.Folder, c)
 	if done {
-		last = d.awaitTaken(ctx, who.Folder, last)
+		last = s.awaitTaken(ctx, who.Folder, last)
 	}
 	if !done || last.Channel != "" || last.Status.Final() {
 		return last, false, nil
 	}
-	return last, true, errors.Join(d.calls.Cancel(context.WithoutCancel(ctx), id), d.release(who.Folder, id))
+	return last, true, errors.Join(s.calls.Cancel(context.WithoutCancel(ctx), id), s.release(who.Folder, id))
 }
 
 // awaitTaken waits a moment for a result that says that the host has a delivery.
-func (d *Server) awaitTaken(ctx context.Context, folder string, last ipc.Result) ipc.Result {
+func (s *Server) awaitTaken(ctx context.Context, folder string, last ipc.Result) ipc.Result {
 	over := time.NewTimer(cancelWait)
 	defer over.Stop()
 	for {
-		told := d.Spool.Told(folder)
-		if r, ok := d.Spool.Result(folder, last.ID); ok {
+		told := s.Spool.Told(folder)
+		if r, ok := s.Spool.Result(folder, last.ID); ok {
 			last = r
 		}
 		if last.Channel != "" || last.Status.Final() {

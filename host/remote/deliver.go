@@ -19,37 +19,37 @@ import (
 )
 
 // sendMedia lets a file in, and answers with its delivery.
-func (d *Server) sendMedia(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
-	wait, err := d.waitOf(r, d.Live.Wait())
+func (s *Server) sendMedia(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	wait, err := s.waitOf(r, s.Live.Wait())
 	if err != nil {
 		return err
 	}
-	place := d.bodies.Begin(who.Folder)
+	place := s.bodies.Begin(who.Folder)
 	if place == nil {
 		return errBusy
 	}
 	var used mediaCall // without its file, which may be in memory
 	result, err := func() (ipc.Result, error) {
 		defer place.End()
-		c, err := d.read(rw, r, place)
+		c, err := s.read(rw, r, place)
 		if c != nil {
 			defer c.close()
 		}
 		if err != nil {
 			return ipc.Result{}, err
 		}
-		result, err := d.take(r, who, c)
+		result, err := s.take(r, who, c)
 		used.upload, used.hash = c.upload, c.hash
 		return result, err
 	}()
 	if err != nil {
 		return err
 	}
-	d.answerIn(rw, wait)
-	result = d.await(r.Context(), who.Folder, result, wait, time.Time{})
-	d.unstage(who, result)
+	s.answerIn(rw, wait)
+	result = s.await(r.Context(), who.Folder, result, wait, time.Time{})
+	s.unstage(who, result)
 	if used.upload != "" && result.Channel != "" {
-		d.releaseUploads(who, result.ID, &used)
+		s.releaseUploads(who, result.ID, &used)
 	}
 	answer(rw, result)
 	return nil
@@ -57,46 +57,46 @@ func (d *Server) sendMedia(rw http.ResponseWriter, r *http.Request, who tokens.I
 
 // answerIn sets the deadlines of a call whose body is read: that of the body must not end
 // the connection while the call waits.
-func (d *Server) answerIn(rw http.ResponseWriter, wait time.Duration) {
+func (s *Server) answerIn(rw http.ResponseWriter, wait time.Duration) {
 	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
-	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(wait + d.Limits.Grace))
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(wait + s.Limits.Grace))
 }
 
 // unstage removes the copies of a delivery that no longer needs them.
-func (d *Server) unstage(who tokens.Identity, result ipc.Result) {
+func (s *Server) unstage(who tokens.Identity, result ipc.Result) {
 	if result.Channel == "" && !result.Status.Final() {
 		return
 	}
-	if err := d.release(who.Folder, result.ID); err != nil {
-		d.Log.Warn("staged file not removed", "group", who.Folder, "request", result.ID, "error", err)
+	if err := s.release(who.Folder, result.ID); err != nil {
+		s.Log.Warn("staged file not removed", "group", who.Folder, "request", result.ID, "error", err)
 	}
 }
 
 // read reads the body of a call by its type.
-func (d *Server) read(rw http.ResponseWriter, r *http.Request, place *intake.Body) (*mediaCall, error) {
+func (s *Server) read(rw http.ResponseWriter, r *http.Request, place *intake.Body) (*mediaCall, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err == nil && kind == "application/json":
-		return readJSON(d.Limits, d.Limits.Body(rw, r, d.Limits.Largest()))
+		return readJSON(s.Limits, s.Limits.Body(rw, r, s.Limits.Largest()))
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
-		most := d.Live.Quota() + d.Limits.Fields
-		return readForm(d.Limits, httpd.Form(d.Limits.Body(rw, r, most), params["boundary"]), d.temp(), place, most)
+		most := s.Live.Quota() + s.Limits.Fields
+		return readForm(s.Limits, httpd.Form(s.Limits.Body(rw, r, most), params["boundary"]), s.temp(), place, most)
 	}
 	return nil, httpd.Refuse(http.StatusUnsupportedMediaType, ipc.CodeMalformed, "the body is neither JSON nor a form", "send application/json or multipart/form-data")
 }
 
 // take keeps a call and submits it, unless that was done before.
-func (d *Server) take(r *http.Request, who tokens.Identity, c *mediaCall) (ipc.Result, error) {
+func (s *Server) take(r *http.Request, who tokens.Identity, c *mediaCall) (ipc.Result, error) {
 	key, err := keyOf(r, c.fields)
 	if err != nil {
 		return ipc.Result{}, err
 	}
 	if id, has := c.fields[fieldUpload]; has && c.file == nil {
-		if err := d.useUpload(who, id, c); err != nil {
+		if err := s.useUpload(who, id, c); err != nil {
 			return ipc.Result{}, err
 		}
 	}
-	request, err := d.request(who, c)
+	request, err := s.request(who, c)
 	if err != nil {
 		return ipc.Result{}, err
 	}
@@ -107,7 +107,7 @@ func (d *Server) take(r *http.Request, who tokens.Identity, c *mediaCall) (ipc.R
 	if c.file != nil {
 		files = []stagedFile{{path: stagedName, name: stagedName, file: c.file, sent: c.sent}}
 	}
-	return d.deliver(r.Context(), who, key, c.content(), request, files)
+	return s.deliver(r.Context(), who, key, c.content(), request, files)
 }
 
 // stagedFile is a file of a call that the queue gets a copy of.
@@ -120,14 +120,14 @@ type stagedFile struct {
 }
 
 // deliver keeps a call and submits it, unless that was done before.
-func (d *Server) deliver(ctx context.Context, who tokens.Identity, key string, content []byte, request ipc.Request, files []stagedFile) (ipc.Result, error) {
-	c, err := d.calls.Record(ctx, who, key, content)
+func (s *Server) deliver(ctx context.Context, who tokens.Identity, key string, content []byte, request ipc.Request, files []stagedFile) (ipc.Result, error) {
+	c, err := s.calls.Record(ctx, who, key, content)
 	if err != nil {
 		return ipc.Result{}, err
 	}
-	defer d.calls.Lock(who, c.ID)()
+	defer s.calls.Lock(who, c.ID)()
 	if key != "" { // another call may have cancelled it since
-		now, err := d.calls.Find(ctx, who, c.ID)
+		now, err := s.calls.Find(ctx, who, c.ID)
 		if err != nil {
 			return ipc.Result{}, err
 		}
@@ -136,44 +136,44 @@ func (d *Server) deliver(ctx context.Context, who tokens.Identity, key string, c
 	if c.Cancelled {
 		return ipc.Result{}, errCancelled
 	}
-	if c.New || !d.submitted(who, c) {
+	if c.New || !s.submitted(who, c) {
 		switch {
-		case d.expired(c):
+		case s.expired(c):
 			return ipc.Result{}, errForgotten
 		case slices.ContainsFunc(files, func(f stagedFile) bool { return f.sent }):
 			return ipc.Result{}, errUploadSent
 		}
 	}
-	if err = d.submit(who, c, request, files); (errors.Is(err, errBusy) || errors.Is(err, httpd.ErrDiskFull)) && c.New {
-		return ipc.Result{}, errors.Join(err, d.calls.Delete(context.WithoutCancel(ctx), who.Folder, c.ID))
+	if err = s.submit(who, c, request, files); (errors.Is(err, errBusy) || errors.Is(err, httpd.ErrDiskFull)) && c.New {
+		return ipc.Result{}, errors.Join(err, s.calls.Delete(context.WithoutCancel(ctx), who.Folder, c.ID))
 	}
-	return d.status(who.Folder, c), err
+	return s.status(who.Folder, c), err
 }
 
 // expired reports whether the outbox may have forgotten a call.
-func (d *Server) expired(c calls.Call) bool { return time.Since(c.Made) >= d.Live.KeepResults() }
+func (s *Server) expired(c calls.Call) bool { return time.Since(c.Made) >= s.Live.KeepResults() }
 
 // submitted says whether a call waits in the queue or has a result. The order matters: the
 // result is there before the request is gone.
-func (d *Server) submitted(who tokens.Identity, c calls.Call) bool {
-	if d.Spool.Waits(who.Folder, c.ID) {
+func (s *Server) submitted(who tokens.Identity, c calls.Call) bool {
+	if s.Spool.Waits(who.Folder, c.ID) {
 		return true
 	}
-	_, has := d.Spool.Result(who.Folder, c.ID)
+	_, has := s.Spool.Result(who.Folder, c.ID)
 	return has
 }
 
 // request is what an assistant in a container would write. The token says where it is.
-func (d *Server) request(who tokens.Identity, c *mediaCall) (ipc.Request, error) {
+func (s *Server) request(who tokens.Identity, c *mediaCall) (ipc.Request, error) {
 	path, named := c.fields[fieldPath]
 	if named == (c.file != nil) || c.fields[fieldUpload] != "" && c.upload == "" {
 		return ipc.Request{}, httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the call has no file, or two", "give path, buffer, upload or the form's part named file")
 	}
-	g, ok := d.Live.Registry().ByFolder(who.Folder)
+	g, ok := s.Live.Registry().ByFolder(who.Folder)
 	if !ok {
 		return ipc.Request{}, tokens.ErrUnauthorized
 	}
-	if named && !d.Live.SharesDirectories(g) {
+	if named && !s.Live.SharesDirectories(g) {
 		return ipc.Request{}, errNotShared
 	}
 	name := cmp.Or(c.fields["file_name"], c.name)
@@ -187,15 +187,15 @@ func (d *Server) request(who tokens.Identity, c *mediaCall) (ipc.Request, error)
 		Type: ipc.TypeFile, Chat: c.fields["chat"], ReplyTo: c.fields["reply_to"],
 		Files: []ipc.FileRef{{Path: path, Name: name, MIME: c.fields["mime_type"], Caption: c.fields["caption"], Alt: c.fields["alt"], As: c.fields["as"]}},
 	}
-	d.place(who, g, &request)
+	s.place(who, g, &request)
 	return request, nil
 }
 
 // place bounds a request to the token's conversation, whatever the caller says of it, and
 // sends what is for the group's own chat there.
-func (d *Server) place(who tokens.Identity, g groups.Group, request *ipc.Request) {
+func (s *Server) place(who tokens.Identity, g groups.Group, request *ipc.Request) {
 	request.Turn, request.Conversation = ipc.NoTurn, who.Thread
-	if to, err := d.Live.Registry().Authorize(who.Folder, request.Chat); err == nil && to == g.Address() {
+	if to, err := s.Live.Registry().Authorize(who.Folder, request.Chat); err == nil && to == g.Address() {
 		request.Thread = who.Thread
 	}
 }
@@ -208,28 +208,28 @@ const (
 // submit puts a call into its group's queue, unless the road has it. The order matters: a
 // request leaves the queue only after its refusal is written or it is recorded, and the
 // outbox knows a recorded one again. The caller has the call's turn.
-func (d *Server) submit(who tokens.Identity, c calls.Call, request ipc.Request, files []stagedFile) error {
-	if d.submitted(who, c) {
+func (s *Server) submit(who tokens.Identity, c calls.Call, request ipc.Request, files []stagedFile) error {
+	if s.submitted(who, c) {
 		return nil
 	}
 	size, err := sizeOf(files)
 	if err != nil {
 		return err
 	}
-	if err := d.wait(who.Folder, c.ID, size); err != nil {
+	if err := s.wait(who.Folder, c.ID, size); err != nil {
 		return err
 	}
-	if err = d.stageAll(who, c, request, files, size); err != nil && !d.submitted(who, c) {
-		return errors.Join(err, d.release(who.Folder, c.ID))
+	if err = s.stageAll(who, c, request, files, size); err != nil && !s.submitted(who, c) {
+		return errors.Join(err, s.release(who.Folder, c.ID))
 	}
-	d.waiting.entered(who.Folder, c.ID)
+	s.waiting.entered(who.Folder, c.ID)
 	return err
 }
 
 // stageAll puts a call and the bytes of its files into its group's queue.
-func (d *Server) stageAll(who tokens.Identity, c calls.Call, request ipc.Request, files []stagedFile, size int64) error {
+func (s *Server) stageAll(who tokens.Identity, c calls.Call, request ipc.Request, files []stagedFile, size int64) error {
 	if size > 0 { // a text is no matter for the disk
-		release, err := d.Disk.Reserve(size)
+		release, err := s.Disk.Reserve(size)
 		if err != nil {
 			return errors.Join(httpd.ErrDiskFull, err)
 		}
@@ -237,7 +237,7 @@ func (d *Server) stageAll(who tokens.Identity, c calls.Call, request ipc.Request
 	}
 	request.Files = slices.Clone(request.Files)
 	for _, f := range files {
-		path, err := d.Spool.Stage(who.Folder, c.ID, f.name, f.file)
+		path, err := s.Spool.Stage(who.Folder, c.ID, f.name, f.file)
 		if err != nil {
 			return err
 		}
@@ -254,12 +254,12 @@ func (d *Server) stageAll(who tokens.Identity, c calls.Call, request ipc.Request
 	if err != nil {
 		return err
 	}
-	return d.Spool.Submit(who.Folder, c.ID, b, c.Made)
+	return s.Spool.Submit(who.Folder, c.ID, b, c.Made)
 }
 
 // status is what the host has said of a delivery so far.
-func (d *Server) status(folder string, c calls.Call) ipc.Result {
-	if r, ok := d.Spool.Result(folder, c.ID); ok {
+func (s *Server) status(folder string, c calls.Call) ipc.Result {
+	if r, ok := s.Spool.Result(folder, c.ID); ok {
 		r.ID = c.ID
 		return r
 	}
@@ -268,12 +268,12 @@ func (d *Server) status(folder string, c calls.Call) ipc.Result {
 
 // await waits until a delivery has a final result, or another one than that which was
 // written at seen, and returns the last one.
-func (d *Server) await(ctx context.Context, folder string, last ipc.Result, wait time.Duration, seen time.Time) ipc.Result {
+func (s *Server) await(ctx context.Context, folder string, last ipc.Result, wait time.Duration, seen time.Time) ipc.Result {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
-		told := d.Spool.Told(folder) // before the result is read
-		if r, ok := d.Spool.Result(folder, last.ID); ok {
+		told := s.Spool.Told(folder) // before the result is read
+		if r, ok := s.Spool.Result(folder, last.ID); ok {
 			last = r
 		}
 		if last.Status.Final() || !seen.IsZero() && !last.Time.Equal(seen) {
@@ -302,7 +302,7 @@ func answer(rw http.ResponseWriter, r ipc.Result) {
 }
 
 // waitOf is how long a call wants to wait, at most as long as any may.
-func (d *Server) waitOf(r *http.Request, without time.Duration) (time.Duration, error) {
+func (s *Server) waitOf(r *http.Request, without time.Duration) (time.Duration, error) {
 	text := r.URL.Query().Get("wait")
 	if text == "" {
 		return without, nil
@@ -311,7 +311,7 @@ func (d *Server) waitOf(r *http.Request, without time.Duration) (time.Duration, 
 	if err != nil || wait < 0 {
 		return 0, httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, `"wait" is no duration`, "write 45s")
 	}
-	return min(wait, d.Live.Wait()), nil
+	return min(wait, s.Live.Wait()), nil
 }
 
 // seenOf is the time of the result that the caller has; zero if it has none.
@@ -328,8 +328,8 @@ func seenOf(r *http.Request) (time.Time, error) {
 }
 
 // result answers with what became of a delivery.
-func (d *Server) result(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
-	wait, err := d.waitOf(r, 0)
+func (s *Server) result(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
+	wait, err := s.waitOf(r, 0)
 	if err != nil {
 		return err
 	}
@@ -337,16 +337,16 @@ func (d *Server) result(rw http.ResponseWriter, r *http.Request, who tokens.Iden
 	if err != nil {
 		return err
 	}
-	c, err := d.calls.Find(r.Context(), who, id)
+	c, err := s.calls.Find(r.Context(), who, id)
 	if err != nil {
 		return err
 	}
 	if c.Cancelled {
 		return errCancelled
 	}
-	last := d.await(r.Context(), who.Folder, d.status(who.Folder, c), wait, seen)
-	d.unstage(who, last)
-	if !last.Status.Final() && last.Channel == "" && d.expired(c) {
+	last := s.await(r.Context(), who.Folder, s.status(who.Folder, c), wait, seen)
+	s.unstage(who, last)
+	if !last.Status.Final() && last.Channel == "" && s.expired(c) {
 		return calls.ErrUnknown
 	}
 	answer(rw, last)

@@ -48,7 +48,7 @@ func tooLarge(err error, most int64) error {
 }
 
 // fail answers with an error. One that is the host's is for the log alone.
-func (d *Server) fail(rw http.ResponseWriter, err error) {
+func (s *Server) fail(rw http.ResponseWriter, err error) {
 	var p *httpd.Problem
 	var refused *ipc.Refusal
 	var unoffered *refusal.Error // of the inbox
@@ -60,7 +60,7 @@ func (d *Server) fail(rw http.ResponseWriter, err error) {
 	case errors.As(err, &unoffered):
 		p = httpd.Refuse(statusOf(unoffered.Code), unoffered.Code, unoffered.Message, unoffered.Hint)
 	default:
-		d.Log.Error("call of an assistant elsewhere not answered", "error", err)
+		s.Log.Error("call of an assistant elsewhere not answered", "error", err)
 		p = errNotRecorded
 	}
 	httpd.Fail(rw, p)

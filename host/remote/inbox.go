@@ -81,26 +81,26 @@ func (p *polls) end(who tokens.Identity) {
 }
 
 // inbox answers with the messages that wait, or with none after the time to wait.
-func (d *Server) inbox(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
-	wait, err := d.waitOf(r, 0)
+func (s *Server) inbox(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	wait, err := s.waitOf(r, 0)
 	if err != nil {
 		return err
 	}
-	if d.Inbox == nil {
+	if s.Inbox == nil {
 		return errNoInbox
 	}
 	after, err := cursorOf(r.URL.Query())
 	if err != nil {
 		return err
 	}
-	if !d.polls.begin(who) {
+	if !s.polls.begin(who) {
 		return errPolls
 	}
-	defer d.polls.end(who)
+	defer s.polls.end(who)
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
-		in, changed, err := d.Inbox.Fetch(r.Context(), who.Folder, who.Thread, after)
+		in, changed, err := s.Inbox.Fetch(r.Context(), who.Folder, who.Thread, after)
 		if err != nil {
 			return err
 		}
@@ -139,8 +139,8 @@ func cursorOf(query url.Values) (string, error) {
 }
 
 // message answers what concerns one message: its end, or a file of it.
-func (d *Server) message(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
-	if d.Inbox == nil {
+func (s *Server) message(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	if s.Inbox == nil {
 		return errNoInbox
 	}
 	id, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, inboxPath+"/"), "/")
@@ -149,23 +149,23 @@ func (d *Server) message(rw http.ResponseWriter, r *http.Request, who tokens.Ide
 	case id == "" || len(id) > maxMessageID:
 		return errWhere
 	case rest == "ack" && r.Method == http.MethodPost:
-		return d.ack(rw, r, who, id)
+		return s.ack(rw, r, who, id)
 	case rest == "unheard" && r.Method == http.MethodPost:
-		return d.unheard(rw, who, id)
+		return s.unheard(rw, who, id)
 	case file && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		return d.messageFile(rw, r, who, id, number)
+		return s.messageFile(rw, r, who, id, number)
 	}
 	return errWhere
 }
 
 // ack ends a message, with the answer in its body or without one.
-func (d *Server) ack(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
-	answer, err := readAck(d.Limits, r.Header.Get("Content-Type"), d.Limits.Body(rw, r, d.Limits.Fields))
+func (s *Server) ack(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
+	answer, err := readAck(s.Limits, r.Header.Get("Content-Type"), s.Limits.Body(rw, r, s.Limits.Fields))
 	if err != nil {
 		return err
 	}
 	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
-	done, err := d.Inbox.Ack(r.Context(), who.Folder, who.Thread, id, answer)
+	done, err := s.Inbox.Ack(r.Context(), who.Folder, who.Thread, id, answer)
 	if err != nil {
 		return err
 	}
@@ -175,8 +175,8 @@ func (d *Server) ack(rw http.ResponseWriter, r *http.Request, who tokens.Identit
 
 // unheard takes the word of a program that pushes messages into a session, that the session
 // does not take one. It reads no body.
-func (d *Server) unheard(rw http.ResponseWriter, who tokens.Identity, id string) error {
-	done, err := d.Inbox.Unheard(who.Folder, who.Thread, id)
+func (s *Server) unheard(rw http.ResponseWriter, who tokens.Identity, id string) error {
+	done, err := s.Inbox.Unheard(who.Folder, who.Thread, id)
 	if err != nil {
 		return err
 	}
@@ -206,12 +206,12 @@ func readAck(l intake.Limits, contentType string, body io.Reader) (answer string
 const fieldText = "text" // of an acknowledgement: the answer
 
 // messageFile sends a file of a message, or a range of it.
-func (d *Server) messageFile(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id, number string) error {
+func (s *Server) messageFile(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id, number string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || strconv.Itoa(n) != number {
 		return errWhere
 	}
-	f, about, err := d.Inbox.FetchFile(who.Folder, who.Thread, id, n)
+	f, about, err := s.Inbox.FetchFile(who.Folder, who.Thread, id, n)
 	if err != nil {
 		return err
 	}
@@ -219,6 +219,6 @@ func (d *Server) messageFile(rw http.ResponseWriter, r *http.Request, who tokens
 	h := rw.Header()
 	h.Set("Content-Type", "application/octet-stream") // whatever the member says that it is
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": media.SafeName(about.Name)}))
-	http.ServeContent(d.Limits.Answer(rw, r), r, "", time.Time{}, f)
+	http.ServeContent(s.Limits.Answer(rw, r), r, "", time.Time{}, f)
 	return nil
 }

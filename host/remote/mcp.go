@@ -29,12 +29,12 @@ const mcpPath = "/mcp"
 
 // serveMCP serves the tools by MCP's Streamable HTTP. A server lives as long as its
 // request: nothing of one caller can reach another.
-func (d *Server) serveMCP(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+func (s *Server) serveMCP(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
 	if r.Method != http.MethodPost {
 		rw.Header().Set("Allow", http.MethodPost)
 		return httpd.Refuse(http.StatusMethodNotAllowed, "not_found", "only POST is served here: no stream is open between calls", "see docs/remote.md")
 	}
-	g, ok := d.Live.Registry().ByFolder(who.Folder)
+	g, ok := s.Live.Registry().ByFolder(who.Folder)
 	if !ok {
 		return tokens.ErrUnauthorized
 	}
@@ -42,7 +42,7 @@ func (d *Server) serveMCP(rw http.ResponseWriter, r *http.Request, who tokens.Id
 	if err != nil {
 		return err
 	}
-	body, place, err := d.readMCP(rw, r, who)
+	body, place, err := s.readMCP(rw, r, who)
 	if err != nil {
 		return err
 	}
@@ -53,18 +53,18 @@ func (d *Server) serveMCP(rw http.ResponseWriter, r *http.Request, who tokens.Id
 		rw.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	longest := d.Live.Wait() + d.Limits.Grace // a call for notifications would never end
-	d.answerIn(rw, longest)
+	longest := s.Live.Wait() + s.Limits.Grace // a call for notifications would never end
+	s.answerIn(rw, longest)
 	ctx, cancel := context.WithTimeout(r.Context(), longest)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Body, r.ContentLength = io.NopCloser(&releasedBody{body}), int64(len(body))
-	about := d.about(g)
-	s := sender.Over(sender.Config{Folder: g.Folder, Main: about.Main, Thread: who.Thread, Wait: d.Live.Wait()},
-		&inside{Server: d, who: who, about: about, key: key, ctx: ctx, place: place}, sender.FilesHosts)
+	about := s.about(g)
+	client := sender.Over(sender.Config{Folder: g.Folder, Main: about.Main, Thread: who.Thread, Wait: s.Live.Wait()},
+		&inside{Server: s, who: who, about: about, key: key, ctx: ctx, place: place}, sender.FilesHosts)
 	// guard has checked the names that it answers to.
-	server.NewStreamableHTTPServer(tools.Server(s, about.Host), server.WithStateLess(true), server.WithDisableStreaming(true),
-		server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(d.Log)).ServeHTTP(rw, r)
+	server.NewStreamableHTTPServer(tools.Server(client, about.Host), server.WithStateLess(true), server.WithDisableStreaming(true),
+		server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(s.Log)).ServeHTTP(rw, r)
 	return nil
 }
 
@@ -93,12 +93,12 @@ func (s *releasedBody) Read(p []byte) (int, error) {
 
 // readMCP reads a call. Only the content of a file may make it large: then the call keeps its
 // place, which the caller ends. The place of another call is nil.
-func (d *Server) readMCP(rw http.ResponseWriter, r *http.Request, who tokens.Identity) (_ []byte, place *intake.Body, err error) {
-	if place = d.bodies.Begin(who.Folder); place == nil {
+func (s *Server) readMCP(rw http.ResponseWriter, r *http.Request, who tokens.Identity) (_ []byte, place *intake.Body, err error) {
+	if place = s.bodies.Begin(who.Folder); place == nil {
 		return nil, nil, errBusy
 	}
-	body, err := d.readCall(d.Limits.Body(rw, r, d.Limits.Largest()))
-	if err != nil || int64(len(body)) <= d.Limits.Fields {
+	body, err := s.readCall(s.Limits.Body(rw, r, s.Limits.Largest()))
+	if err != nil || int64(len(body)) <= s.Limits.Fields {
 		place.End()
 		return body, nil, err
 	}
@@ -106,12 +106,12 @@ func (d *Server) readMCP(rw http.ResponseWriter, r *http.Request, who tokens.Ide
 }
 
 // readCall reads the bytes of a call.
-func (d *Server) readCall(from io.Reader) ([]byte, error) {
+func (s *Server) readCall(from io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(from)
 	if err != nil {
-		return nil, tooLarge(err, d.Limits.Largest())
+		return nil, tooLarge(err, s.Limits.Largest())
 	}
-	if int64(len(body)) <= d.Limits.Fields {
+	if int64(len(body)) <= s.Limits.Fields {
 		return body, nil
 	}
 	var call struct {
@@ -122,17 +122,17 @@ func (d *Server) readCall(from io.Reader) ([]byte, error) {
 		} `json:"params"`
 	}
 	content := &call.Params.Arguments.Content // one text: many small values would take far more memory than their bytes
-	if json.Unmarshal(body, &call) != nil || int64(len(body)-len(*content)) > d.Limits.Fields || (*content)[0] != '"' {
-		return nil, tooLarge(&http.MaxBytesError{}, d.Limits.Fields)
+	if json.Unmarshal(body, &call) != nil || int64(len(body)-len(*content)) > s.Limits.Fields || (*content)[0] != '"' {
+		return nil, tooLarge(&http.MaxBytesError{}, s.Limits.Fields)
 	}
 	return body, nil
 }
 
 // about is what a group's tools may tell. Without an assistant of the host's, no directory
 // is shared.
-func (d *Server) about(g groups.Group) ipc.Context {
-	c := d.Chats.Context(g)
-	if !d.Live.SharesDirectories(g) {
+func (s *Server) about(g groups.Group) ipc.Context {
+	c := s.Chats.Context(g)
+	if !s.Live.SharesDirectories(g) {
 		c.Mounts = nil
 	}
 	return c

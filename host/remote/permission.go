@@ -17,15 +17,15 @@ const permissionsPath = "/api/permissions"
 const maxPermission = 16 << 10
 
 // askPermission asks members whether the session may use a tool.
-func (d *Server) askPermission(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
-	if d.Inbox == nil {
+func (s *Server) askPermission(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	if s.Inbox == nil {
 		return errNoInbox
 	}
-	asks, err := readPermission(d.Limits.Body(rw, r, maxPermission))
+	asks, err := readPermission(s.Limits.Body(rw, r, maxPermission))
 	if err != nil {
 		return err
 	}
-	p, err := d.Inbox.AskPermission(r.Context(), who.Folder, who.Thread, asks)
+	p, err := s.Inbox.AskPermission(r.Context(), who.Folder, who.Thread, asks)
 	if err != nil {
 		return err
 	}
@@ -50,24 +50,24 @@ func readPermission(body io.Reader) (p ipc.Permission, err error) {
 }
 
 // permission answers with a question, after its answer or the time to wait.
-func (d *Server) permission(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
-	wait, err := d.waitOf(r, 0)
+func (s *Server) permission(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	wait, err := s.waitOf(r, 0)
 	if err != nil {
 		return err
 	}
-	if d.Inbox == nil {
+	if s.Inbox == nil {
 		return errNoInbox
 	}
 	id := strings.TrimPrefix(r.URL.Path, permissionsPath+"/")
-	p, answered, err := d.Inbox.Permission(who.Folder, who.Thread, id)
+	p, answered, err := s.Inbox.Permission(who.Folder, who.Thread, id)
 	if err != nil {
 		return err
 	}
 	if p.Answer == "" && wait > 0 {
-		if !d.asking.begin(who) {
+		if !s.asking.begin(who) {
 			return errPolls
 		}
-		defer d.asking.end(who)
+		defer s.asking.end(who)
 		over := time.NewTimer(min(wait, time.Until(p.Expires)))
 		defer over.Stop()
 		select {
@@ -75,7 +75,7 @@ func (d *Server) permission(rw http.ResponseWriter, r *http.Request, who tokens.
 		case <-over.C:
 		case <-r.Context().Done():
 		}
-		if p, _, err = d.Inbox.Permission(who.Folder, who.Thread, id); err != nil {
+		if p, _, err = s.Inbox.Permission(who.Folder, who.Thread, id); err != nil {
 			return err
 		}
 	}

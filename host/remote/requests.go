@@ -23,12 +23,12 @@ const uploadPrefix = "upload:"
 
 // takeRequest lets a request of the queue's form in, and answers with its delivery. What it
 // names may be uploads, which are its own from then on.
-func (d *Server) takeRequest(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
-	wait, err := d.waitOf(r, 0)
+func (s *Server) takeRequest(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	wait, err := s.waitOf(r, 0)
 	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(d.Limits.Body(rw, r, ipc.MaxRequest))
+	body, err := io.ReadAll(s.Limits.Body(rw, r, ipc.MaxRequest))
 	if err != nil {
 		return tooLarge(err, ipc.MaxRequest)
 	}
@@ -40,21 +40,21 @@ func (d *Server) takeRequest(rw http.ResponseWriter, r *http.Request, who tokens
 	if err != nil {
 		return err
 	}
-	result, err := d.order(r.Context(), who, key, request, nil)
+	result, err := s.order(r.Context(), who, key, request, nil)
 	if err != nil {
 		return err
 	}
-	d.answerIn(rw, wait)
-	result = d.await(r.Context(), who.Folder, result, wait, time.Time{})
-	d.unstage(who, result)
+	s.answerIn(rw, wait)
+	result = s.await(r.Context(), who.Folder, result, wait, time.Time{})
+	s.unstage(who, result)
 	answer(rw, result)
 	return nil
 }
 
 // order keeps and submits a request. Its uploads are opened here, and the other files are
 // among given or a container's.
-func (d *Server) order(ctx context.Context, who tokens.Identity, key string, request ipc.Request, given []stagedFile) (ipc.Result, error) {
-	g, ok := d.Live.Registry().ByFolder(who.Folder)
+func (s *Server) order(ctx context.Context, who tokens.Identity, key string, request ipc.Request, given []stagedFile) (ipc.Result, error) {
+	g, ok := s.Live.Registry().ByFolder(who.Folder)
 	if !ok {
 		return ipc.Result{}, tokens.ErrUnauthorized
 	}
@@ -62,9 +62,9 @@ func (d *Server) order(ctx context.Context, who tokens.Identity, key string, req
 		return ipc.Result{}, httpd.Refuse(http.StatusUnprocessableEntity, ipc.CodeConflict, "the token's conversation decides the thread", "leave the thread out")
 	}
 	request.Batch = false // the results of batches are read by nobody here
-	d.place(who, g, &request)
+	s.place(who, g, &request)
 	request.Time = "" // each attempt has another
-	files, uploads, err := d.open(who, &request, given, d.Live.SharesDirectories(g))
+	files, uploads, err := s.open(who, &request, given, s.Live.SharesDirectories(g))
 	defer func() {
 		for _, f := range files {
 			if c, ok := f.file.(*os.File); ok {
@@ -79,11 +79,11 @@ func (d *Server) order(ctx context.Context, who tokens.Identity, key string, req
 	if err != nil { // refused before anything is kept
 		return ipc.Result{}, err
 	}
-	result, err := d.deliver(ctx, who, key, content, request, files)
+	result, err := s.deliver(ctx, who, key, content, request, files)
 	if err != nil {
 		return result, err
 	}
-	d.releaseUploads(who, result.ID, uploads...)
+	s.releaseUploads(who, result.ID, uploads...)
 	return result, nil
 }
 
@@ -112,7 +112,7 @@ func contentOf(request ipc.Request, files []stagedFile) ([]byte, error) {
 
 // open opens the uploads that a request names, each once, and returns them, too. A path of
 // a container is refused if no directory is shared.
-func (d *Server) open(who tokens.Identity, request *ipc.Request, given []stagedFile, shares bool) (files []stagedFile, uploads []*mediaCall, err error) {
+func (s *Server) open(who tokens.Identity, request *ipc.Request, given []stagedFile, shares bool) (files []stagedFile, uploads []*mediaCall, err error) {
 	files = append(files, given...)
 	known := map[string]bool{"": true}
 	for _, f := range given {
@@ -134,7 +134,7 @@ func (d *Server) open(who tokens.Identity, request *ipc.Request, given []stagedF
 				continue
 			}
 			c := &mediaCall{}
-			if err := d.useUpload(who, id, c); err != nil {
+			if err := s.useUpload(who, id, c); err != nil {
 				return files, uploads, err
 			}
 			known[path] = true
@@ -146,19 +146,19 @@ func (d *Server) open(who tokens.Identity, request *ipc.Request, given []stagedF
 }
 
 // dropUpload deletes an upload that no delivery needs.
-func (d *Server) dropUpload(rw http.ResponseWriter, who tokens.Identity, id string) error {
+func (s *Server) dropUpload(rw http.ResponseWriter, who tokens.Identity, id string) error {
 	if !ipc.ValidID(id) {
 		return errNoUpload
 	}
 	name := uploadName(who, id)
-	if !d.uploads.begin(name) {
+	if !s.uploads.begin(name) {
 		return httpd.Refuse(http.StatusConflict, "upload_busy", "this upload is being written", "wait for its writer")
 	}
-	defer d.uploads.end(name)
-	if _, _, err := d.upload(name); err != nil {
+	defer s.uploads.end(name)
+	if _, _, err := s.upload(name); err != nil {
 		return err
 	}
-	if err := errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.sentOf(name))); err != nil {
+	if err := errors.Join(remove(s.partOf(name)), remove(s.metaOf(name)), remove(s.sentOf(name))); err != nil {
 		return err
 	}
 	rw.WriteHeader(http.StatusNoContent)

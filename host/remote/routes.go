@@ -14,27 +14,27 @@ import (
 
 // ServeHTTP answers a request. Nothing of it but its header is read before its token is
 // known.
-func (d *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	httpd.Harden(rw.Header())
-	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(d.Live.Wait() + d.Limits.Grace)) // recorders of tests have none
-	if p := d.guard(r); p != nil {
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(s.Live.Wait() + s.Limits.Grace)) // recorders of tests have none
+	if p := s.guard(r); p != nil {
 		refuse(rw, p)
 		return
 	}
 	token := bearer(r)
-	ctx, done := d.Begin(r.Context(), token)
+	ctx, done := s.Begin(r.Context(), token)
 	defer done()
 	r = r.WithContext(ctx)
-	who, ok, err := d.Authenticate(ctx, token, peerOf(r))
+	who, ok, err := s.Authenticate(ctx, token, peerOf(r))
 	switch {
 	case err != nil:
-		d.fail(rw, err)
+		s.fail(rw, err)
 	case !ok:
 		refuse(rw, tokens.ErrUnauthorized)
-	case !d.gate.Admit(r.Context(), who.Folder):
+	case !s.gate.Admit(r.Context(), who.Folder):
 		refuse(rw, errBusy)
 	default:
-		d.route(rw, r, who)
+		s.route(rw, r, who)
 	}
 }
 
@@ -45,8 +45,8 @@ func refuse(rw http.ResponseWriter, p *httpd.Problem) {
 }
 
 // guard refuses what a browser sends, and other names. No client of ours sends an Origin.
-func (d *Server) guard(r *http.Request) *httpd.Problem {
-	if !d.names.Has(r.Host) {
+func (s *Server) guard(r *http.Request) *httpd.Problem {
+	if !s.names.Has(r.Host) {
 		return httpd.Refuse(http.StatusMisdirectedRequest, "unknown_host", "this server does not answer to the name "+httpd.Quote(r.Host), "use its own address, or have the operator add the name to remote.hosts")
 	}
 	if _, has := r.Header["Origin"]; has || hostnames.Foreign(r) {
@@ -78,36 +78,36 @@ func peerOf(r *http.Request) string {
 	return at.Unmap().String()
 }
 
-func (d *Server) route(rw http.ResponseWriter, r *http.Request, who tokens.Identity) {
+func (s *Server) route(rw http.ResponseWriter, r *http.Request, who tokens.Identity) {
 	id, delivery := strings.CutPrefix(r.URL.Path, "/api/deliveries/")
 	file, piece := strings.CutPrefix(r.URL.Path, "/api/files/")
 	_, message := strings.CutPrefix(r.URL.Path, inboxPath+"/")
 	var err error
 	switch {
 	case piece && (r.Method == http.MethodPut || r.Method == http.MethodHead):
-		err = d.files(rw, r, who, file)
+		err = s.files(rw, r, who, file)
 	case piece && r.Method == http.MethodDelete:
-		err = d.dropUpload(rw, who, file)
+		err = s.dropUpload(rw, who, file)
 	case r.URL.Path == "/api/requests" && r.Method == http.MethodPost:
-		err = d.takeRequest(rw, r, who)
+		err = s.takeRequest(rw, r, who)
 	case r.URL.Path == "/api/send-media" && r.Method == http.MethodPost:
-		err = d.sendMedia(rw, r, who)
+		err = s.sendMedia(rw, r, who)
 	case r.URL.Path == mcpPath:
-		err = d.serveMCP(rw, r, who)
+		err = s.serveMCP(rw, r, who)
 	case r.URL.Path == "/api/chat" && r.Method == http.MethodGet:
-		err = d.chat(rw, who)
+		err = s.chat(rw, who)
 	case r.URL.Path == inboxPath && r.Method == http.MethodGet:
-		err = d.inbox(rw, r, who)
+		err = s.inbox(rw, r, who)
 	case r.URL.Path == permissionsPath && r.Method == http.MethodPost:
-		err = d.askPermission(rw, r, who)
+		err = s.askPermission(rw, r, who)
 	case strings.HasPrefix(r.URL.Path, permissionsPath+"/") && r.Method == http.MethodGet:
-		err = d.permission(rw, r, who)
+		err = s.permission(rw, r, who)
 	case message:
-		err = d.message(rw, r, who)
+		err = s.message(rw, r, who)
 	case delivery && r.Method == http.MethodGet:
-		err = d.result(rw, r, who, id)
+		err = s.result(rw, r, who, id)
 	case delivery && r.Method == http.MethodDelete:
-		err = d.cancel(rw, r, who, id)
+		err = s.cancel(rw, r, who, id)
 	default:
 		err = errWhere
 	}
@@ -115,17 +115,17 @@ func (d *Server) route(rw http.ResponseWriter, r *http.Request, who tokens.Ident
 		err = tokens.ErrUnauthorized
 	}
 	if err != nil {
-		d.fail(rw, err)
+		s.fail(rw, err)
 	}
 }
 
 // chat says what the group's tools may tell. Without an assistant of the host's, no
 // directory is shared.
-func (d *Server) chat(rw http.ResponseWriter, who tokens.Identity) error {
-	g, ok := d.Live.Registry().ByFolder(who.Folder)
+func (s *Server) chat(rw http.ResponseWriter, who tokens.Identity) error {
+	g, ok := s.Live.Registry().ByFolder(who.Folder)
 	if !ok {
 		return tokens.ErrUnauthorized
 	}
-	httpd.Answer(rw, http.StatusOK, d.about(g))
+	httpd.Answer(rw, http.StatusOK, s.about(g))
 	return nil
 }

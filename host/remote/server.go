@@ -101,61 +101,61 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Limits = o.Limits.Filled()
-	d := &Server{
+	s := &Server{
 		Options: o, gate: gate.Gate{Strangers: o.Limits.Strangers, Group: o.Limits.Group},
 		bodies: intake.NewBodies(o.Live, o.Disk),
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, d.Close())
+			err = errors.Join(err, s.Close())
 		}
 	}()
 	spec := Store(o.Dir, o.Home)
-	if d.lock, err = store.Lock(spec); err != nil {
+	if s.lock, err = store.Lock(spec); err != nil {
 		return nil, err
 	}
-	if d.db, err = store.Open(ctx, spec); err != nil {
+	if s.db, err = store.Open(ctx, spec); err != nil {
 		return nil, err
 	}
-	d.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
-	if d.Tokens, err = tokens.New(ctx, d.db, o.Live, o.Log); err != nil {
+	s.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
+	if s.Tokens, err = tokens.New(ctx, s.db, o.Live, o.Log); err != nil {
 		return nil, err
 	}
-	if d.calls, err = calls.New(ctx, d.db, o.Limits.Calls); err != nil {
+	if s.calls, err = calls.New(ctx, s.db, o.Limits.Calls); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.RemoveAll(d.temp()), os.Mkdir(d.temp(), 0o700), os.MkdirAll(d.uploadDir(), 0o700), os.MkdirAll(d.sentDir(), 0o700)); err != nil {
+	if err := errors.Join(os.RemoveAll(s.temp()), os.Mkdir(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700), os.MkdirAll(s.sentDir(), 0o700)); err != nil {
 		return nil, err
 	}
 	if o.Listen == "" {
-		d.names = hostnames.Of("localhost")
-		return d, nil
+		s.names = hostnames.Of("localhost")
+		return s, nil
 	}
-	if d.listener, err = gate.Listen(o.Listen); err != nil {
+	if s.listener, err = gate.Listen(o.Listen); err != nil {
 		return nil, err
 	}
-	d.names = hostnames.Of(d.listener.Addr().String(), o.Hosts...)
-	return d, nil
+	s.names = hostnames.Of(s.listener.Addr().String(), o.Hosts...)
+	return s, nil
 }
 
-func (d *Server) temp() string { return filepath.Join(d.Dir, "tmp") }
+func (s *Server) temp() string { return filepath.Join(s.Dir, "tmp") }
 
 // Addr is where the Server listens; it must.
-func (d *Server) Addr() net.Addr { return d.listener.Addr() }
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close closes what Open opened. Run must have returned.
-func (d *Server) Close() error {
+func (s *Server) Close() error {
 	var errs []error
-	if d.listener != nil {
-		if err := d.listener.Close(); !errors.Is(err, net.ErrClosed) {
+	if s.listener != nil {
+		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}
-	if d.db != nil {
-		errs = append(errs, d.db.Close())
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
 	}
-	if d.lock != nil {
-		errs = append(errs, d.lock.Close())
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -169,19 +169,19 @@ const (
 
 // Run serves until ctx is done, which is no error. Calls that wait for their results then
 // end; their deliveries go on.
-func (d *Server) Run(ctx context.Context) error {
-	srv := d.server(ctx)
+func (s *Server) Run(ctx context.Context) error {
+	srv := s.server(ctx)
 	served := make(chan error, 1)
-	go func() { served <- d.serve(ctx, srv) }()
+	go func() { served <- s.serve(ctx, srv) }()
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
-	d.sweep(ctx) // a host that is restarted often would never come to its hour
+	s.sweep(ctx) // a host that is restarted often would never come to its hour
 	for {
 		select {
 		case err := <-served:
 			return err
 		case <-sweep.C:
-			d.sweep(ctx)
+			s.sweep(ctx)
 		case <-ctx.Done():
 			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 			defer cancel()
@@ -195,34 +195,34 @@ func (d *Server) Run(ctx context.Context) error {
 }
 
 // sweep deletes what is too old.
-func (d *Server) sweep(ctx context.Context) {
-	if err := d.deleteOld(ctx); err != nil && ctx.Err() == nil {
-		d.Log.Error("old calls of assistants elsewhere are not deleted", "error", err)
+func (s *Server) sweep(ctx context.Context) {
+	if err := s.deleteOld(ctx); err != nil && ctx.Err() == nil {
+		s.Log.Error("old calls of assistants elsewhere are not deleted", "error", err)
 	}
 }
 
-func (d *Server) deleteOld(ctx context.Context) error {
-	before := time.Now().Add(-max(keyFor, d.Live.KeepResults()))
-	return errors.Join(d.calls.DeleteBefore(ctx, before), d.Tokens.Forget(ctx, before), d.expireUploads())
+func (s *Server) deleteOld(ctx context.Context) error {
+	before := time.Now().Add(-max(keyFor, s.Live.KeepResults()))
+	return errors.Join(s.calls.DeleteBefore(ctx, before), s.Tokens.Forget(ctx, before), s.expireUploads())
 }
 
 // Admit serves a group's assistant over a listener of its own, and returns the token that
 // it must show there, for a thread of the group's chat or the chat itself. end closes the
 // listener, refuses the token from then on, and returns when all calls have ended; what was
 // accepted goes on. Errors are refusals.
-func (d *Server) Admit(l net.Listener, folder, thread string) (token string, end func(), err error) {
+func (s *Server) Admit(l net.Listener, folder, thread string) (token string, end func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	ctx, token, forget, err := d.OpenSession(ctx, folder, thread)
+	ctx, token, forget, err := s.OpenSession(ctx, folder, thread)
 	if err != nil {
 		cancel()
 		return "", nil, err
 	}
-	srv := d.server(ctx)
+	srv := s.server(ctx)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		if err := srv.Serve(d.gate.Count(l)); !errors.Is(err, http.ErrServerClosed) {
-			d.Log.Debug("a forwarded socket has ended", "group", folder, "error", err)
+		if err := srv.Serve(s.gate.Count(l)); !errors.Is(err, http.ErrServerClosed) {
+			s.Log.Debug("a forwarded socket has ended", "group", folder, "error", err)
 		}
 	}()
 	return token, sync.OnceFunc(func() {
@@ -234,19 +234,19 @@ func (d *Server) Admit(l net.Listener, folder, thread string) (token string, end
 }
 
 // server is an HTTP server whose requests have a context below ctx.
-func (d *Server) server(ctx context.Context) *http.Server {
+func (s *Server) server(ctx context.Context) *http.Server {
 	return &http.Server{
-		Handler: d, ReadHeaderTimeout: d.Limits.HeaderTime, IdleTimeout: time.Minute, MaxHeaderBytes: max(d.Limits.Header-headerSlop, 1),
-		ErrorLog:    slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),
+		Handler: s, ReadHeaderTimeout: s.Limits.HeaderTime, IdleTimeout: time.Minute, MaxHeaderBytes: max(s.Limits.Header-headerSlop, 1),
+		ErrorLog:    slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: gate.WithConn,
 	}
 }
 
 // serve serves the Server's own listener, if there is one.
-func (d *Server) serve(ctx context.Context, srv *http.Server) error {
-	if d.listener == nil {
+func (s *Server) serve(ctx context.Context, srv *http.Server) error {
+	if s.listener == nil {
 		<-ctx.Done()
 		return nil
 	}
-	return srv.Serve(d.gate.Count(d.listener))
+	return srv.Serve(s.gate.Count(s.listener))
 }

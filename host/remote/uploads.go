@@ -43,8 +43,8 @@ type uploads struct {
 	begins sync.Mutex // held from the count of a group's uploads until the new one is kept
 }
 
-func (d *Server) uploadDir() string { return filepath.Join(d.Dir, "uploads") }
-func (d *Server) sentDir() string   { return filepath.Join(d.Dir, "sent") }
+func (s *Server) uploadDir() string { return filepath.Join(s.Dir, "uploads") }
+func (s *Server) sentDir() string   { return filepath.Join(s.Dir, "sent") }
 
 // uploadName is how an upload's files are called: no character of the id is in it.
 func uploadName(who tokens.Identity, id string) string {
@@ -52,17 +52,17 @@ func uploadName(who tokens.Identity, id string) string {
 	return hex.EncodeToString(h[:])
 }
 
-func (d *Server) partOf(name string) string { return filepath.Join(d.uploadDir(), name+".part") }
-func (d *Server) metaOf(name string) string { return filepath.Join(d.uploadDir(), name+".json") }
+func (s *Server) partOf(name string) string { return filepath.Join(s.uploadDir(), name+".part") }
+func (s *Server) metaOf(name string) string { return filepath.Join(s.uploadDir(), name+".json") }
 
-func (d *Server) sentOf(name string) string { return filepath.Join(d.sentDir(), name+".json") }
+func (s *Server) sentOf(name string) string { return filepath.Join(s.sentDir(), name+".json") }
 
 // upload returns an upload and how many of its bytes are there.
-func (d *Server) upload(name string) (u upload, offset int64, err error) {
-	b, err := os.ReadFile(d.metaOf(name))
+func (s *Server) upload(name string) (u upload, offset int64, err error) {
+	b, err := os.ReadFile(s.metaOf(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		u.Sent = true
-		b, err = os.ReadFile(d.sentOf(name))
+		b, err = os.ReadFile(s.sentOf(name))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return u, 0, errNoUpload
@@ -73,7 +73,7 @@ func (d *Server) upload(name string) (u upload, offset int64, err error) {
 	if err != nil || u.Whole {
 		return u, u.Length, err
 	}
-	info, err := os.Stat(d.partOf(name))
+	info, err := os.Stat(s.partOf(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return u, 0, nil
 	}
@@ -83,22 +83,22 @@ func (d *Server) upload(name string) (u upload, offset int64, err error) {
 	return u, info.Size(), nil
 }
 
-func (d *Server) keepUpload(name string, u upload) error {
+func (s *Server) keepUpload(name string, u upload) error {
 	b, err := json.Marshal(u)
 	if err != nil {
 		return err
 	}
-	return safefs.WriteFile(d.metaOf(name), b, 0o600)
+	return safefs.WriteFile(s.metaOf(name), b, 0o600)
 }
 
 // files answers PUT and HEAD of an upload.
-func (d *Server) files(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
+func (s *Server) files(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
 	if !ipc.ValidID(id) {
 		return httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, "the upload's id is no id", "use letters, digits, dot, hyphen and underscore, at most 200")
 	}
 	name := uploadName(who, id)
 	if r.Method == http.MethodHead {
-		u, offset, err := d.upload(name)
+		u, offset, err := s.upload(name)
 		if err != nil {
 			return err
 		}
@@ -106,22 +106,22 @@ func (d *Server) files(rw http.ResponseWriter, r *http.Request, who tokens.Ident
 		rw.WriteHeader(http.StatusOK)
 		return nil
 	}
-	if !d.uploads.begin(name) {
+	if !s.uploads.begin(name) {
 		return httpd.Refuse(http.StatusConflict, "upload_busy", "this upload is being written", "wait for the other writer, then ask with HEAD how far it is")
 	}
-	defer d.uploads.end(name)
-	place := d.bodies.Begin(who.Folder) // before the upload is kept: one that is refused has no place
+	defer s.uploads.end(name)
+	place := s.bodies.Begin(who.Folder) // before the upload is kept: one that is refused has no place
 	if place == nil {
 		return errBusy
 	}
-	u, offset, err := d.beginUpload(r, who, name)
+	u, offset, err := s.beginUpload(r, who, name)
 	if err == nil && !u.Whole {
-		offset, err = d.append(d.Limits.Body(rw, r, u.Length-offset+1), place, name, u, offset)
+		offset, err = s.append(s.Limits.Body(rw, r, u.Length-offset+1), place, name, u, offset)
 	}
 	place.End()
 	if err == nil && !u.Whole && offset == u.Length {
 		u.Whole = true
-		err = d.finish(name, u)
+		err = s.finish(name, u)
 	}
 	if err != nil {
 		return err
@@ -164,15 +164,15 @@ func (u *uploads) end(name string) {
 }
 
 // beginUpload finds the upload that a PUT goes on with, or keeps a new one.
-func (d *Server) beginUpload(r *http.Request, who tokens.Identity, name string) (upload, int64, error) {
+func (s *Server) beginUpload(r *http.Request, who tokens.Identity, name string) (upload, int64, error) {
 	at, err := headerNumber(r, "Upload-Offset", 0)
 	if err != nil {
 		return upload{}, 0, err
 	}
-	u, offset, err := d.upload(name)
+	u, offset, err := s.upload(name)
 	if errors.Is(err, errNoUpload) && at == 0 {
-		if err = remove(d.partOf(name)); err == nil { // of one that is no more
-			u, err = d.newUpload(r, who, name)
+		if err = remove(s.partOf(name)); err == nil { // of one that is no more
+			u, err = s.newUpload(r, who, name)
 		}
 	} else if err == nil {
 		err = u.agrees(r)
@@ -185,7 +185,7 @@ func (d *Server) beginUpload(r *http.Request, who tokens.Identity, name string) 
 
 // newUpload checks what an upload says of itself, and that the group may begin one, and
 // keeps it.
-func (d *Server) newUpload(r *http.Request, who tokens.Identity, name string) (upload, error) {
+func (s *Server) newUpload(r *http.Request, who tokens.Identity, name string) (upload, error) {
 	length, err := headerNumber(r, "Upload-Length", -1)
 	if err != nil {
 		return upload{}, err
@@ -194,13 +194,13 @@ func (d *Server) newUpload(r *http.Request, who tokens.Identity, name string) (u
 	if err != nil || len(sum) != sha256.Size || length < 0 {
 		return upload{}, httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the upload does not say its length and hash", "send Upload-Length, and Upload-SHA256 in hex")
 	}
-	d.uploads.begins.Lock()
-	defer d.uploads.begins.Unlock()
-	if err := d.roomFor(who.Folder, length); err != nil {
+	s.uploads.begins.Lock()
+	defer s.uploads.begins.Unlock()
+	if err := s.roomFor(who.Folder, length); err != nil {
 		return upload{}, err
 	}
 	u := upload{Folder: who.Folder, Length: length, SHA256: hex.EncodeToString(sum)}
-	return u, d.keepUpload(name, u)
+	return u, s.keepUpload(name, u)
 }
 
 // agrees refuses a length or a hash that is not the one said at the start.
@@ -229,18 +229,18 @@ func headerNumber(r *http.Request, name string, without int64) (int64, error) {
 
 // eachUpload calls fn with the name of each upload in a directory and the time of its last
 // byte.
-func (d *Server) eachUpload(dir string, fn func(name string, u upload, last time.Time) error) error {
+func (s *Server) eachUpload(dir string, fn func(name string, u upload, last time.Time) error) error {
 	entries, err := safefs.ReadDir(dir)
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
 		if !ok {
 			continue
 		}
-		u, _, uerr := d.upload(name)
+		u, _, uerr := s.upload(name)
 		if uerr != nil {
 			continue
 		}
-		info, ierr := os.Stat(d.partOf(name))
+		info, ierr := os.Stat(s.partOf(name))
 		if ierr != nil {
 			info, ierr = e.Info()
 		}
@@ -253,38 +253,38 @@ func (d *Server) eachUpload(dir string, fn func(name string, u upload, last time
 
 // append writes what comes behind the bytes that are there. What has come of a body that
 // breaks off stays.
-func (d *Server) append(from io.Reader, place *intake.Body, name string, u upload, offset int64) (int64, error) {
-	f, err := os.OpenFile(d.partOf(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+func (s *Server) append(from io.Reader, place *intake.Body, name string, u upload, offset int64) (int64, error) {
+	f, err := os.OpenFile(s.partOf(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return offset, err
 	}
 	n, err := io.Copy(io.MultiWriter(place, f), io.LimitReader(from, u.Length-offset))
 	refused := errors.Is(err, intake.ErrQuota) || errors.Is(err, intake.ErrNoRoom)
 	if err != nil {
-		err = tooLarge(err, d.Live.Quota())
+		err = tooLarge(err, s.Live.Quota())
 	} else if more, _ := from.Read(make([]byte, 1)); more > 0 {
 		err, refused = malformed("more bytes came than Upload-Length says"), true
 	}
 	err = errors.Join(err, f.Sync(), f.Close())
 	if refused {
-		err = errors.Join(err, d.standAside(name, offset+n))
+		err = errors.Join(err, s.standAside(name, offset+n))
 	}
 	return offset + n, err
 }
 
 // standAside has an upload that was refused give way to the next new one, although it has
 // just had a byte; one without bytes is deleted at once.
-func (d *Server) standAside(name string, bytes int64) error {
+func (s *Server) standAside(name string, bytes int64) error {
 	if bytes == 0 {
-		return errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)))
+		return errors.Join(remove(s.partOf(name)), remove(s.metaOf(name)))
 	}
 	idle := time.Now().Add(-uploadIdle - time.Second)
-	return os.Chtimes(d.partOf(name), idle, idle)
+	return os.Chtimes(s.partOf(name), idle, idle)
 }
 
 // finish checks a whole upload. One that is not what was said is deleted.
-func (d *Server) finish(name string, u upload) error {
-	f, err := os.OpenFile(d.partOf(name), os.O_RDONLY|os.O_CREATE, 0o600) // one of no bytes
+func (s *Server) finish(name string, u upload) error {
+	f, err := os.OpenFile(s.partOf(name), os.O_RDONLY|os.O_CREATE, 0o600) // one of no bytes
 	if err != nil {
 		return err
 	}
@@ -294,19 +294,19 @@ func (d *Server) finish(name string, u upload) error {
 		return err
 	}
 	if sum, _ := hex.DecodeString(u.SHA256); !bytes.Equal(h.Sum(nil), sum) {
-		if err := errors.Join(remove(d.partOf(name)), remove(d.metaOf(name))); err != nil { // in this order: a killed host leaves no bytes of no upload
+		if err := errors.Join(remove(s.partOf(name)), remove(s.metaOf(name))); err != nil { // in this order: a killed host leaves no bytes of no upload
 			return err
 		}
 		return httpd.Refuse(http.StatusUnprocessableEntity, "wrong_sha256", "the bytes are not those that were announced; the upload is deleted", "begin it again")
 	}
-	return d.keepUpload(name, u)
+	return s.keepUpload(name, u)
 }
 
 // useUpload opens a whole upload as the file of a call. One that was sent has no bytes: its hash
 // still says whether a repeated call is the same.
-func (d *Server) useUpload(who tokens.Identity, id string, c *mediaCall) error {
+func (s *Server) useUpload(who tokens.Identity, id string, c *mediaCall) error {
 	name := uploadName(who, id)
-	u, offset, err := d.upload(name)
+	u, offset, err := s.upload(name)
 	switch {
 	case err != nil:
 		return err
@@ -317,7 +317,7 @@ func (d *Server) useUpload(who tokens.Identity, id string, c *mediaCall) error {
 	c.sum.Write([]byte("upload " + u.SHA256))
 	c.upload, c.hash = name, u.SHA256
 	if !u.Sent {
-		f, err := os.Open(d.partOf(name))
+		f, err := os.Open(s.partOf(name))
 		if err == nil {
 			c.file = f
 			return nil
@@ -332,25 +332,25 @@ func (d *Server) useUpload(who tokens.Identity, id string, c *mediaCall) error {
 }
 
 // releaseUploads deletes the bytes of uploads that a delivery has.
-func (d *Server) releaseUploads(who tokens.Identity, delivery string, all ...*mediaCall) {
+func (s *Server) releaseUploads(who tokens.Identity, delivery string, all ...*mediaCall) {
 	for _, c := range all {
-		if err := d.releaseUpload(c); err != nil {
-			d.Log.Warn("bytes of an upload not removed", "group", who.Folder, "request", delivery, "error", err)
+		if err := s.releaseUpload(c); err != nil {
+			s.Log.Warn("bytes of an upload not removed", "group", who.Folder, "request", delivery, "error", err)
 		}
 	}
 }
 
 // releaseUpload deletes the bytes of an upload. It leaves an upload that the assistant has begun under the same id since.
-func (d *Server) releaseUpload(c *mediaCall) error {
-	if !d.uploads.begin(c.upload) {
+func (s *Server) releaseUpload(c *mediaCall) error {
+	if !s.uploads.begin(c.upload) {
 		return nil
 	}
-	defer d.uploads.end(c.upload)
-	u, _, err := d.upload(c.upload)
+	defer s.uploads.end(c.upload)
+	u, _, err := s.upload(c.upload)
 	if errors.Is(err, errNoUpload) || err == nil && (u.Sent || !u.Whole || u.SHA256 != c.hash) {
 		return nil
 	}
-	return errors.Join(err, os.Rename(d.metaOf(c.upload), d.sentOf(c.upload)), remove(d.partOf(c.upload)))
+	return errors.Join(err, os.Rename(s.metaOf(c.upload), s.sentOf(c.upload)), remove(s.partOf(c.upload)))
 }
 
 // remove deletes a file, which may be gone.
@@ -362,13 +362,13 @@ func remove(file string) error {
 }
 
 // expireUploads deletes uploads whose last byte came too long ago.
-func (d *Server) expireUploads() error {
+func (s *Server) expireUploads() error {
 	expire := func(name string, _ upload, last time.Time) error {
-		if time.Since(last) < d.Limits.UploadFor || !d.uploads.begin(name) {
+		if time.Since(last) < s.Limits.UploadFor || !s.uploads.begin(name) {
 			return nil
 		}
-		defer d.uploads.end(name)
-		return errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.sentOf(name)))
+		defer s.uploads.end(name)
+		return errors.Join(remove(s.partOf(name)), remove(s.metaOf(name)), remove(s.sentOf(name)))
 	}
-	return errors.Join(d.eachUpload(d.uploadDir(), expire), d.eachUpload(d.sentDir(), expire))
+	return errors.Join(s.eachUpload(s.uploadDir(), expire), s.eachUpload(s.sentDir(), expire))
 }

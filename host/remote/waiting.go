@@ -39,23 +39,23 @@ func sizeOf(files []stagedFile) (n int64, _ error) {
 
 // wait counts a call of n bytes that is about to be submitted: entered or release follows. The
 // error is errBusy if the group's calls that wait have too many bytes with it, or are too many.
-func (d *Server) wait(folder, id string, n int64) error {
-	d.waiting.mu.Lock()
-	defer d.waiting.mu.Unlock()
-	all := d.waiting.of[folder]
+func (s *Server) wait(folder, id string, n int64) error {
+	s.waiting.mu.Lock()
+	defer s.waiting.mu.Unlock()
+	all := s.waiting.of[folder]
 	delete(all, id) // an attempt before this one
-	if d.crowded(all, n) {
-		d.forgetTaken(folder, all)
+	if s.crowded(all, n) {
+		s.forgetTaken(folder, all)
 	}
-	if d.crowded(all, n) {
+	if s.crowded(all, n) {
 		return errBusy
 	}
-	if d.waiting.of == nil {
-		d.waiting.of = map[string]map[string]waitingCall{}
+	if s.waiting.of == nil {
+		s.waiting.of = map[string]map[string]waitingCall{}
 	}
 	if all == nil {
 		all = map[string]waitingCall{}
-		d.waiting.of[folder] = all
+		s.waiting.of[folder] = all
 	}
 	all[id] = waitingCall{size: n}
 	return nil
@@ -72,23 +72,23 @@ func (w *waiting) entered(folder, id string) {
 }
 
 // crowded says that another call of n bytes is too much.
-func (d *Server) crowded(all map[string]waitingCall, n int64) bool {
+func (s *Server) crowded(all map[string]waitingCall, n int64) bool {
 	for _, c := range all {
 		n += c.size
 	}
-	return len(all) >= maxWaiting || n > d.Live.Quota()
+	return len(all) >= maxWaiting || n > s.Live.Quota()
 }
 
 // forgetTaken removes the copies of calls that the host has accepted or refused, whose callers
 // have not asked for the result: they are no longer in the queue. The result may be gone too.
 // The caller holds waiting.mu.
-func (d *Server) forgetTaken(folder string, all map[string]waitingCall) {
+func (s *Server) forgetTaken(folder string, all map[string]waitingCall) {
 	for id, c := range all {
-		if !c.submitted || d.Spool.Waits(folder, id) {
+		if !c.submitted || s.Spool.Waits(folder, id) {
 			continue
 		}
-		if err := d.Spool.Unstage(folder, id); err != nil {
-			d.Log.Warn("staged file not removed", "group", folder, "request", id, "error", err)
+		if err := s.Spool.Unstage(folder, id); err != nil {
+			s.Log.Warn("staged file not removed", "group", folder, "request", id, "error", err)
 			continue
 		}
 		delete(all, id)
@@ -96,14 +96,14 @@ func (d *Server) forgetTaken(folder string, all map[string]waitingCall) {
 }
 
 // release removes the copies of a call that no longer needs them.
-func (d *Server) release(folder, id string) error {
-	d.waiting.mu.Lock()
-	defer d.waiting.mu.Unlock()
-	if err := d.Spool.Unstage(folder, id); err != nil {
+func (s *Server) release(folder, id string) error {
+	s.waiting.mu.Lock()
+	defer s.waiting.mu.Unlock()
+	if err := s.Spool.Unstage(folder, id); err != nil {
 		return err
 	}
-	if delete(d.waiting.of[folder], id); len(d.waiting.of[folder]) == 0 {
-		delete(d.waiting.of, folder)
+	if delete(s.waiting.of[folder], id); len(s.waiting.of[folder]) == 0 {
+		delete(s.waiting.of, folder)
 	}
 	return nil
 }
