@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 )
 
-// TestNoBoundOfTheDoorIsLeftOut: the configuration has each, with the door's own default.
+// TestNoBoundOfTheDoorIsLeftOut: the configuration has each, with the remote server's own default.
 func TestNoBoundOfTheDoorIsLeftOut(t *testing.T) {
 	c, err := config.Parse("longshore.yaml", []byte("state: "+t.TempDir()+"\nchannels: {web: {}}\n"), func(string) string { return "" }, []channel.Platform{web.Platform()})
 	if err != nil {
