@@ -24,7 +24,12 @@ type contexts struct {
 	h *Host
 }
 
-func (h *Host) openContexts(context.Context) (Part, error) { return contexts{h: h}, nil }
+// openContexts writes the first snapshots: the parts that change tasks write others as soon as
+// they run, and an older one must not come after these.
+func (h *Host) openContexts(context.Context) (Part, error) {
+	h.tellSnapshots()
+	return contexts{h: h}, nil
+}
 
 func (p contexts) Apply(*live.Live) {
 	for _, c := range p.h.Channels {
@@ -36,7 +41,6 @@ func (p contexts) Apply(*live.Live) {
 // Run keeps each group's context.json true until ctx is done.
 func (p contexts) Run(ctx context.Context) error {
 	h := p.h
-	h.tellSnapshots()
 	select { // requests come first
 	case <-ctx.Done():
 	case <-h.spool.Listed():
