@@ -32,13 +32,13 @@ func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open
 	return d, b.put(ctx, judged{d})
 }
 
-// Say sends the host's own words, or the assistant's answer, to a thread of the group's
-// chat; an empty thread is the chat itself. A second call with the same key does nothing.
+// Say sends the assistant's answer to a thread of the group's chat; an empty thread is the
+// chat itself. A second call with the same key does nothing.
 func (b *Bridge) Say(ctx context.Context, folder, thread, text, key string) error {
 	return b.say(ctx, folder, thread, text, key, false)
 }
 
-// Tell is Say for the host's own words, which no assistant may read or change.
+// Tell sends a message of the host likewise, which no assistant may read or change.
 func (b *Bridge) Tell(ctx context.Context, folder, thread, text, key string) error {
 	return b.say(ctx, folder, thread, text, key, true)
 }
