@@ -40,10 +40,10 @@ type Control interface {
 	// at all. That the file was refused is no error.
 	// With remove, the file may end all groups, or most of them.
 	Reload(ctx context.Context, remove bool) (Reloaded, error)
-	// Requests returns the valid pairing codes of direct chats without a group.
-	Requests(ctx context.Context) ([]PairingCode, error)
-	// Approve ends the code of a chat that has a group now, and writes so in the chat.
-	Approve(ctx context.Context, code string) error
+	// PairingCodes returns the valid pairing codes of direct chats without a group.
+	PairingCodes(ctx context.Context) ([]PairingCode, error)
+	// ApprovePairing ends the code of a chat that has a group now, and writes so in the chat.
+	ApprovePairing(ctx context.Context, code string) error
 	// Tasks returns the scheduled tasks of a group by its folder, or of all.
 	Tasks(ctx context.Context, group string) ([]tasks.Task, error)
 	// OperateTask does something with a task, see [tasks.Tasks.Operate], and says
@@ -97,7 +97,7 @@ var ops = map[string]op{
 	"list":   askFor(Control.List), "show": askFor(Control.Show), "retry": tell(Control.Retry), "drop": tell(Control.Drop),
 	"decide": tell(func(c Control, ctx context.Context, in decision) error { return c.Decide(ctx, in.ID, in.Yes) }),
 	"send":   askFor(Control.Send), "chats": askFor(Control.Chats), "reload": askFor(Control.Reload),
-	"pairing": ask(Control.Requests), "approve": tell(Control.Approve),
+	"pairing": ask(Control.PairingCodes), "approve": tell(Control.ApprovePairing),
 	"tasks": askFor(Control.Tasks), "operate-task": askFor(func(c Control, ctx context.Context, in taskVerb) (tasks.Answer, error) {
 		return c.OperateTask(ctx, in.ID, in.Verb)
 	}),
@@ -172,11 +172,11 @@ func (c *Client) Reload(ctx context.Context, remove bool) (Reloaded, error) {
 	return answerTo[Reloaded](ctx, c, "reload", remove)
 }
 
-func (c *Client) Requests(ctx context.Context) ([]PairingCode, error) {
+func (c *Client) PairingCodes(ctx context.Context) ([]PairingCode, error) {
 	return answerTo[[]PairingCode](ctx, c, "pairing", nil)
 }
 
-func (c *Client) Approve(ctx context.Context, code string) error { return c.tell(ctx, "approve", code) }
+func (c *Client) ApprovePairing(ctx context.Context, code string) error { return c.tell(ctx, "approve", code) }
 
 func (c *Client) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
 	return answerTo[[]tasks.Task](ctx, c, "tasks", group)

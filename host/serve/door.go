@@ -183,8 +183,8 @@ func (d *door) save() error {
 // Codes implements operator.Pairing.
 func (h *Host) Codes() []operator.PairingCode { return h.door.list() }
 
-// Approve ends a code whose chat has a group now, and tells the chat.
-func (h *Host) Approve(ctx context.Context, code string) error {
+// ApprovePairing ends a code whose chat has a group now, and tells the chat.
+func (h *Host) ApprovePairing(ctx context.Context, code string) error {
 	p, err := h.door.take(code)
 	if err != nil {
 		return err
