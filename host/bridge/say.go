@@ -24,7 +24,7 @@ func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
-	d := hostDelivery(folder, dst, uuid.NewString())
+	d := ownDelivery(folder, dst, uuid.NewString())
 	d.Thread = dst.thread(r)
 	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open, found: new(spool.Found)}, r, dst, outbox.Load{}); err != nil {
 		return outbox.Delivery{}, err
@@ -48,7 +48,7 @@ func (b *Bridge) say(ctx context.Context, folder, thread, text, key string, host
 	if err != nil {
 		return err
 	}
-	d := hostDelivery(folder, dst, key)
+	d := ownDelivery(folder, dst, key)
 	d.Thread = thread
 	if d.Parts = texts(text, dst.limits); len(d.Parts) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key s
 	if err != nil || !outbox.Can(dst.channel, outbox.VerbReact) {
 		return err
 	}
-	d := hostDelivery(folder, dst, key)
+	d := ownDelivery(folder, dst, key)
 	d.Thread, d.Parts = thread, []outbox.Part{{Act: &outbox.Act{Verb: outbox.VerbReact, Target: target, Emoji: emoji}}}
 	return b.judgeAndPut(ctx, dst, d)
 }
@@ -97,8 +97,8 @@ func (b *Bridge) SentSince(folder, thread string, since time.Time, but ...string
 	return found || err != nil
 }
 
-// hostDelivery returns a delivery without a request, whose key is derived from id.
-func hostDelivery(folder string, dst destination, id string) outbox.Delivery {
+// ownDelivery returns a delivery without a request, whose key is derived from id.
+func ownDelivery(folder string, dst destination, id string) outbox.Delivery {
 	return outbox.Delivery{
 		Key: hostKey(folder, id), Folder: folder,
 		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
