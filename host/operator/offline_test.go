@@ -94,4 +94,3 @@ func argument(of reflect.Type, id string) reflect.Value {
 	}
 	return reflect.Zero(of)
 }
-

@@ -108,7 +108,9 @@ func (c *Client) PairingCodes(ctx context.Context) ([]PairingCode, error) {
 	return answerTo[[]PairingCode](ctx, c, "pairing", nil)
 }
 
-func (c *Client) ApprovePairing(ctx context.Context, code string) error { return c.tell(ctx, "approve", code) }
+func (c *Client) ApprovePairing(ctx context.Context, code string) error {
+	return c.tell(ctx, "approve", code)
+}
 
 func (c *Client) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
 	return answerTo[[]tasks.Task](ctx, c, "tasks", group)
