@@ -148,7 +148,7 @@ type Plans interface {
 	OverBudget(folder string) bool
 }
 
-// Platforms is what the channels can do for a chat: serve's carriers.
+// Platforms is what the channels can do for a chat: serve's platforms.
 type Platforms interface {
 	// Fetch opens a member's file through the channel of that name.
 	Fetch(ctx context.Context, channelName string, f channel.FileRef) (io.ReadCloser, error)
