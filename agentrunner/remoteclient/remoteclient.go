@@ -153,7 +153,7 @@ func problem(a answer) error {
 		e := told.Error
 		return &refusal.Error{Code: media.Printable(e.Code), Message: media.Printable(e.Message), Hint: media.Printable(e.Hint)}
 	}
-	return &refusal.Error{Code: "not_longshore", Message: fmt.Sprintf("what answers at LONGSHORE_URL is not Longshore's door (status %d)", a.status),
+	return &refusal.Error{Code: "not_longshore", Message: fmt.Sprintf("what answers at LONGSHORE_URL is not Longshore's remote server (status %d)", a.status),
 		Hint: "tell the operator to compare LONGSHORE_URL with remote.listen"}
 }
 
@@ -169,7 +169,7 @@ func result(a answer) (ipc.Result, error) {
 // Enqueue gives the host a request and returns the id of its delivery. The host has it
 // durably after the return. A call with a key that an earlier one had is the same delivery;
 // without one, each call is a delivery of its own. The type is not used here. If the
-// request breaks a limit or is refused at the door, the error is a *Problem or a
+// request breaks a limit or is refused by the server, the error is a *Problem or a
 // *ipc.Refusal and permanent.
 func (c *Client) Enqueue(ctx context.Context, r ipc.Request, _ ipc.Type, key string) (string, error) {
 	body, err := ipc.Encode(r)

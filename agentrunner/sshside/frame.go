@@ -45,7 +45,7 @@ type Begin struct {
 	Run    string            `json:"run,omitempty"` // directory of what is the sessions' own; empty: below the home directory
 	Agent  string            `json:"agent"`
 	Env    map[string]string `json:"env"`
-	Socket string            `json:"socket"`          // to the host's door
+	Socket string            `json:"socket"`          // to the host's remote server
 	Token  string            `json:"token"`           // for it
 	Model  string            `json:"model,omitempty"` // socket to the host's models; empty: the assistant reaches its model by itself
 	Mark   string            `json:"mark"`            // begins the lines on stderr that are this package's

@@ -17,7 +17,7 @@ func newMCPConfig(e *env) *cobra.Command {
 		Short: "print how an agent CLI starts longshore's tools",
 		Long: `Prints the configuration with which an agent CLI starts the tools send_file,
 send_message and so on, in the CLI's own format, to be used in the container.
-With --transport http, the CLI reaches them at the host's door instead, with the
+With --transport http, the CLI reaches them at the host's remote server instead, with the
 token in its environment as LONGSHORE_TOKEN.`,
 		Args: terminal.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
@@ -51,8 +51,8 @@ token in its environment as LONGSHORE_TOKEN.`,
 	}
 	cmd.Flags().StringVar(&cli, "for", "", "the agent `CLI`: "+strings.Join(mcpconfig.CLIs(), ", ")+"; with http also inspector")
 	cmd.Flags().StringVar(&command, "command", "/usr/local/bin/agentrunner mcp", "how the tools are started in the container")
-	cmd.Flags().StringVar(&transport, "transport", "stdio", "stdio, a program beside the CLI; or http, the host's door")
-	cmd.Flags().StringVar(&address, "url", "http://127.0.0.1:8430", "with http: the `ADDRESS` at which the CLI reaches the door")
+	cmd.Flags().StringVar(&transport, "transport", "stdio", "stdio, a program beside the CLI; or http, the host's remote server")
+	cmd.Flags().StringVar(&address, "url", "http://127.0.0.1:8430", "with http: the `ADDRESS` at which the CLI reaches the remote server")
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(mcpconfig.HTTPClients(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }

@@ -120,12 +120,11 @@ func (s *source) platformOf(at string, name *token.Token, node ast.Node) (p chan
 }
 
 func (s *source) platform(key string) (channel.Platform, bool) {
-	for _, p := range s.platforms {
-		if p.Key() == key {
-			return p, true
-		}
+	i := slices.IndexFunc(s.platforms, func(p channel.Platform) bool { return p.Key() == key })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return s.platforms[i], true
 }
 
 func (s *source) platformKeys() (keys []string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// cancelWait is how long a withdrawal looks for a result that says that the host has
+// cancelWait is how long a cancellation waits for a result by which the host has
 // recorded the request in the instant in which it was unlinked.
 const cancelWait = time.Second
 
@@ -54,7 +54,7 @@ func (s *Server) cancelDelivery(ctx context.Context, who tokens.Identity, id str
 	return last, true, errors.Join(s.calls.Cancel(context.WithoutCancel(ctx), id), s.release(who.Folder, id))
 }
 
-// awaitTaken waits a moment for a result that says that the host has a delivery.
+// awaitTaken waits a moment for a result by which the host has a delivery.
 func (s *Server) awaitTaken(ctx context.Context, folder string, last ipc.Result) ipc.Result {
 	over := time.NewTimer(cancelWait)
 	defer over.Stop()

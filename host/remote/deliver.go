@@ -153,7 +153,7 @@ func (s *Server) deliver(ctx context.Context, who tokens.Identity, key string, c
 // expired reports whether the outbox may have forgotten a call.
 func (s *Server) expired(c calls.Call) bool { return time.Since(c.Made) >= s.Live.KeepResults() }
 
-// submitted says whether a call waits in the queue or has a result. The order matters: the
+// submitted reports whether a call waits in the queue or has a result. The order matters: the
 // result is there before the request is gone.
 func (s *Server) submitted(who tokens.Identity, c calls.Call) bool {
 	if s.Spool.Waits(who.Folder, c.ID) {

@@ -14,7 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// takesHeader says whether a door takes a request with a header of 12 KiB. One that does not may
+// takesHeader says whether a server takes a request with a header of 12 KiB. One that does not may
 // end the connection before its answer is read.
 func (w *world) takesHeader(token string) bool {
 	w.t.Helper()
@@ -33,7 +33,7 @@ func (w *world) takesHeader(token string) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// TestBoundsWereNoSettings: each bound of a door is that of its options.
+// TestBoundsWereNoSettings: each bound of a server is that of its options.
 func TestBoundsWereNoSettings(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
 		o.Limits = intake.Limits{Fields: 200, Buffer: 300, Uploads: 1, UploadFor: time.Hour, Header: 8 << 10}

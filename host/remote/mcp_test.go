@@ -32,7 +32,7 @@ func (b bearerOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.t.RoundTrip(r)
 }
 
-// dial joins the go-sdk's client, which nobody here wrote, to the door. told get the progress.
+// dial joins the go-sdk's client, which nobody here wrote, to the server. told get the progress.
 func (w *world) dial(token string, told ...chan<- *mcp.ProgressNotificationParams) *mcp.ClientSession {
 	w.t.Helper()
 	transport := &http.Transport{}

@@ -15,7 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// order gives the door a request as the queue takes it.
+// order gives the server a request as the queue takes it.
 func (w *world) order(token, key string, r ipc.Request) answered {
 	w.t.Helper()
 	b, err := ipc.Encode(r)
@@ -206,7 +206,7 @@ func eventually(t *testing.T, so func() bool) {
 	}
 }
 
-// FuzzRequests: whatever is asked, the door answers, and keeps nothing of what it refuses.
+// FuzzRequests: whatever is asked, the server answers, and keeps nothing of what it refuses.
 func FuzzRequests(f *testing.F) {
 	for _, r := range []ipc.Request{{Type: ipc.TypeMessage, Text: "x"}, {Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: "upload:one", Name: "a", Source: "upload:../one"}}}} {
 		b, _ := json.Marshal(r)

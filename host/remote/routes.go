@@ -119,7 +119,7 @@ func (s *Server) route(rw http.ResponseWriter, r *http.Request, who tokens.Ident
 	}
 }
 
-// chat says what the group's tools may tell. Without an assistant of the host's, no
+// chat answers with what the group's tools may tell. Without an assistant of the host's, no
 // directory is shared.
 func (s *Server) chat(rw http.ResponseWriter, who tokens.Identity) error {
 	g, ok := s.Live.Registry().ByFolder(who.Folder)

@@ -150,7 +150,7 @@ func (u *uploads) begin(name string) bool {
 	return true
 }
 
-// has says whether an upload has a writer.
+// has reports whether an upload has a writer.
 func (u *uploads) has(name string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -71,7 +71,7 @@ func (w *waiting) entered(folder, id string) {
 	}
 }
 
-// crowded says that another call of n bytes is too much.
+// crowded reports whether another call of n bytes is too much.
 func (s *Server) crowded(all map[string]waitingCall, n int64) bool {
 	for _, c := range all {
 		n += c.size

@@ -30,7 +30,7 @@ import (
 )
 
 // boundary is a host with the groups family, which is main, work, and far, whose chat is of
-// another account, and with a door.
+// another account, and with a remote server.
 type boundary struct {
 	*testing.T
 	host   *Host
@@ -120,7 +120,7 @@ func (b *boundary) http(token, method, path string, body []byte, headers ...stri
 	return res.StatusCode, string(text)
 }
 
-// order makes a request at the door, and waits for its end.
+// order sends the remote server a request, and waits for its end.
 func (b *boundary) order(token string, r ipc.Request) (result ipc.Result) {
 	b.Helper()
 	body, err := ipc.Encode(r)

@@ -83,7 +83,7 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live.Live)
 	return nil
 }
 
-// noWayBack is the problem of a first assistant with runtime: ssh or share: none: the door that its tools
+// noWayBack is the problem of a first assistant with runtime: ssh or share: none: the remote server that its tools
 // come through is opened at a start.
 func (h *Host) noWayBack(next *config.Config) []*config.Problem {
 	if h.remote != nil || !letsIn(next) {

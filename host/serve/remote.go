@@ -40,7 +40,7 @@ type remotePart struct {
 	*remote.Server
 }
 
-// remoteLimits are the bounds of the door as the configuration has them.
+// remoteLimits are the bounds of the remote server as the configuration has them.
 func remoteLimits(l config.RemoteLimits) intake.Limits {
 	return intake.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
 		HeaderTime: l.HeaderTime.Std(), Pace: int64(l.Pace), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
@@ -56,7 +56,7 @@ func usesSSH(c *config.Config) bool {
 	return false
 }
 
-// letsIn says whether an assistant that the host starts comes in at the door.
+// letsIn says whether an assistant that the host starts uses the remote server.
 func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }
 
 // fetching has the messages of the assistants, which are opened after the server that they are

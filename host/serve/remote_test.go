@@ -10,13 +10,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 )
 
-// TestNoBoundOfTheDoorIsLeftOut: the configuration has each, with the door's own default.
-func TestNoBoundOfTheDoorIsLeftOut(t *testing.T) {
+// TestNoBoundOfTheRemoteServerIsLeftOut: the configuration has each, with the remote server's own default.
+func TestNoBoundOfTheRemoteServerIsLeftOut(t *testing.T) {
 	c, err := config.Parse("longshore.yaml", []byte("state: "+t.TempDir()+"\nchannels: {web: {}}\n"), func(string) string { return "" }, []channel.Platform{web.Platform()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := remoteLimits(c.Remote.Limits); got != intake.DefaultLimits() {
+	if got := remoteLimits(c.Remote.Limits).Filled(); got != intake.DefaultLimits() {
 		t.Errorf("%+v, want %+v", got, intake.DefaultLimits())
 	}
 	set := reflect.ValueOf(&c.Remote.Limits).Elem()

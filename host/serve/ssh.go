@@ -29,7 +29,7 @@ func (h *Host) openSSH(c *config.Config, all *runtimes) error {
 	return nil
 }
 
-// gateway lets in the assistants that the host starts on other machines. The door is opened
+// gateway lets in the assistants that the host starts on other machines. The remote server is opened
 // after the runtimes.
 type gateway struct{ host *Host }
 

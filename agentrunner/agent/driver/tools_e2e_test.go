@@ -114,7 +114,7 @@ func TestRealCodexFailsTheTurnWhoseDoorIsNone(t *testing.T) {
 	w.host.File("group/a.pdf", "%PDF-1.4")
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
 	defer elsewhere.Close()
-	if err := w.turnOver(t, elsewhere.URL, doorToken); cause.Of(err) != cause.Tools || !strings.Contains(err.Error(), "not Longshore's door") || !strings.Contains(err.Error(), "remote.listen") {
+	if err := w.turnOver(t, elsewhere.URL, doorToken); cause.Of(err) != cause.Tools || !strings.Contains(err.Error(), "not Longshore's remote server") || !strings.Contains(err.Error(), "remote.listen") {
 		t.Errorf("cause %q: %v", cause.Of(err), err)
 	}
 	if err := w.turnOver(t, d.URL, ""); err == nil || !strings.Contains(err.Error(), "LONGSHORE_TOKEN") || !strings.Contains(err.Error(), "longshore tokens new") {

@@ -6,7 +6,7 @@
 //	channels/<name>/<platform>.lock          held by the one process that runs the channel
 //	channels/<name>/tmp/                     members' files on their way; without a name, swept at start
 //
-// A channel embeds a [Bot] and gives [Bot.Run] its own [Side].
+// A channel embeds a [Bot] and implements [Hooks] for [Bot.Run].
 package bot
 
 import (
@@ -84,27 +84,33 @@ type Open struct {
 // Open is nil while Run has nothing open.
 func (b *Bot) Open() *Open { return b.open.Load() }
 
-// Side is what the platform's own package does in a run.
-type Side struct {
-	Give    func(context.Context, journal.Inbound) error                     // hands what was kept to the host
-	Connect func(ctx context.Context, o *Open, up func(detail string)) error // as link.Link.Stay wants it
-	Beside  func(ctx context.Context, o *Open)                               // runs until ctx is done; may be nil
+// Hooks are what the platform's own package does in a run. A channel is its Bot's Hooks.
+type Hooks interface {
+	// Give hands a message or an event of the journal to the host.
+	Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error
+	// Connect is one connection, as [link.Link.Stay] wants it.
+	Connect(ctx context.Context, o *Open, up func(detail string)) error
+	// Beside runs beside the connections until ctx is done. A Bot has one that does nothing.
+	Beside(ctx context.Context, o *Open)
 }
+
+// Beside implements Hooks for a channel that has nothing to do there.
+func (*Bot) Beside(context.Context, *Open) {}
 
 // Run opens the store and hears until ctx is done. While another process has the
 // store, or a [link.Stop] keeps the channel down, Run waits, and Enter is held.
-func (b *Bot) Run(ctx context.Context, side Side) error {
-	return b.Link.Run(ctx, func(ctx context.Context) error { return b.serve(ctx, side) })
+func (b *Bot) Run(ctx context.Context, in channel.Inbox, hooks Hooks) error {
+	return b.Link.Run(ctx, func(ctx context.Context) error { return b.serve(ctx, in, hooks) })
 }
 
-func (b *Bot) serve(ctx context.Context, side Side) (err error) {
+func (b *Bot) serve(ctx context.Context, in channel.Inbox, hooks Hooks) (err error) {
 	spec := journal.Spec(b.Setup.Name, b.platform, b.Dir, b.Home)
 	lock, err := store.Lock(spec)
 	if err != nil {
 		return &link.Stop{Code: b.platform + "_in_use", Message: "the channel's store cannot be had", Hint: err.Error(), Wait: link.After(busyFor)}
 	}
 	defer lock.Close()
-	j, err := journal.Open(ctx, spec, journal.Options{Room: b.Host.Room, Fresh: b.fresh, Log: b.Log})
+	j, err := journal.Open(ctx, spec, journal.Options{Disk: b.Host, Fresh: b.fresh, Log: b.Log})
 	if err != nil {
 		return err
 	}
@@ -121,11 +127,11 @@ func (b *Bot) serve(ctx context.Context, side Side) (err error) {
 	defer running.Wait()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	if side.Beside != nil {
-		running.Go(func() { side.Beside(ctx, open) })
-	}
-	running.Go(func() { j.Hand(ctx, side.Give) })
-	return b.Link.Stay(ctx, func(ctx context.Context, up func(string)) error { return side.Connect(ctx, open, up) })
+	running.Go(func() { hooks.Beside(ctx, open) })
+	running.Go(func() {
+		j.Hand(ctx, func(ctx context.Context, m journal.Inbound) error { return hooks.Give(ctx, in, m) })
+	})
+	return b.Link.Stay(ctx, func(ctx context.Context, up func(string)) error { return hooks.Connect(ctx, open, up) })
 }
 
 // Enter is for a Send or a question of the host: what Run has open stays open until

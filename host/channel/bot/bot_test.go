@@ -22,16 +22,21 @@ func newBotOf(dir, platform string) *Bot {
 	return New(channel.Setup{Name: "post-work", Dir: dir, Home: home, Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: "post:desk"}}}, platform, "Post", time.Hour)
 }
 
-// side is a platform that is up at once.
-func side(given chan<- journal.Inbound) Side {
-	return Side{
-		Give: func(_ context.Context, m journal.Inbound) error { given <- m; return nil },
-		Connect: func(ctx context.Context, o *Open, up func(string)) error {
-			up("connected as clerk")
-			<-ctx.Done()
-			return nil
-		},
-	}
+// post is a platform that is up at once.
+type post struct {
+	*Bot
+	given chan<- journal.Inbound
+}
+
+func (p post) Give(_ context.Context, _ channel.Inbox, m journal.Inbound) error {
+	p.given <- m
+	return nil
+}
+
+func (post) Connect(ctx context.Context, _ *Open, up func(string)) error {
+	up("connected as clerk")
+	<-ctx.Done()
+	return nil
 }
 
 // The codes are those that an operator finds in docs/operations.md.
@@ -47,10 +52,10 @@ func twoProcesses(t *testing.T, platform, code string) {
 		first, second := newBotOf(dir, platform), newBotOf(dir, platform)
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 2)
-		go func() { ended <- first.Run(ctx, side(nil)) }()
+		go func() { ended <- first.Run(ctx, nil, post{Bot: first}) }()
 		synctest.Wait()
 		later, endSecond := context.WithCancel(t.Context())
-		go func() { ended <- second.Run(later, side(nil)) }()
+		go func() { ended <- second.Run(later, nil, post{Bot: second}) }()
 		synctest.Wait()
 		var held *channel.Error
 		if _, _, _, err := second.Enter(ctx); !errors.As(err, &held) || held.Code != code || held.Class != channel.Held {
@@ -82,7 +87,7 @@ func TestWhatASendUsesStaysOpenUntilItHasEnded(t *testing.T) {
 		b := newBot(t.TempDir())
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- b.Run(ctx, side(nil)) }()
+		go func() { ended <- b.Run(ctx, nil, post{Bot: b}) }()
 		synctest.Wait()
 		sending, open, leave, err := b.Enter(t.Context())
 		if err != nil {
@@ -116,7 +121,7 @@ func TestWhatWasKeptIsHandedOnAndItsFilesFound(t *testing.T) {
 		b, given := newBot(t.TempDir()), make(chan journal.Inbound, 1)
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- b.Run(ctx, side(given)) }()
+		go func() { ended <- b.Run(ctx, nil, post{b, given}) }()
 		synctest.Wait()
 		m := journal.Inbound{Chat: "post:desk", ID: "m1", Info: []byte{}, Body: []byte("a card"), Received: time.Now()}
 		if _, err := b.Open().Journal.KeepNew(ctx, m); err != nil {

@@ -22,7 +22,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -52,6 +51,7 @@ type Discord struct {
 	refusals refusals // of messages
 	denied   refusals // of changes and of typing, by chat and kind
 	polls    *bot.Polls
+	gateway  *gateway             // Connect's alone
 	answers  chan reply           // to interactions
 	afresh   time.Duration        // a session that Discord does not know is begun anew after one to five times as long
 	self     atomic.Pointer[self] // once Discord has said who the bot is
@@ -63,7 +63,7 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 func newOf(s channel.Setup, net Net) (*Discord, error) {
 	set := s.Settings.(*Settings)
 	b := bot.New(s, platformKey, "Discord", time.Hour)
-	w, err := newWeb(set, net, b.Host.ReportTime)
+	w, err := newWeb(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
@@ -110,21 +110,21 @@ func (d *Discord) Connected() (ok bool, detail string) {
 // another process has the store, it waits and Send is held.
 func (d *Discord) Run(ctx context.Context, in channel.Inbox) error {
 	defer d.web.close()
-	var g *gateway
-	beside := func(ctx context.Context, o *bot.Open) {
-		var answering sync.WaitGroup
-		defer answering.Wait()
-		answering.Go(func() { d.sayAnswers(ctx) })
-		d.redraw(ctx, o)
+	return d.Bot.Run(ctx, in, d)
+}
+
+// Connect implements bot.Hooks: a connection to the gateway.
+func (d *Discord) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
+	if d.gateway == nil || d.gateway.journal != o.Journal { // a session lasts over connections, not over stores
+		d.gateway = &gateway{Discord: d, journal: o.Journal}
 	}
-	return d.Bot.Run(ctx, bot.Side{
-		Give: func(ctx context.Context, m journal.Inbound) error { return d.give(ctx, in, m) },
-		Connect: func(ctx context.Context, o *bot.Open, up func(string)) error {
-			if g == nil || g.journal != o.Journal { // a session lasts over connections, not over stores
-				g = &gateway{Discord: d, journal: o.Journal}
-			}
-			return g.connect(ctx, up)
-		},
-		Beside: beside,
-	})
+	return d.gateway.connect(ctx, up)
+}
+
+// Beside implements bot.Hooks: it answers interactions and draws votes.
+func (d *Discord) Beside(ctx context.Context, o *bot.Open) {
+	var answering sync.WaitGroup
+	defer answering.Wait()
+	answering.Go(func() { d.sayAnswers(ctx) })
+	d.redraw(ctx, o)
 }

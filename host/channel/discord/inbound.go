@@ -20,8 +20,8 @@ import (
 // maxFile is the most that a member may send, with Nitro.
 const maxFile = 500 << 20 // bytes
 
-// give hands a kept event to the host.
-func (d *Discord) give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
+// Give implements bot.Hooks: it hands a kept event to the host.
+func (d *Discord) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
 	var ev event
 	if err := json.Unmarshal(m.Body, &ev, lenient); err != nil { // another version kept it
 		d.Log.Warn("drop an event that cannot be read any more", "error", err)

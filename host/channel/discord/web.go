@@ -45,9 +45,9 @@ type web struct {
 // atDiscord is a time of the host's by Discord's clock, as far as Discord has said it.
 func (w *web) atDiscord(t time.Time) time.Time { return t.Add(time.Duration(w.ahead.Load())) }
 
-func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
+func newWeb(set *Settings, net Net, clock transfer.Clock) (*web, error) {
 	w := &web{base: apiURL, token: set.BotToken.Reveal(), served: map[string]string{".png": "https://cdn.discordapp.com", ".gif": "https://media.discordapp.net"}}
-	all := transfer.Options{Hosts: []string{"discord.com", ".discord.gg"}, Date: date}
+	all := transfer.Options{Hosts: []string{"discord.com", ".discord.gg"}, Clock: clock}
 	files := transfer.Options{Hosts: []string{"cdn.discordapp.com", "media.discordapp.net"}}
 	if net.API != "" {
 		u, err := url.Parse(net.API)

@@ -77,11 +77,13 @@ func Spec(channel, platform, dir string, home store.Home) store.Spec {
 // ErrNoRoom is what Keep returns while the disk is almost full.
 var ErrNoRoom = errors.New("the disk has no room for what members write")
 
+// Disk says why the disk has no room for members' messages; nil: it has.
+type Disk interface{ Room() error }
+
 // Options of a Journal; the zero value will do.
 type Options struct {
-	// Room, if not nil, is asked before a member's message is kept; its error says
-	// why the disk has no room.
-	Room func() error
+	// Disk, if not nil, is asked before a member's message is kept.
+	Disk Disk
 	// Fresh is how long a message is known at least, however many come after it.
 	Fresh time.Duration
 	Log   *slog.Logger // discarded when nil
@@ -132,10 +134,10 @@ func (j *Journal) poke() {
 
 // HasRoom returns ErrNoRoom while the disk has no room for members' messages.
 func (j *Journal) HasRoom() error {
-	if j.Room == nil {
+	if j.Disk == nil {
 		return nil
 	}
-	if err := j.Room(); err != nil {
+	if err := j.Disk.Room(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
 	return nil

@@ -225,20 +225,24 @@ func TestWhatNobodyTakesForADayIsDropped(t *testing.T) {
 	h.wants(t, "new")
 }
 
+// disk is full with an error.
+type disk struct{ full error }
+
+func (d disk) Room() error { return d.full }
+
 // TestAFullDiskLeavesMessagesWithThePlatform: what is kept without end takes the
 // room of the host's own records.
 func TestAFullDiskLeavesMessagesWithThePlatform(t *testing.T) {
 	j, ctx := newJournal(t), t.Context()
 	full := errors.New("only 3 MiB of disk are free")
-	j.Room = func() error { return full }
+	j.Disk = disk{full}
 	if err := j.Keep(ctx, from("a", "anna", "1", "1")); !errors.Is(err, ErrNoRoom) || !errors.Is(err, full) {
 		t.Errorf("Keep on a full disk: %v", err)
 	}
 	if m, err := j.Next(ctx, "a"); m != nil || err != nil {
 		t.Errorf("kept: %+v, %v", m, err)
 	}
-	full = nil
-	j.Room = func() error { return nil }
+	j.Disk = disk{}
 	must(t, j.Keep(ctx, from("a", "anna", "1", "1")))
 }
 

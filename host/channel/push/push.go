@@ -23,7 +23,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
@@ -69,14 +68,11 @@ func (p *Push) Run(ctx context.Context, in channel.Inbox) error {
 	defer p.running.Store(false)
 	defer p.poster.CloseIdleConnections()
 	defer p.files.CloseIdleConnections()
-	return p.Bot.Run(ctx, bot.Side{
-		Give:    func(ctx context.Context, m journal.Inbound) error { return p.give(ctx, in, m) },
-		Connect: p.listen,
-	})
+	return p.Bot.Run(ctx, in, p)
 }
 
-// listen takes replies until ctx is done.
-func (p *Push) listen(ctx context.Context, o *bot.Open, up func(string)) error {
+// Connect implements bot.Hooks: it takes replies until ctx is done.
+func (p *Push) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	l, err := httpd.Address{Listen: p.settings.Listen, Token: p.settings.Secret.Reveal()}.Open()
 	if err != nil {
 		return &link.Stop{Code: "push_stopped", Message: "replies cannot be taken", Hint: err.Error(), Wait: link.After(10 * time.Second)}

@@ -159,8 +159,8 @@ func (p *Push) take(rw http.ResponseWriter, r *http.Request, j *journal.Journal)
 	return nil
 }
 
-// give hands a kept reply to the host.
-func (p *Push) give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
+// Give implements bot.Hooks: it hands a kept reply to the host.
+func (p *Push) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
 	r, err := p.parse(m.Body)
 	if err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// give hands a kept event to the host.
-func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
+// Give implements bot.Hooks: it hands a kept event to the host.
+func (s *Slack) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
 	ev, err := decode(m.Body)
 	if err != nil || ev == nil { // another version kept it
 		s.Log.Warn("drop an event that cannot be read any more", "error", err)

@@ -22,7 +22,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -63,7 +62,7 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 func newOf(s channel.Setup, net Net) (*Slack, error) {
 	set := s.Settings.(*Settings)
 	b := bot.New(s, platformKey, "Slack", time.Hour)
-	w, err := newWeb(set, net, b.Host.ReportTime)
+	w, err := newWeb(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
@@ -100,13 +99,12 @@ func (s *Slack) Connected() (ok bool, detail string) {
 // another process has the store, it waits and Send is held.
 func (s *Slack) Run(ctx context.Context, in channel.Inbox) error {
 	defer s.web.close()
-	return s.Bot.Run(ctx, bot.Side{
-		Give:    func(ctx context.Context, m journal.Inbound) error { return s.give(ctx, in, m) },
-		Connect: func(ctx context.Context, o *bot.Open, up func(string)) error { return s.connect(ctx, o.Journal, up) },
-		Beside: func(ctx context.Context, o *bot.Open) {
-			s.polls.Redraw(ctx, o, s.Log, func(ctx context.Context, chat groups.JID, ts string, q *bot.Poll) error {
-				return s.drawPoll(ctx, chat, ts, q, "")
-			})
-		},
+	return s.Bot.Run(ctx, in, s)
+}
+
+// Beside implements bot.Hooks: it draws votes.
+func (s *Slack) Beside(ctx context.Context, o *bot.Open) {
+	s.polls.Redraw(ctx, o, s.Log, func(ctx context.Context, chat groups.JID, ts string, q *bot.Poll) error {
+		return s.drawPoll(ctx, chat, ts, q, "")
 	})
 }

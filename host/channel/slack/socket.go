@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/media"
@@ -59,10 +60,10 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 	return me, nil
 }
 
-// connect is one connection of Socket Mode, from the question for its address to
+// Connect implements bot.Hooks: one connection of Socket Mode, from the question for its address to
 // its loss. Slack has one more than it needs: it sends what was not acknowledged
 // to the next one.
-func (s *Slack) connect(ctx context.Context, j *journal.Journal, up func(string)) error {
+func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	if s.web.bot == "" || s.settings.AppToken.IsZero() {
 		return s.notPaired()
 	}
@@ -92,7 +93,7 @@ func (s *Slack) connect(ctx context.Context, j *journal.Journal, up func(string)
 	defer end()
 	defer conn.CloseNow()
 	pings.Go(func() { alive(ctx, conn) })
-	return s.hear(ctx, conn, j, func() {
+	return s.hear(ctx, conn, o.Journal, func() {
 		up(fmt.Sprintf("connected as %s in %s", me.name, me.workspace))
 	})
 }

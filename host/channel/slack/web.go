@@ -25,19 +25,22 @@ type web struct {
 	client *http.Client // to all of Slack
 	files  *http.Client // to its file server, with the bot token
 	api    *slackgo.Client
+	clock  transfer.Clock
 	ahead  atomic.Int64 // ns that Slack's clock is ahead of the host's
 }
 
 // atSlack is a time of the host's by Slack's clock, as far as Slack has said it.
 func (w *web) atSlack(t time.Time) time.Time { return t.Add(time.Duration(w.ahead.Load())) }
 
-func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
-	w := &web{base: slackgo.APIURL, bot: set.BotToken.Reveal()}
-	heard := func(at time.Time) {
-		w.ahead.Store(int64(time.Until(at)))
-		date(at)
-	}
-	all, files := transfer.Options{Hosts: []string{"slack.com", ".slack.com"}, Date: heard}, transfer.Options{Hosts: []string{"files.slack.com"}}
+// ReportTime implements transfer.Clock.
+func (w *web) ReportTime(slack time.Time) {
+	w.ahead.Store(int64(time.Until(slack)))
+	w.clock.ReportTime(slack)
+}
+
+func newWeb(set *Settings, net Net, clock transfer.Clock) (*web, error) {
+	w := &web{base: slackgo.APIURL, bot: set.BotToken.Reveal(), clock: clock}
+	all, files := transfer.Options{Hosts: []string{"slack.com", ".slack.com"}, Clock: w}, transfer.Options{Hosts: []string{"files.slack.com"}}
 	if net.API != "" {
 		u, err := url.Parse(net.API)
 		if err != nil {

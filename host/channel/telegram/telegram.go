@@ -18,7 +18,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -55,7 +54,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s) 
 func newOf(s channel.Setup) (*Telegram, error) {
 	set := s.Settings.(*Settings)
 	b := bot.New(s, platformKey, "Telegram", time.Hour)
-	w, err := newWeb(set, b.Host.ReportTime)
+	w, err := newWeb(set, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
@@ -94,8 +93,5 @@ func (t *Telegram) Connected() (ok bool, detail string) {
 // another program polls for the bot, it waits and Send is held.
 func (t *Telegram) Run(ctx context.Context, in channel.Inbox) error {
 	defer t.web.client.CloseIdleConnections()
-	return t.Bot.Run(ctx, bot.Side{
-		Give:    func(ctx context.Context, m journal.Inbound) error { return t.give(ctx, in, m) },
-		Connect: t.connect,
-	})
+	return t.Bot.Run(ctx, in, t)
 }

@@ -20,8 +20,8 @@ const (
 	maxUpdate   = 256 << 10        // bytes of one update
 )
 
-// connect takes updates until the connection is lost.
-func (t *Telegram) connect(ctx context.Context, o *bot.Open, up func(string)) error {
+// Connect implements bot.Hooks: it takes updates until the connection is lost.
+func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	j := o.Journal
 	if t.settings.Token.Reveal() == "" {
 		return stopOf(t.noToken())
@@ -163,8 +163,8 @@ func (t *Telegram) stranger(u *update, in *channel.Inbound) {
 
 func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id, t.Serves)) }
 
-// give hands a kept update to the host.
-func (t *Telegram) give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
+// Give implements bot.Hooks: it hands a kept update to the host.
+func (t *Telegram) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
 	u, got, err := decode(m.Body, t.self.Load())
 	if err != nil {
 		t.Log.Warn("drop an update that cannot be read any more", "error", err)

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/link"
@@ -23,9 +22,9 @@ type web struct {
 	client *http.Client
 }
 
-func newWeb(set *Settings, date func(time.Time)) (*web, error) {
+func newWeb(set *Settings, clock transfer.Clock) (*web, error) {
 	base := strings.TrimSuffix(set.Server, "/")
-	client, err := transfer.New(transfer.Options{Origins: []string{base}, Date: date})
+	client, err := transfer.New(transfer.Options{Origins: []string{base}, Clock: clock})
 	if err != nil {
 		return nil, err
 	}

@@ -70,13 +70,16 @@ type Options struct {
 	// this channel: scheme, host and port, http too. They may lie anywhere.
 	Origins []string
 
-	// Date, if not nil, gets the Date of each answer.
-	Date func(time.Time)
+	// Clock, if not nil, gets the Date of each answer.
+	Clock Clock
 
 	// Network is nil except in tests: the system's resolver, plain TCP, and the
 	// environment's proxy.
 	Network Network
 }
+
+// Clock takes the time of a platform.
+type Clock interface{ ReportTime(platform time.Time) }
 
 // Network resolves names and connects to addresses. The methods that dial get checked addresses.
 type Network interface {
@@ -166,9 +169,9 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	res, err := g.base.RoundTrip(req)
-	if err == nil && g.Date != nil {
+	if err == nil && g.Clock != nil {
 		if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
-			g.Date(at)
+			g.Clock.ReportTime(at)
 		}
 	}
 	return res, err

@@ -73,7 +73,7 @@ func (w *WhatsApp) open(ctx context.Context) (_ *session, err error) {
 	s.keys, s.people = keys, directory.NewPeople(device)
 	if s.scratch, err = transfer.OpenScratch(filepath.Join(w.opts.Dir, "whatsapp-tmp"), w.opts.Host.Reserve); err == nil {
 		s.probe = probe.New(w.opts.Tools, s.scratch.File)
-		s.messages.Journal, err = journal.Open(ctx, specs[1], journal.Options{Room: w.opts.Host.Room, Log: w.log})
+		s.messages.Journal, err = journal.Open(ctx, specs[1], journal.Options{Disk: w.opts.Host, Log: w.log})
 	}
 	if err == nil {
 		err = s.loadUnread(ctx, time.Now())

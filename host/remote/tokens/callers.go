@@ -46,5 +46,5 @@ func (c *callers) end(token string) {
 	}
 }
 
-// Revoked says whether a call's token was revoked since the call began.
+// Revoked reports whether a call's token was revoked since the call began.
 func Revoked(ctx context.Context) bool { return context.Cause(ctx) == error(ErrUnauthorized) }

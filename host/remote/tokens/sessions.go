@@ -60,7 +60,7 @@ func (s *sessions) find(id string) *session {
 	return &session{}
 }
 
-// matches says whether a secret is the session's, and the request came over its listener.
+// matches reports whether a secret is the session's and the request came over its listener.
 func (s *session) matches(ctx context.Context, given [sha256.Size]byte) bool {
 	same := subtle.ConstantTimeCompare(s.hash[:], given[:]) == 1
 	return same && ctx.Value(sessionKey{}) == any(s)
