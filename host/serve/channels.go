@@ -35,15 +35,15 @@ func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Set
 // setupOf is SetupOf with what h lends its channels.
 func (h *Host) setupOf(cfg *config.Config, c config.Channel) channel.Setup {
 	s := SetupOf(cfg, c, h.opts.Log)
-	s.Host, s.Tasks, s.Links = lent{h.disk, h.door, h.clock, c.Name}, h.lists.of(c.Name), h.links
+	s.Host, s.Tasks, s.Links = lent{h.disk, h.pairing, h.clock, c.Name}, h.lists.of(c.Name), h.links
 	return s
 }
 
 // lent is what the host does for one channel. A command that only looks at a
-// configuration has neither door nor clock.
+// configuration has neither pairing nor clock.
 type lent struct {
 	*disk
-	door    *door
+	pairing *pairing
 	clock   *clock
 	channel string
 }
@@ -57,8 +57,8 @@ func (l lent) ReportTime(platform time.Time) {
 
 // ReportUnknown implements channel.Host.
 func (l lent) ReportUnknown(c channel.UnknownChat) {
-	if l.door != nil {
-		l.door.report(l.channel, c)
+	if l.pairing != nil {
+		l.pairing.report(l.channel, c)
 	}
 }
 

@@ -234,7 +234,7 @@ type pairingPart struct {
 
 func (h *Host) openPairing(context.Context) (Part, error) { return pairingPart{h: h}, nil }
 
-func (p pairingPart) Run(ctx context.Context) error { return p.h.door.run(ctx, p.h.Channels) }
+func (p pairingPart) Run(ctx context.Context) error { return p.h.pairing.run(ctx, p.h.Channels) }
 
 // assistantsPart hands members' messages over.
 type assistantsPart struct {

@@ -79,7 +79,7 @@ type Host struct {
 	tasks      *tasks.Tasks     // nil if the host is not to run
 	plans      plans
 	disk       *disk
-	door       *door
+	pairing    *pairing
 	lists      *taskLists
 	recent     *operator.Recent // lines of opts.Log
 	linker     *linker
@@ -87,7 +87,7 @@ type Host struct {
 	models     models
 	notifier   *notify.Notifier
 	refusals   refusals
-	gone       goneCheck
+	missing    missingMounts
 	clock      *clock
 	whole      whole
 	remote     *remote.Server // for assistants elsewhere; nil: none
@@ -105,8 +105,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	opts.Log = h.recent.Copy(opts.Log)
 	h.disk = &disk{dir: cfg.State, keep: h}
 	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), h.disk.file)}
-	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
-	h.door.strangers.trigger = h.triggerIn
+	h.pairing = newPairing(h.Layout, &h.Current, opts.Log)
 	h.lists = &taskLists{groups: &h.Current}
 	h.links = &links.Server{Keys: links.NewKeys(h.Layout.Outbox()), Files: h, Log: opts.Log}
 	h.models = models{host: h, open: map[string]*model{}, passes: map[string]string{}}

@@ -7,18 +7,19 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// goneCheck looks whether the directories that the operator shares with groups are there.
+// missingMounts looks for the directories that the operator shares with groups and that are
+// missing.
 // A network file system may hang: then the answer before counts, until it answers.
-type goneCheck struct {
+type missingMounts struct {
 	mu   sync.Mutex
 	busy chan struct{} // closed when the look that is under way has ended; nil: none is
 	last []operator.MissingMount
 }
 
-// goneWait is how long a look is waited for.
-const goneWait = time.Second
+// lookWait is how long a look is waited for.
+const lookWait = time.Second
 
-func (c *goneCheck) now(look func() []operator.MissingMount) []operator.MissingMount {
+func (c *missingMounts) now(look func() []operator.MissingMount) []operator.MissingMount {
 	c.mu.Lock()
 	busy := c.busy
 	if busy == nil {
@@ -35,7 +36,7 @@ func (c *goneCheck) now(look func() []operator.MissingMount) []operator.MissingM
 	c.mu.Unlock()
 	select {
 	case <-busy:
-	case <-time.After(goneWait):
+	case <-time.After(lookWait):
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +45,7 @@ func (c *goneCheck) now(look func() []operator.MissingMount) []operator.MissingM
 
 // MissingMounts are the shared directories that are missing at this moment.
 func (h *Host) MissingMounts() []operator.MissingMount {
-	return h.gone.now(func() (all []operator.MissingMount) {
+	return h.missing.now(func() (all []operator.MissingMount) {
 		now := h.Now()
 		for _, g := range now.Config.Groups {
 			if !g.Main && len(g.Mounts) == 0 {

@@ -8,11 +8,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// carriers are the channels, of which each chat names one.
-type carriers []channel.Channel
+// platforms are the channels, of which each chat names one.
+type platforms []channel.Channel
 
 // Fetch brings a member's file that lies with the platform of that channel.
-func (all carriers) Fetch(ctx context.Context, name string, f channel.FileRef) (io.ReadCloser, error) {
+func (all platforms) Fetch(ctx context.Context, name string, f channel.FileRef) (io.ReadCloser, error) {
 	c, ok := channel.Named(all, name).(channel.Fetcher)
 	if !ok {
 		return nil, &channel.Error{Class: channel.Permanent, Code: "not_fetchable", Message: "its channel is configured no longer", Hint: "ask the member to send it again"}
@@ -21,7 +21,7 @@ func (all carriers) Fetch(ctx context.Context, name string, f channel.FileRef) (
 }
 
 // RoleOf asks the platform what a member may do in a chat, if it can be asked.
-func (all carriers) RoleOf(ctx context.Context, chat groups.Address, sender string) (channel.Role, error) {
+func (all platforms) RoleOf(ctx context.Context, chat groups.Address, sender string) (channel.Role, error) {
 	r, ok := channel.Named(all, chat.Channel).(channel.Roles)
 	if !ok {
 		return channel.RoleUnknown, nil
@@ -30,14 +30,14 @@ func (all carriers) RoleOf(ctx context.Context, chat groups.Address, sender stri
 }
 
 // Typing shows or hides in a chat that somebody is writing, if its platform can.
-func (all carriers) Typing(ctx context.Context, chat groups.Address, thread string, on bool) {
+func (all platforms) Typing(ctx context.Context, chat groups.Address, thread string, on bool) {
 	if t, ok := channel.Named(all, chat.Channel).(channel.Typing); ok {
 		t.Typing(ctx, chat.JID, thread, on)
 	}
 }
 
 // HasThreads reports whether the chats of that channel have threads.
-func (all carriers) HasThreads(name string) bool {
+func (all platforms) HasThreads(name string) bool {
 	c := channel.Named(all, name)
 	return c != nil && c.Limits().Threads
 }

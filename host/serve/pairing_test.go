@@ -12,6 +12,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/live"
 )
 
 // mute is a channel that only sends.
@@ -30,20 +32,27 @@ func (m *mute) Send(_ context.Context, msg channel.Message) (channel.Receipt, er
 	return channel.Receipt{ID: msg.ID}, m.err
 }
 
-func TestAKnockGetsOneCodeAnHour(t *testing.T) {
+// direct is a configuration in force, without a group.
+func direct(what string) *live.Current {
+	now := new(live.Current)
+	now.Set(&live.Live{Config: &config.Config{Direct: what}})
+	return now
+}
+
+func TestAnUnknownSenderGetsOneCodeAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := groups.Layout{State: t.TempDir()}
-		open, c := true, &mute{}
-		d := newDoor(l, func() bool { return open }, slog.New(slog.DiscardHandler))
+		now, c := direct("pairing"), &mute{}
+		d := newPairing(l, now, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go d.run(ctx, []channel.Channel{c})
-		knock := func(chat string, age time.Duration) {
+		write := func(chat string, age time.Duration) {
 			d.report("mute", channel.UnknownChat{Chat: groups.JID(chat), From: "Ann", Time: time.Now().Add(-age)})
 			synctest.Wait()
 		}
 		for range 10 {
-			knock("mem:ann", 0)
+			write("mem:ann", 0)
 		}
 		if len(c.sent) != 1 || c.sent[0].Chat != "mem:ann" || len(d.list()) != 1 {
 			t.Fatalf("ten messages got %+v", c.sent)
@@ -52,18 +61,18 @@ func TestAKnockGetsOneCodeAnHour(t *testing.T) {
 		if code == "" || code != d.list()[0].Code {
 			t.Fatalf("said: %q", c.sent[0].Text)
 		}
-		knock("mem:late", time.Hour) // written while the host was down
-		open = false
-		knock("mem:bob", 0)
-		open = true
+		write("mem:late", time.Hour) // written while the host was down
+		now.Set(direct("off").Now())
+		write("mem:bob", 0)
+		now.Set(direct("pairing").Now())
 		c.err = fmt.Errorf("away")
-		knock("mem:bob", 0)
+		write("mem:bob", 0)
 		if len(c.sent) != 1 || len(d.list()) != 1 {
 			t.Errorf("sent: %+v, %+v", c.sent, d.list())
 		}
 		c.err = nil
 
-		again := newDoor(l, d.open, d.log) // the next host
+		again := newPairing(l, now, d.log) // the next host
 		if got := again.list(); len(got) != 1 || got[0].Code != code {
 			t.Errorf("after a restart: %+v", got)
 		}
@@ -71,7 +80,7 @@ func TestAKnockGetsOneCodeAnHour(t *testing.T) {
 		if _, err := again.take(code); err == nil {
 			t.Error("an old code counts")
 		}
-		knock("mem:ann", 0)
+		write("mem:ann", 0)
 		if len(c.sent) != 2 {
 			t.Error("no other code after an hour")
 		}
@@ -79,7 +88,7 @@ func TestAKnockGetsOneCodeAnHour(t *testing.T) {
 			t.Errorf("a code in small letters: %v", err)
 		}
 		for i := range 200 {
-			knock(fmt.Sprint("mem:m", i), 0)
+			write(fmt.Sprint("mem:m", i), 0)
 		}
 		if n := len(d.list()); n != maxCodes {
 			t.Errorf("%d codes count", n)

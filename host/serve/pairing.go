@@ -1,0 +1,202 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+const (
+	codeFor     = time.Hour        // a pairing code counts, and is said once in that time
+	maxCodes    = 50               // that count at the same time, over all channels
+	senderFresh = 10 * time.Minute // older messages, as after an outage, get no code
+	codeWithin  = 30 * time.Second // the code is sent, or it is not
+)
+
+// pairing gives codes to people who write to the account in a direct chat that no group
+// has, and notes the group chats that none has. Only the operator approves a code. Its
+// methods may be called from several goroutines.
+type pairing struct {
+	file    string
+	live    *live.Current
+	log     *slog.Logger
+	senders chan unknownSender
+
+	unknown unknownChats
+
+	mu    sync.Mutex
+	codes []operator.PairingCode
+}
+
+// unknownSender is who wrote in a direct chat of a channel that no group has.
+type unknownSender struct {
+	channel string
+	channel.UnknownChat
+}
+
+func newPairing(l groups.Layout, now *live.Current, log *slog.Logger) *pairing {
+	p := &pairing{file: filepath.Join(l.Channel("pairing"), "codes.json"), live: now, log: log, senders: make(chan unknownSender, 16)}
+	data, err := os.ReadFile(p.file)
+	if err == nil {
+		err = json.Unmarshal(data, &p.codes)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.Warn("pairing codes not read; they are given anew", "error", err)
+	}
+	return p
+}
+
+// report takes a message of an unknown chat from a channel. It returns at once, and
+// drops what comes faster than codes are sent.
+func (p *pairing) report(name string, k channel.UnknownChat) {
+	if k.Shared {
+		if k.Text == "" || triggered(p.live.Registry(), name, k.Text) {
+			p.unknown.add(name, k)
+		}
+		return
+	}
+	if p.live.Config().Direct != "pairing" || time.Since(k.Time) > senderFresh {
+		return
+	}
+	select {
+	case p.senders <- unknownSender{name, k}:
+	default:
+	}
+}
+
+// run sends codes until ctx is done.
+func (p *pairing) run(ctx context.Context, channels []channel.Channel) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case k := <-p.senders:
+			p.answer(ctx, channel.Named(channels, k.channel), k)
+		}
+	}
+}
+
+// answer sends a code to the chat of an unknown sender, unless the chat has one. A
+// code that could not be sent is forgotten: the next message gets another.
+func (p *pairing) answer(ctx context.Context, c channel.Channel, k unknownSender) {
+	code := p.give(k)
+	if c == nil || code == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, codeWithin)
+	defer cancel()
+	_, err := c.Send(ctx, channel.Message{
+		ID: strings.ReplaceAll(uuid.NewString(), "-", ""), Chat: k.Chat,
+		Text: "No assistant is in this chat yet. If its operator knows you, tell them this code: " + code + ". It counts for an hour.",
+	})
+	if err != nil {
+		p.log.Warn("pairing code not sent", "channel", k.channel, "chat", string(k.Chat), "error", err)
+		_, _ = p.take(code)
+		return
+	}
+	p.log.Info("pairing code given", "channel", k.channel, "chat", string(k.Chat), "code", code)
+}
+
+// give makes a code for a chat; empty if the chat has one, or too many are given.
+func (p *pairing) give(k unknownSender) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgetOld()
+	for _, c := range p.codes {
+		if c.Channel == k.channel && c.Chat == string(k.Chat) {
+			return ""
+		}
+	}
+	if len(p.codes) >= maxCodes {
+		p.log.Warn("no pairing code given: too many count already", "channel", k.channel, "hint", "see: longshore groups requests")
+		return ""
+	}
+	text := rand.Text() // letters and 2 to 7, which nobody takes for each other
+	made := operator.PairingCode{Code: text[:4] + "-" + text[4:8], Channel: k.channel, Chat: string(k.Chat), From: k.From, Until: time.Now().Add(codeFor)}
+	p.codes = append(p.codes, made)
+	if p.save() != nil {
+		p.codes = p.codes[:len(p.codes)-1]
+		return ""
+	}
+	return made.Code
+}
+
+// list is the codes that count.
+func (p *pairing) list() []operator.PairingCode {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgetOld()
+	return slices.Clone(p.codes)
+}
+
+// take ends a code, in any case and with or without its dash.
+func (p *pairing) take(code string) (operator.PairingCode, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgetOld()
+	plain := func(s string) string { return strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(s), "-", "")) }
+	i := slices.IndexFunc(p.codes, func(c operator.PairingCode) bool { return plain(c.Code) == plain(code) })
+	if i < 0 {
+		return operator.PairingCode{}, &refusal.Error{
+			Code: operator.CodeNotFound, Message: "no pairing code like that counts", Hint: "codes count for an hour; see: longshore groups requests",
+		}
+	}
+	taken := p.codes[i]
+	p.codes = slices.Delete(p.codes, i, i+1)
+	return taken, p.save()
+}
+
+// forgetOld forgets codes whose time is over. The caller holds mu.
+func (p *pairing) forgetOld() {
+	p.codes = slices.DeleteFunc(p.codes, func(c operator.PairingCode) bool { return time.Now().After(c.Until) })
+}
+
+// save writes the codes down. The caller holds mu.
+func (p *pairing) save() error {
+	data, err := json.Marshal(p.codes)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(p.file), 0o700)
+	}
+	if err == nil {
+		err = safefs.WriteFile(p.file, data, 0o600)
+	}
+	if err != nil {
+		p.log.Error("pairing codes not kept", "error", err)
+	}
+	return err
+}
+
+// Codes implements operator.Pairing.
+func (h *Host) Codes() []operator.PairingCode { return h.pairing.list() }
+
+// Approve ends a code whose chat has a group now, and tells the chat.
+func (h *Host) Approve(ctx context.Context, code string) error {
+	p, err := h.pairing.take(code)
+	if err != nil {
+		return err
+	}
+	g, ok := h.Registry().ByAddress(groups.Address{Channel: p.Channel, JID: groups.JID(p.Chat)})
+	if !ok {
+		return &refusal.Error{Code: operator.CodeNotFound, Message: "no group has the chat " + p.Chat, Hint: "add one: longshore groups add " + p.Chat}
+	}
+	h.opts.Log.Info("direct chat approved", "code", p.Code, "channel", p.Channel, "chat", p.Chat, "name", p.From, "group", g.Folder)
+	return h.Bridge.Tell(ctx, g.Folder, "", "The operator has let you in. What you write from now on reaches the assistant.", "paired "+p.Code)
+}
