@@ -27,7 +27,6 @@ var tooDense = map[string]density{
 	"host/channel/slack":    {14, 6.7},
 	"host/channel/telegram": {13, 5.9},
 	"host/channel/web":      {15, 6.9},
-	"host/config":           {13, 5.7},
 	"host/outbox":           {17, 9.5},
 }
 

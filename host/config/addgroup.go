@@ -118,13 +118,9 @@ func entry(g groups.Group, indent int, end string) []string {
 	if g.Main {
 		keys = append(keys, "main: true"+end)
 	}
-	pad := strings.Repeat(" ", indent)
+	pad := strings.Repeat(" ", indent) + "- "
 	for i := range keys {
-		if i == 0 {
-			keys[i] = pad + "- " + keys[i]
-		} else {
-			keys[i] = pad + "  " + keys[i]
-		}
+		keys[i], pad = pad+keys[i], strings.Repeat(" ", indent+2)
 	}
 	return keys
 }

@@ -68,17 +68,6 @@ func (c *checker) uncovered() {
 	}
 }
 
-func (c *checker) warn(key, message, hint string) {
-	c.cfg.Warnings = append(c.cfg.Warnings, c.problem(key, message, hint))
-}
-
-// unset records a ${NAME} that this process does not have: an error for commands
-// that use the value, a warning for all others.
-func (c *checker) unset(key, name string) {
-	c.cfg.Unset = append(c.cfg.Unset, c.problem(key, "the environment has no "+name, "set it where the host is started, or read the value from a file"))
-	c.warn(key, name+" is not set here; the service's own environment may have it", "if the service does not start either, set it where the host is started, or read the value from a file")
-}
-
 // unboxed warns of an assistant with container settings and no container.
 func (c *checker) unboxed(key string) {
 	for _, of := range []string{"image", "network", "memory", "cpus", "pids"} {

@@ -46,7 +46,7 @@ func (c Channels) Named(name string) (Channel, bool) {
 func (c Channels) MarshalYAML() (any, error) {
 	all := yaml.MapSlice{}
 	for _, one := range c {
-		settings, err := one.written()
+		settings, err := one.withType()
 		if err != nil {
 			return nil, err
 		}
@@ -55,8 +55,9 @@ func (c Channels) MarshalYAML() (any, error) {
 	return all, nil
 }
 
-// written are the settings as they stand in the file.
-func (c Channel) written() (any, error) {
+// withType returns the settings as they stand in the file, with the type of a channel that has a
+// name of its own.
+func (c Channel) withType() (any, error) {
 	if c.Name == c.Platform.Key() {
 		return c.Settings, nil
 	}
@@ -77,7 +78,7 @@ const typeKey = "type"
 // channels puts node into all: an entry for each key.
 func (s *source) channels(key string, node ast.Node, all *Channels) {
 	if entriesOf(node) == nil && node.Type() != ast.NullType && node.Type() != ast.MappingType {
-		s.wrong(key, node, reflect.TypeFor[Channels]())
+		s.mismatch(key, node, reflect.TypeFor[Channels]())
 	}
 	for _, entry := range entriesOf(node) {
 		name := entry.Key.GetToken()
@@ -119,12 +120,11 @@ func (s *source) platformOf(at string, name *token.Token, node ast.Node) (p chan
 }
 
 func (s *source) platform(key string) (channel.Platform, bool) {
-	for _, p := range s.platforms {
-		if p.Key() == key {
-			return p, true
-		}
+	i := slices.IndexFunc(s.platforms, func(p channel.Platform) bool { return p.Key() == key })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return s.platforms[i], true
 }
 
 func (s *source) platformKeys() (keys []string) {
@@ -223,8 +223,6 @@ type settingsOf struct {
 	*checker
 	channel string // its key
 }
-
-var _ channel.Checker = settingsOf{}
 
 func (s settingsOf) at(key string) string          { return s.channel + "." + key }
 func (s settingsOf) Has(key string) bool           { return s.has(s.at(key)) }

@@ -18,18 +18,6 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// checker checks the meaning of a configuration whose form is valid, and fills in
-// values that depend on more than one key.
-type checker struct {
-	*source
-	cfg  *Config
-	env  func(string) string
-	base string // directory of the configuration file, free of links
-
-	secretFiles map[string]string // real path of each file a secret was read from, by its key
-	written     map[string]string // path of each place that is opened, as the file has it but absolute, by its key
-}
-
 func (c *checker) check() {
 	c.secretFiles, c.written = make(map[string]string), make(map[string]string)
 	c.directories()
@@ -182,10 +170,7 @@ func (c *checker) groups() {
 		} else if g.Main {
 			main = i
 		}
-		if _, known := c.cfg.Assistants[g.Assistant]; g.Assistant != "" && !known {
-			names := slices.Sorted(maps.Keys(c.cfg.Assistants))
-			c.bad(key+".assistant", fmt.Sprintf("there is no assistant %q", g.Assistant), near.Hint(g.Assistant, names, "add it below assistants:, or leave the key out"))
-		}
+		c.assistant(key+".assistant", g.Assistant)
 		c.members(key+".members", g.Members)
 		c.actions(key+".actions", g.Actions)
 		c.maySend(key+".may_send", g.MaySend)
@@ -253,11 +238,14 @@ func (c *checker) register() {
 			c.bad(key, fmt.Sprintf("%q is no chat that any channel knows", media.Cut(chat, groups.MaxJID)), "write it as groups: has it, or its beginning and a *: web:*")
 		}
 	}
-	if name := c.cfg.Register.Assistant; name != "" {
-		if _, known := c.cfg.Assistants[name]; !known {
-			c.bad("register.assistant", fmt.Sprintf("there is no assistant %q", name),
-				near.Hint(name, slices.Sorted(maps.Keys(c.cfg.Assistants)), "add it below assistants:, or leave the key out"))
-		}
+	c.assistant("register.assistant", c.cfg.Register.Assistant)
+}
+
+// assistant rejects a name that no assistant has.
+func (c *checker) assistant(key, name string) {
+	if _, known := c.cfg.Assistants[name]; name != "" && !known {
+		c.bad(key, fmt.Sprintf("there is no assistant %q", name),
+			near.Hint(name, slices.Sorted(maps.Keys(c.cfg.Assistants)), "add it below assistants:, or leave the key out"))
 	}
 }
 

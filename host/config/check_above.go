@@ -100,22 +100,3 @@ func (c *checker) writers() (all []writer) {
 	}
 	return all
 }
-
-// holds reports whether path is dir or lies in it: by its name, or because path or
-// a directory above it is the same directory under another spelling, as on a
-// file system that does not tell upper from lower case. Neither need exist.
-func holds(dir, path string) bool {
-	if _, inside := safefs.Below(dir, path); inside {
-		return true
-	}
-	want, ok := safefs.IdentityOf(dir)
-	for at := path; ok; at = filepath.Dir(at) {
-		if id, exists := safefs.IdentityOf(at); exists && id == want {
-			return true
-		}
-		if at == filepath.Dir(at) {
-			return false
-		}
-	}
-	return false
-}

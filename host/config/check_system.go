@@ -37,13 +37,8 @@ func (c *checker) telling(key, dir string) {
 		c.warn(key, fmt.Sprintf("%q holds this machine's configuration, with its secrets", dir), hint)
 	case overRoot || overHome && filepath.IsAbs(home):
 		c.warn(key, fmt.Sprintf("%q holds a whole home directory, with its keys", dir), hint)
-	default:
-		for _, data := range engineData {
-			if overlap(dir, data) {
-				c.warn(key, fmt.Sprintf("%q holds what a container engine keeps of all containers", dir), hint)
-				return
-			}
-		}
+	case slices.ContainsFunc(engineData, func(data string) bool { return overlap(dir, data) }):
+		c.warn(key, fmt.Sprintf("%q holds what a container engine keeps of all containers", dir), hint)
 	}
 }
 
@@ -52,4 +47,23 @@ func overlap(a, b string) bool {
 	_, in := safefs.Below(a, b)
 	_, over := safefs.Below(b, a)
 	return a != "" && b != "" && (in || over)
+}
+
+// holds reports whether path is dir or lies in it: by its name, or because path or
+// a directory above it is the same directory under another spelling, as on a
+// file system that does not tell upper from lower case. Neither need exist.
+func holds(dir, path string) bool {
+	if _, inside := safefs.Below(dir, path); inside {
+		return true
+	}
+	want, ok := safefs.IdentityOf(dir)
+	for at := path; ok; at = filepath.Dir(at) {
+		if id, exists := safefs.IdentityOf(at); exists && id == want {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
+	return false
 }

@@ -203,22 +203,17 @@ func differ(prefix string, a, b any) (keys []string) {
 func valueAt(v any, key string) any {
 	at := reflect.ValueOf(v)
 	for _, name := range strings.Split(key, ".")[1:] {
-		for i := range at.NumField() {
-			if at.Type().Field(i).Tag.Get("yaml") == name {
-				at = at.Field(i)
-				break
-			}
-		}
+		field, _ := fieldOf(at.Type(), name)
+		at = at.FieldByIndex(field.Index)
 	}
 	return at.Interface()
 }
 
 // fixedKeys returns the keys of a struct that a running host cannot change.
 func fixedKeys(of any) (keys []string) {
-	t := reflect.TypeOf(of).Elem()
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Tag.Get("restart") != "" {
-			keys = append(keys, f.Tag.Get("yaml"))
+	for field := range reflect.TypeOf(of).Elem().Fields() {
+		if field.Tag.Get("restart") != "" {
+			keys = append(keys, field.Tag.Get("yaml"))
 		}
 	}
 	return keys

@@ -16,7 +16,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/internal/near"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // decode reads the YAML into cfg and records the place of each key. Unlike the
@@ -120,11 +119,11 @@ func (s *source) value(key string, node ast.Node, v reflect.Value, tag reflect.S
 		case v.Kind() == reflect.Struct && (!isText(v) || len(keysOf(v.Type())) > 0):
 			s.block(key, node, v)
 		default:
-			s.wrong(key, node, v.Type())
+			s.mismatch(key, node, v.Type())
 		}
 	case *ast.SequenceNode:
 		if v.Kind() != reflect.Slice {
-			s.wrong(key, node, v.Type())
+			s.mismatch(key, node, v.Type())
 			return
 		}
 		v.Set(reflect.MakeSlice(v.Type(), len(node.Values), len(node.Values)))
@@ -212,14 +211,6 @@ func (s *source) table(key string, node ast.Node, v reflect.Value, tag reflect.S
 	}
 }
 
-// kindNames are the names of package media's kinds.
-func kindNames() (names []string) {
-	for _, kind := range media.Kinds() {
-		names = append(names, string(kind))
-	}
-	return names
-}
-
 // scalar puts a single value into v and leaves the conversion of numbers to
 // the library.
 func (s *source) scalar(key string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
@@ -237,7 +228,7 @@ func (s *source) scalar(key string, node ast.Node, v reflect.Value, tag reflect.
 	} else if v.Kind() == reflect.String {
 		v.SetString(scalarText(node))
 	} else if v.Kind() == reflect.Map || v.Kind() == reflect.Slice || v.Kind() == reflect.Struct || yaml.NodeToValue(node, target) != nil {
-		s.wrong(key, node, v.Type())
+		s.mismatch(key, node, v.Type())
 		return
 	}
 	s.conforms(key, v, tag)
@@ -255,7 +246,8 @@ func scalarText(node ast.Node) string {
 	return node.GetToken().Value
 }
 
-func (s *source) wrong(key string, node ast.Node, want reflect.Type) {
+// mismatch records that the value at key is of another kind than want.
+func (s *source) mismatch(key string, node ast.Node, want reflect.Type) {
 	words, hint := kindWords(want)
 	s.bad(key, fmt.Sprintf("%s is expected here, not %s", words, nodeWords(node)), hint)
 }
@@ -305,15 +297,6 @@ func start(node ast.Node) *token.Position {
 	return node.GetToken().Position
 }
 
-// newWithDefaults is a pointer to a new t, filled in where t has defaults.
-func newWithDefaults(t reflect.Type) reflect.Value {
-	v := reflect.New(t)
-	if d, ok := v.Interface().(interface{ SetDefaults() }); ok {
-		d.SetDefaults()
-	}
-	return v
-}
-
 func isText(v reflect.Value) bool {
 	_, ok := v.Addr().Interface().(encoding.TextUnmarshaler)
 	return ok
@@ -339,4 +322,24 @@ func keysOf(t reflect.Type) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// visible reports whether the value of a field may be shown: the field is a single
+// value, or a list of them, and is not for secrets.
+func visible(t reflect.Type, tag reflect.StructTag, value ast.Node) bool {
+	switch value := value.(type) {
+	case *ast.SequenceNode:
+		for _, element := range value.Values {
+			if entriesOf(element) != nil {
+				return false
+			}
+		}
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return false
+	case *ast.StringNode:
+		if envReference.MatchString(value.Value) {
+			return true // that is where the secret is, not what
+		}
+	}
+	return plain(t, tag)
 }

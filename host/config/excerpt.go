@@ -10,7 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 	"golang.org/x/text/width"
 
@@ -159,26 +158,6 @@ func (s *source) keyNames(t reflect.Type, names map[string]bool) {
 			}
 		}
 	}
-}
-
-// visible reports whether the value of a field may be shown: the field is a single
-// value, or a list of them, and is not for secrets.
-func visible(t reflect.Type, tag reflect.StructTag, value ast.Node) bool {
-	switch value := value.(type) {
-	case *ast.SequenceNode:
-		for _, element := range value.Values {
-			if entriesOf(element) != nil {
-				return false
-			}
-		}
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return false
-	case *ast.StringNode:
-		if envReference.MatchString(value.Value) {
-			return true // that is where the secret is, not what
-		}
-	}
-	return plain(t, tag)
 }
 
 // plain reports whether a field holds no secret, at any depth.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/internal/near"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // The form of longshore.yaml is stated once: by the fields of Config and of the
@@ -57,15 +59,6 @@ func (p pattern) atMost(n int) pattern { return pattern{p.expression, n} }
 
 func (p pattern) matches(text string) bool {
 	return (p.most == 0 || utf8.RuneCountInString(text) <= p.most) && p.expression().MatchString(text)
-}
-
-// schema is the pattern as JSON Schema states it.
-func (p pattern) schema() node {
-	n := node{"pattern": p.expression().String()}
-	if p.most > 0 {
-		n["maxLength"] = p.most
-	}
-	return n
 }
 
 // forms are those that tags name.
@@ -141,12 +134,9 @@ func (s *source) keyConforms(key, name string, tag reflect.StructTag) {
 
 // oneOf rejects a value that is not one of known, and suggests the nearest one.
 func (s *source) oneOf(key, value string, known []string, wrong, hint string) {
-	for _, k := range known {
-		if k == value {
-			return
-		}
+	if !slices.Contains(known, value) {
+		s.bad(key, fmt.Sprintf("%q is %s", value, wrong), near.Hint(value, known, hint+strings.Join(known, ", ")))
 	}
-	s.bad(key, fmt.Sprintf("%q is %s", value, wrong), near.Hint(value, known, hint+strings.Join(known, ", ")))
 }
 
 // required rejects a block that lacks a required key, or has it without a value.
@@ -186,4 +176,21 @@ func bound(text string, t reflect.Type) float64 {
 	}
 	n, _ := strconv.ParseFloat(text, 64)
 	return n
+}
+
+// newWithDefaults is a pointer to a new t, filled in where t has defaults.
+func newWithDefaults(t reflect.Type) reflect.Value {
+	v := reflect.New(t)
+	if d, ok := v.Interface().(interface{ SetDefaults() }); ok {
+		d.SetDefaults()
+	}
+	return v
+}
+
+// kindNames are the names of package media's kinds.
+func kindNames() (names []string) {
+	for _, kind := range media.Kinds() {
+		names = append(names, string(kind))
+	}
+	return names
 }

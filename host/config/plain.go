@@ -3,13 +3,10 @@ package config
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
-
-	"github.com/longshore-bridge/longshore/host/setting"
 )
 
 // blanks are the spaces that editors and chat apps put in place of a plain one, and unseen the
@@ -57,25 +54,4 @@ func (s *source) quoted(key string, node ast.Node) bool {
 	}
 	s.bad(key, fmt.Sprintf("the value begins with %c, which is no plain quote", first), `write " before and after the value; if the sign belongs to it, too`)
 	return true
-}
-
-// plainSecret takes off what copying adds to a secret: ends of lines, blanks and marks around it.
-// It rejects a secret with unseen characters or quotes that it cannot take off.
-func (c *checker) plainSecret(key, text string) Secret {
-	text = strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(blanks+unseen, r) })
-	first, _ := utf8.DecodeRuneInString(text)
-	last, _ := utf8.DecodeLastRuneInString(text)
-	at := strings.IndexAny(text, blanks+unseen)
-	switch {
-	case text == "":
-		c.bad(key, "the secret is empty", "write it on one line")
-	case at >= 0:
-		r, _ := utf8.DecodeRuneInString(text[at:])
-		c.bad(key, fmt.Sprintf("the secret holds %U, a character that cannot be seen", r), "copy it again, without the text around it")
-	case first > unicode.MaxASCII && strings.ContainsRune(quotes, first) || last > unicode.MaxASCII && strings.ContainsRune(quotes, last):
-		c.bad(key, "the secret stands in quotes", "leave them out")
-	default:
-		return setting.NewSecret(text)
-	}
-	return Secret{}
 }

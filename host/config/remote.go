@@ -56,11 +56,9 @@ func (c *checker) remote() {
 		c.bad(key, fmt.Sprintf("%q is no address", listen), remoteExample)
 		return
 	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		if !c.cfg.Remote.Everywhere {
-			c.bad(key, "this stands for all addresses of the machine", "name one of them; or, if all are meant, add everywhere: true")
-			return
-		}
+	if ip, err := netip.ParseAddr(host); (host == "" || err == nil && ip.IsUnspecified()) && !c.cfg.Remote.Everywhere {
+		c.bad(key, "this stands for all addresses of the machine", "name one of them; or, if all are meant, add everywhere: true")
+		return
 	}
 	if !hostnames.Loopback(host) {
 		c.warn(key, "tokens and files go over the network unencrypted", "listen on 127.0.0.1 and let a proxy with TLS, or ssh -L, lead there")

@@ -57,13 +57,13 @@ func (s schema) field(v reflect.Value, tag reflect.StructTag) node {
 	_, size := v.Interface().(Size)
 	_, duration := v.Interface().(Duration)
 	if size || duration || v.Kind() == reflect.Bool || v.Comparable() && v.Kind() != reflect.Struct && !v.IsZero() {
-		n["default"] = written(v)
+		n["default"] = inFile(v)
 	}
 	return n
 }
 
-// written is a default as the file would have it.
-func written(v reflect.Value) any {
+// inFile returns a default as the file would have it.
+func inFile(v reflect.Value) any {
 	switch value := v.Interface().(type) {
 	case Size:
 		return strings.NewReplacer(".0 ", "", " ", "").Replace(value.String())
@@ -183,4 +183,13 @@ func (s schema) channels() node {
 		"description": "A further account of a platform, under a name of its own: its type, and the settings of that platform.",
 		"type":        "object", "required": []string{typeKey}, "properties": node{typeKey: node{"type": "string", "enum": keys}}, "allOf": named,
 	}}
+}
+
+// schema is the pattern as JSON Schema states it.
+func (p pattern) schema() node {
+	n := node{"pattern": p.expression().String()}
+	if p.most > 0 {
+		n["maxLength"] = p.most
+	}
+	return n
 }

@@ -77,8 +77,8 @@ func (f *Found) mount(m additionalMount, main bool) (_ Mount, why string) {
 
 // expand expands a path as v1 does: ~ is the home directory.
 func (f *Found) expand(p string) string {
-	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest == "" || rest[0] == '/') && f.env("HOME") != "" {
-		return filepath.Join(f.env("HOME"), rest)
+	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest == "" || rest[0] == '/') && f.options.Getenv("HOME") != "" {
+		return filepath.Join(f.options.Getenv("HOME"), rest)
 	}
 	if !filepath.IsAbs(p) {
 		return filepath.Join(f.Dir, p)

@@ -17,7 +17,7 @@ import (
 // zoneOf returns the time zone that v1 used, and where it stands: TZ of .env or of the
 // environment, else the machine's.
 func (p *Plan) zoneOf(f *Found) (zone, from string) {
-	for _, c := range []struct{ zone, from string }{{f.Knobs["TZ"], "TZ of .env"}, {f.env("TZ"), "TZ of the environment"}, {machineZone(f.localtime), "the machine"}} {
+	for _, c := range []struct{ zone, from string }{{f.Knobs["TZ"], "TZ of .env"}, {f.options.Getenv("TZ"), "TZ of the environment"}, {machineZone(f.options.Localtime), "the machine"}} {
 		if _, err := time.LoadLocation(c.zone); err == nil && c.zone != "" && c.zone != "Local" {
 			return c.zone, c.from
 		}

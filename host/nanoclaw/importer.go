@@ -38,7 +38,7 @@ var ErrNoGroups = errors.New("there is neither store/messages.db with registered
 // Options are the settings of Read.
 type Options struct {
 	Allowlist string              // path of the mount allowlist; empty: v1's usual path
-	Getenv    func(string) string // HOME; nil: os.Getenv
+	Getenv    func(string) string // nil: os.Getenv
 	Platforms []channel.Platform  // platforms that the configuration may name
 	Localtime string              // link to the machine's time zone; empty: /etc/localtime
 }
@@ -52,11 +52,8 @@ type Found struct {
 	Tasks  int               // number of active scheduled tasks
 	Notes  []string          // remarks for the operator
 
-	allow *allowlist // nil: v1 has none, and mounts no further directories
-	env   func(string) string
-	known []channel.Platform
-
-	localtime string
+	allow   *allowlist // nil: v1 has none, and mounts no further directories
+	options Options
 }
 
 // Row is one registered group as in v1, unchecked.
@@ -73,6 +70,7 @@ func Read(ctx context.Context, dir string, o Options) (*Found, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
+	o.Localtime = cmp.Or(o.Localtime, "/etc/localtime")
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -80,7 +78,7 @@ func Read(ctx context.Context, dir string, o Options) (*Found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find NanoClaw v1: %w", err)
 	}
-	f := &Found{Dir: dir, env: o.Getenv, known: o.Platforms, localtime: cmp.Or(o.Localtime, "/etc/localtime")}
+	f := &Found{Dir: dir, options: o}
 	if err := f.readGroups(ctx); err != nil {
 		return nil, err
 	}
@@ -112,7 +110,7 @@ func (f *Found) readGroups(ctx context.Context) error {
 
 func (f *Found) readAllowlist(path string) error {
 	given := path != ""
-	dir := filepath.Join(f.env("HOME"), ".config", "nanoclaw")
+	dir := filepath.Join(f.options.Getenv("HOME"), ".config", "nanoclaw")
 	if !given {
 		path = filepath.Join(dir, "mount-allowlist.json")
 	}

@@ -79,7 +79,7 @@ func (f *Found) Plan(file string) (*Plan, error) {
 	p.note("a trigger calls the assistant anywhere in a message, not only at its start")
 	p.note("conversations start again: the assistant keeps its files but not the session of its CLI")
 	p.note("channels must be linked again: v1's sessions in store/auth belong to another library")
-	return p, p.makeValid(file, f.env, f.known)
+	return p, p.makeValid(file, f.options)
 }
 
 // take decides about one row.
@@ -94,7 +94,7 @@ func (p *Plan) take(f *Found, row Row) {
 		p.leave(what, "its chat has no form that a channel knows")
 		return
 	}
-	if !slices.ContainsFunc(f.known, func(p channel.Platform) bool { return p.Owns(chat) }) {
+	if !slices.ContainsFunc(f.options.Platforms, func(p channel.Platform) bool { return p.Owns(chat) }) {
 		p.leave(what, "this version has no channel for it ("+chat.Channel()+")")
 		return
 	}
@@ -166,16 +166,16 @@ func (p *Plan) trigger(row Row, what string) string {
 
 // makeValid parses the plan's configuration and leaves out what is refused,
 // until nothing is.
-func (p *Plan) makeValid(file string, env func(string) string, known []channel.Platform) error {
+func (p *Plan) makeValid(file string, o Options) error {
 	for {
 		p.Text = p.render()
 		unset := func(name string) string { // whether a token counts is for the start to say
 			if p.secrets[name] {
 				return ""
 			}
-			return env(name)
+			return o.Getenv(name)
 		}
-		_, err := config.Parse(file, []byte(p.Text), unset, known)
+		_, err := config.Parse(file, []byte(p.Text), unset, o.Platforms)
 		if err == nil {
 			return nil
 		}

@@ -209,9 +209,6 @@ func (h *Host) openBridge(context.Context) (Part, error) {
 }
 
 func (p bridgePart) Run(ctx context.Context) error {
-	if err := p.h.Bridge.RecordMissing(ctx); err != nil {
-		p.h.opts.Log.Error("the audit trail lacks entries from before a crash", "error", err)
-	}
 	p.h.Bridge.Run(ctx, p.h.assistants)
 	return nil
 }

@@ -125,6 +125,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 // Run runs every part until ctx is done, or until one of them cannot go on.
 func (h *Host) Run(ctx context.Context) error {
 	h.reap(ctx)
+	if err := h.Bridge.RecordMissing(ctx); err != nil { // before the outbox deletes what it has had for too long
+		h.opts.Log.Error("the audit trail lacks entries from before a crash", "error", err)
+	}
 	return runParts(ctx, h.parts)
 }
 

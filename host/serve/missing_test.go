@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// looks is a part that looks at something when the parts begin to run.
+type looks struct {
+	noApply
+	noClose
+	run func() error
+}
+
+func (l looks) Run(context.Context) error { return l.run() }
+
+// TestTheOutboxDeletedWhatTheTrailLacked: what a crash had taken from the trail was looked for
+// while the parts ran already. The outbox deletes old records as soon as it runs.
+func TestTheOutboxDeletedWhatTheTrailLacked(t *testing.T) {
+	h := newHost(t, everything, true)
+	opened := h.parts
+	defer func() {
+		if err := closeParts(opened); err != nil {
+			t.Error(err)
+		}
+	}()
+	g := h.Groups()[0]
+	waits := outbox.Delivery{
+		Key: "0123456789abcdef0123456789abcdef", Folder: g.Folder, Request: "lost", Channel: g.Channel, Chat: g.Chat, Created: time.Now(),
+		Parts: []outbox.Part{{Text: "hello"}}, Approval: &outbox.Approval{Rule: "approve.files", Expires: time.Now().Add(time.Hour)},
+	}
+	if err := h.Outbox.Put(t.Context(), []outbox.Delivery{waits}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Bridge.Decide(t.Context(), waits.Key, false, "operator"); err != nil {
+		t.Fatal(err)
+	}
+	dir, found := t.TempDir(), 0
+	log, err := audit.Open(audit.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.audit, h.Bridge.Audit = log, log // a trail that a crash has taken the answer from
+	h.parts = []Part{looks{run: func() error {
+		return audit.Search(dir, func(audit.Entry) error { found++; return nil })
+	}}}
+	if err := h.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+	if found == 0 {
+		t.Error("the parts ran before the trail had what it lacked")
+	}
+}
