@@ -96,7 +96,7 @@ type Options struct {
 	Log         *slog.Logger
 }
 
-// Chat is the road from a turn to its group's chat. What it takes is durable when a method
+// Chat is the road from a turn to its group's chat: *bridge.Bridge. What it takes is durable when a method
 // returns; a second call with the same key, even after a restart, does nothing. An empty
 // thread is the chat itself.
 type Chat interface {
@@ -130,7 +130,7 @@ type Chat interface {
 	Vote(ctx context.Context, chat groups.Address, in channel.Inbound, voter string) (question string, choices []string, waited bool, err error)
 }
 
-// Plans is what the configuration in force says. Its methods are called at each use: the
+// Plans is what the configuration in force says: serve's plans. Its methods are called at each use: the
 // operator may change their answers while assistants run.
 type Plans interface {
 	Registry() *groups.Registry
@@ -148,7 +148,7 @@ type Plans interface {
 	OverBudget(folder string) bool
 }
 
-// Platforms is what the channels can do for a chat.
+// Platforms is what the channels can do for a chat: serve's platforms.
 type Platforms interface {
 	// Fetch opens a member's file through the channel of that name.
 	Fetch(ctx context.Context, channelName string, f channel.FileRef) (io.ReadCloser, error)
@@ -160,10 +160,11 @@ type Platforms interface {
 	Typing(ctx context.Context, chat groups.Address, thread string, on bool)
 }
 
-// Tasks is told when the run of a task has ended, by the id that Manager.Task got.
+// Tasks is told when the run of a task has ended, by the id that Manager.Task got:
+// *tasks.Tasks.
 type Tasks interface{ Ended(run string) }
 
-// Disk is the disk of the workspaces.
+// Disk is the disk of the workspaces: serve's disk.
 type Disk interface {
 	// Reserve returns an error if that many bytes more may not be written; release gives
 	// them back.

@@ -196,12 +196,12 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 	if r == nil {
 		return false, nil
 	}
-	if answer = reply(&answer); answer != "" {
+	if answer = chatText(&answer); answer != "" {
 		if err := m.o.Chat.Room(folder); err != nil {
 			m.o.Log.Warn("answer not taken", "group", folder, "error", err)
 			return false, ErrNoRoom
 		}
-		if err := m.speak(ctx, newConversation(c, thread), answer, key(r.Key, "answer")); err != nil {
+		if err := m.say(ctx, newConversation(c, thread), answer, key(r.Key, "answer")); err != nil {
 			return false, err
 		}
 	}

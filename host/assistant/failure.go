@@ -208,7 +208,7 @@ func (s *session) tell(ctx context.Context, words string) error {
 	if s.c.cause.Permanent() && len(s.turn.Names) > 0 {
 		id = s.turn.records[s.turn.Names[0]].Key
 	}
-	err := s.m.say(ctx, s.c, words, key(id, words))
+	err := s.m.tell(ctx, s.c, words, key(id, words))
 	if err != nil {
 		s.log.Error("chat not told", "error", err)
 	}
@@ -271,7 +271,7 @@ func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 		words = interrupted
 	}
 	m.o.Log.Warn("turn was lost with an earlier host", "group", c.group.Folder)
-	if m.tell(ctx, c, t, words) != nil {
+	if m.tellOnce(ctx, c, t, words) != nil {
 		return
 	}
 	if err := errors.Join(m.finish(c.chat, t.all()), c.store.saveTurn(c.thread, nil)); err != nil {
@@ -279,21 +279,21 @@ func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 	}
 }
 
-// tell says something in the host's own words, once per turn and words.
-func (m *Manager) tell(ctx context.Context, c *conversation, t *turn, words string) error {
-	err := m.say(ctx, c, words, key(t.ID, words))
+// tellOnce sends a message of the host to the chat, once per turn and text.
+func (m *Manager) tellOnce(ctx context.Context, c *conversation, t *turn, words string) error {
+	err := m.tell(ctx, c, words, key(t.ID, words))
 	if err != nil {
 		m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
 	}
 	return err
 }
 
-// say passes the host's own words to the outbox, and speak those of the assistant.
-func (m *Manager) say(ctx context.Context, c *conversation, text, key string) error {
+// tell enqueues a message of the host, and say an answer of the assistant, as Chat calls them.
+func (m *Manager) tell(ctx context.Context, c *conversation, text, key string) error {
 	return m.enqueue(ctx, c, text, key, m.o.Chat.Tell)
 }
 
-func (m *Manager) speak(ctx context.Context, c *conversation, text, key string) error {
+func (m *Manager) say(ctx context.Context, c *conversation, text, key string) error {
 	return m.enqueue(ctx, c, text, key, m.o.Chat.Say)
 }
 

@@ -13,19 +13,20 @@ import (
 	"github.com/longshore-bridge/longshore/groups/mounts"
 )
 
-// Reload makes Run apply the present answers of Options.Plans. A new
-// group gets its assistant with its first message. The assistant of a removed group is
-// ended as if the host stopped: its unanswered messages stay on disk, because the group
-// may come back. An assistant whose plan has changed is ended after its turn. Messages
-// that wait for an operator are retried at once.
+// Reload makes Run look at Options.Plans again, and has messages that wait for an operator
+// retried at once. Run then calls follow, which finds what has changed.
 func (m *Manager) Reload() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mended("")
 }
 
-// follow updates the conversations to the configured groups. The error joins the errors of
-// groups that could not be read; the next call of enter tries those again.
+// follow updates the conversations to the configured groups, if Plans has another registry
+// than last time. A new group gets its assistant with its first message. The assistant of a
+// removed group is ended as if the host stopped: its unanswered messages stay on disk,
+// because the group may come back. An assistant whose plan has changed is ended after its
+// turn. The error joins the errors of groups that could not be read; the next call tries
+// those again.
 func (m *Manager) follow() error {
 	m.opening.Lock()
 	defer m.opening.Unlock()

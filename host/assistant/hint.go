@@ -26,7 +26,7 @@ func (m *Manager) hint(ctx context.Context, c *chat, g groups.Group, r *record) 
 		return
 	}
 	words := fmt.Sprintf("The assistant answers messages that contain %s.", g.Trigger)
-	if err := m.say(ctx, t, words, key(g.Address().String(), "hint")); err != nil {
+	if err := m.tell(ctx, t, words, key(g.Address().String(), "hint")); err != nil {
 		m.o.Log.Error("chat not told", "group", g.Folder, "error", err)
 	}
 }

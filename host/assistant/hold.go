@@ -44,7 +44,7 @@ func (m *Manager) sortHeld(ctx context.Context) {
 	hold := m.limits().Hold
 	for c, gone := range m.takeTooMany(time.Now().Add(-hold)) {
 		words := expired(len(gone), hold)
-		if err := m.say(ctx, c, words, key(gone[len(gone)-1].Key, words)); err != nil {
+		if err := m.tell(ctx, c, words, key(gone[len(gone)-1].Key, words)); err != nil {
 			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
 		}
 		if err := m.finish(c.chat, gone); err != nil {

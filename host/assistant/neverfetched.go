@@ -114,7 +114,7 @@ func (m *Manager) tellNeverFetched(ctx context.Context) {
 	m.mu.Unlock()
 	words := waitsFor(cause.Absent, "", m.limits().Hold)
 	for c, of := range said {
-		if err := m.say(ctx, c, words, key(of, string(cause.Absent))); err != nil {
+		if err := m.tell(ctx, c, words, key(of, string(cause.Absent))); err != nil {
 			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
 		}
 	}

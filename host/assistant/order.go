@@ -249,7 +249,7 @@ func (m *Manager) finishOrders(ctx context.Context) {
 		if err := m.finish(c, r.gone); err != nil {
 			m.o.Log.Error("stopped messages not cleared away", "group", c.group.Folder, "error", err)
 		}
-		if err := m.say(ctx, newConversation(c, r.Thread), m.stopReply(c, r), key(r.Key, string(r.Kind))); err != nil {
+		if err := m.tell(ctx, newConversation(c, r.Thread), m.stopReply(c, r), key(r.Key, string(r.Kind))); err != nil {
 			m.o.Log.Error("chat not told of an order", "group", c.group.Folder, "error", err)
 			continue // a later host tells
 		}

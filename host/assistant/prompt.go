@@ -264,9 +264,9 @@ func oneLine(text string) string { return strings.Join(strings.Fields(cut(text, 
 // splits it into a platform's messages.
 const maxReply = 256 << 10
 
-// reply is the part of an output for the chat, without what the assistant marked as
+// chatText is the part of an output for the chat, without what the assistant marked as
 // internal. It may be empty.
-func reply(result *string) string {
+func chatText(result *string) string {
 	if result == nil {
 		return ""
 	}

@@ -206,15 +206,15 @@ func TestReply(t *testing.T) {
 		"": "",
 	}
 	for result, want := range tests {
-		if got := reply(&result); got != want {
+		if got := chatText(&result); got != want {
 			t.Errorf("%q: got %q, want %q", result, got, want)
 		}
 	}
-	if got := reply(nil); got != "" {
+	if got := chatText(nil); got != "" {
 		t.Errorf("null: got %q", got)
 	}
 	huge := strings.Repeat("x", 10<<20)
-	if got := reply(&huge); len(got) > maxReply+100 {
+	if got := chatText(&huge); len(got) > maxReply+100 {
 		t.Errorf("%d bytes", len(got))
 	}
 }

@@ -102,7 +102,7 @@ func (m *Manager) refuse(ctx context.Context, at *conversation, in *channel.Inbo
 // answer sends the host's own words in reply to a member. If they cannot be kept, nothing
 // else stops.
 func (m *Manager) answer(ctx context.Context, at *conversation, text, key string) {
-	if err := m.say(ctx, at, text, key); err != nil {
+	if err := m.tell(ctx, at, text, key); err != nil {
 		m.o.Log.Error("chat not told", "group", at.group.Folder, "error", err)
 	}
 }

@@ -179,7 +179,7 @@ func (s *session) onOutput(ctx context.Context, out runtime.Output) {
 		s.fail("the assistant reports: %q", cut(out.Error, 500))
 		return
 	}
-	text := reply(out.Result)
+	text := chatText(out.Result)
 	if text != "" {
 		if err := s.reply(ctx, text); err != nil {
 			s.fail("its answer could not be kept: %v", err)
@@ -197,7 +197,7 @@ func (s *session) reply(ctx context.Context, text string) error {
 		return errOrdered
 	}
 	s.replies++
-	return s.m.speak(ctx, s.c, text, key(s.id, fmt.Sprint(s.replies)))
+	return s.m.say(ctx, s.c, text, key(s.id, fmt.Sprint(s.replies)))
 }
 
 // awaitRoom delays an answer while too much of the group waits to be sent: if a platform

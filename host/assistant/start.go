@@ -69,7 +69,7 @@ func (s *session) begin(ctx context.Context) error {
 	if err != nil || !forgotten {
 		return err
 	}
-	if err := s.m.say(ctx, s.c, startsAnew, key(s.turn.ID, startsAnew)); err != nil {
+	if err := s.m.tell(ctx, s.c, startsAnew, key(s.turn.ID, startsAnew)); err != nil {
 		return err
 	}
 	s.turn.Started = now().Add(time.Millisecond) // after the words above, which count as sent

@@ -32,7 +32,7 @@ func (m *Manager) tellWaiting(ctx context.Context) {
 	}
 	m.mu.Unlock()
 	for c, of := range said {
-		if err := m.say(ctx, c, waitsTurn, key(of, waitsTurn)); err != nil {
+		if err := m.tell(ctx, c, waitsTurn, key(of, waitsTurn)); err != nil {
 			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
 		}
 	}

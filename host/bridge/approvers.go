@@ -43,7 +43,7 @@ func (b *Bridge) askFor(ctx context.Context, folder string, d *outbox.Delivery, 
 	if err != nil {
 		return err
 	}
-	ask := hostDelivery(folder, dst, "approval "+a.ID)
+	ask := ownDelivery(folder, dst, "approval "+a.ID)
 	ask.Parts = asked(report.Approval(d, a.Rule), ChoiceYes, a, dst.limits)
 	return b.judgeAndPut(ctx, dst, ask)
 }

@@ -48,7 +48,7 @@ type Options struct {
 	Trace func(folder, request, step string) // may be nil
 }
 
-// Settings are what the configuration in force says. The operator may change it while the
+// Settings are what the configuration in force says: *live.Current. The operator may change it while the
 // host runs, so the bridge asks at each use: for Registry once a batch and once a request,
 // for Mounts at each file, for Wait at each result.
 type Settings interface {
@@ -62,11 +62,11 @@ type Settings interface {
 	MayAsk(folder string) bool                     // whether the session of a group elsewhere may ask the approvers for permissions
 }
 
-// State watches the files of the host's state. LostFiles returns an error with those that
+// State watches the files of the host's state: *serve.Host. LostFiles returns an error with those that
 // were deleted or replaced while the host runs. Until they are back nothing is accepted.
 type State interface{ LostFiles() error }
 
-// Addresses makes the addresses of links; links.Keys implements it.
+// Addresses makes the addresses of links: *links.Keys.
 type Addresses interface {
 	Address(url, id string, expires time.Time) (string, error)
 }

@@ -20,7 +20,7 @@ type Call struct {
 	Request ipc.Request
 }
 
-// Answerer answers calls.
+// Answerer answers calls: serve's answers.
 type Answerer interface {
 	// Answer does what the call asks for and returns an object for ipc.Result.Data. It
 	// may be called again with the same Key, also by a later host, and then does

@@ -109,7 +109,7 @@ func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks 
 	if !b.permissions.add(p, now) {
 		return asks, &refusal.Error{Code: "busy", Message: fmt.Sprintf("%d questions of this group wait for an answer", maxPermissions), Hint: "answer in the terminal"}
 	}
-	d := hostDelivery(b.Approvers(), dst, "permission "+p.approval)
+	d := ownDelivery(b.Approvers(), dst, "permission "+p.approval)
 	d.Parts = asked(report.Permission(folder, asks), ChoiceAllow, outbox.Approval{ID: p.approval, Expires: asks.Expires}, dst.limits)
 	if err := b.judgeAndPut(ctx, dst, d); err != nil {
 		b.permissions.remove(asks.ID)

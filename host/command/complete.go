@@ -119,7 +119,7 @@ func (e *env) tokenIDs(ctx context.Context, c *config.Config) (all []string) {
 }
 
 func (e *env) pairingCodes(ctx context.Context, c *config.Config) (all []string) {
-	people, _ := operator.NewClient(operator.ControlDir(c.Layout())).Requests(ctx)
+	people, _ := operator.NewClient(operator.ControlDir(c.Layout())).PairingCodes(ctx)
 	for _, p := range people {
 		all = append(all, p.Code)
 	}

@@ -68,7 +68,7 @@ func (l looks) Status(context.Context) (operator.Status, error) {
 
 func (l looks) List(context.Context, operator.Filter) ([]operator.Item, error) { return nil, nil }
 
-func (l looks) Requests(context.Context) ([]operator.PairingCode, error) { return nil, nil }
+func (l looks) PairingCodes(context.Context) ([]operator.PairingCode, error) { return nil, nil }
 
 func (l looks) Tasks(context.Context, string) ([]tasks.Task, error) { return nil, nil }
 

@@ -102,7 +102,7 @@ func (c *control) Tasks(context.Context, string) ([]tasks.Task, error) {
 	return []tasks.Task{{ID: "task-1", Folder: c.name, Name: c.name, Prompt: c.name, Words: "daily", Status: "active"}}, nil
 }
 
-func (c *control) Requests(context.Context) ([]operator.PairingCode, error) {
+func (c *control) PairingCodes(context.Context) ([]operator.PairingCode, error) {
 	return []operator.PairingCode{{Code: "ABCD-EFGH", Chat: c.name, Channel: "web", From: c.name}}, nil
 }
 

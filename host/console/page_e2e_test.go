@@ -109,7 +109,7 @@ func (q quay) Status(ctx context.Context) (operator.Status, error) {
 	return s, err
 }
 
-func (q quay) Requests(context.Context) ([]operator.PairingCode, error) { return nil, nil }
+func (q quay) PairingCodes(context.Context) ([]operator.PairingCode, error) { return nil, nil }
 
 func (q quay) List(_ context.Context, f operator.Filter) ([]operator.Item, error) {
 	if f.Waiting {

@@ -2,8 +2,8 @@
 // the queue, the errors folder, the state of the host and its metrics.
 //
 // A running host serves [Control] on a unix socket ([Server]); the commands
-// reach it with [Client]. If no host runs, a command uses a [Local] in its own
-// process. The outbox is locked, so at most one Local can change it.
+// reach it with [Client]. If no host runs, a command uses an [Offline] in its own
+// process. The outbox is locked, so at most one [Local] can change it.
 //
 //	state/longshore.sock   the control socket, 0600; a link to it if the
 //	                       path is longer than a socket's name may be

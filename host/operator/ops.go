@@ -9,95 +9,27 @@ import (
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
-// Control is what an operator may do to a host: *Client through the running host's socket,
-// *Local in the host's own process, *Offline if no host runs. A repeated Retry or Drop changes nothing and returns an error that says so,
-// such as not_found or not_failed. All methods may be called concurrently.
-// Errors that the operator can act on are *refusal.Error, with the codes below.
-type Control interface {
-	// Status describes the host.
-	Status(ctx context.Context) (Status, error)
-	// List returns the matching items, oldest first, without Parts and Raw.
-	List(ctx context.Context, f Filter) ([]Item, error)
-	// Show returns one item with all details. The id of a delivery may be
-	// shortened to an unambiguous beginning of at least four characters.
-	Show(ctx context.Context, id string) (Item, error)
-	// Retry tries a failed item again: a delivery is queued again with the same
-	// message ids, a request goes back to its group's queue.
-	Retry(ctx context.Context, id string) error
-	// Drop ends an item: an open delivery is cancelled, a failed one leaves the
-	// list of failures, and a request in the errors folder is deleted.
-	Drop(ctx context.Context, id string) error
-	// Decide approves or refuses a delivery that waits for an approval. The first answer
-	// counts.
-	Decide(ctx context.Context, id string, yes bool) error
-	// Send accepts a file for a group's chat as if the group's assistant had
-	// sent it.
-	Send(ctx context.Context, s Send) (Item, error)
-	// Chats returns the chats that a channel's account is in, from the
-	// platform.
-	Chats(ctx context.Context, channelName string) ([]channel.Chat, error)
-	// Reload has the host read longshore.yaml again and apply it, whole or not
-	// at all. That the file was refused is no error.
-	// With remove, the file may end all groups, or most of them.
-	Reload(ctx context.Context, remove bool) (Reloaded, error)
-	// Requests returns the valid pairing codes of direct chats without a group.
-	Requests(ctx context.Context) ([]PairingCode, error)
-	// Approve ends the code of a chat that has a group now, and writes so in the chat.
-	Approve(ctx context.Context, code string) error
-	// Tasks returns the scheduled tasks of a group by its folder, or of all.
-	Tasks(ctx context.Context, group string) ([]tasks.Task, error)
-	// OperateTask does something with a task, see [tasks.Tasks.Operate], and says
-	// what it did.
-	OperateTask(ctx context.Context, id, verb string) (tasks.Answer, error)
-	// Links returns the links of a group by its folder, or of all, that can be followed.
-	Links(ctx context.Context, group string) ([]Link, error)
-	// RevokeLink deletes a link and its file.
-	RevokeLink(ctx context.Context, id string) error
-	// Environment checks what the assistant of the group with that folder needs, or all
-	// assistants if it is empty, in the host's own environment: programs, engine,
-	// images, directories.
-	Environment(ctx context.Context, folder string) ([]channel.Finding, error)
-	// StopAssistant ends the turns that the assistants of the group with that folder are
-	// in, and drops the messages that wait, as a member's /stop for the whole chat does.
-	StopAssistant(ctx context.Context, folder string) (Stopped, error)
-	// Link begins to link a channel to an account by a code, or says how far that has
-	// come. It ends 15 seconds after the last call.
-	Link(ctx context.Context, channelName string) (Linking, error)
-	// PageURL returns an address that signs one browser in to the operator's page, once
-	// and within minutes. The error's code is CodePageOff if the host serves no page.
-	PageURL(ctx context.Context) (PageURL, error)
-	// Log returns the newest lines of the host's log that match, oldest first. To
-	// follow the log, ask again with After set to the page's Next.
-	Log(ctx context.Context, q LogQuery) (LogPage, error)
-	// Audit returns the newest entries of the audit trail that match, oldest first.
-	Audit(ctx context.Context, q AuditQuery) (AuditPage, error)
-	// NotifyTest sends a test to each target of notify: in longshore.yaml, of which there may
-	// be none, and returns the outcomes.
-	NotifyTest(ctx context.Context) ([]Notified, error)
-	// Tokens returns the valid tokens for assistants elsewhere, without their secrets.
-	Tokens(ctx context.Context) ([]tokens.Token, error)
-	// MakeToken makes a token and returns it with its secret, which is not stored.
-	MakeToken(ctx context.Context, o TokenOrder) (tokens.NewToken, error)
-	// RevokeToken deletes a token.
-	RevokeToken(ctx context.Context, id string) error
-	// Unpair unlinks a channel from its account. Its deliveries are held.
-	Unpair(ctx context.Context, channelName string) error
-}
-
-var _ = []Control{(*Client)(nil), (*Local)(nil), (*Offline)(nil)}
-
 // op makes one call of a Control. Its argument and its answer are JSON.
 type op func(ctx context.Context, c Control, in []byte) (any, error)
 
 // ops are the calls of the control protocol by name: POST /v1/<name>, with the argument as the
-// body. A new call is three things: here its method of Control, its row and the Client's method;
-// the method of Local, in the file of its story; and its command, in host/command.
+// body. A new verb consists of:
+//
+//  1. its method of Control, its row in ops and the Client's method, in control.go and
+//     here;
+//  2. the method of Local, in the file of its story;
+//  3. if only a running host can answer it: a method of an interface in running.go, and its
+//     implementer in host/serve;
+//  4. if it changes the outbox without a host: the method of Offline, which opens that;
+//  5. its command in host/command, named in newRoot;
+//  6. its name in reads or acts in host/console, if the operator's page has it;
+//  7. its words in docs/cli.md.
 var ops = map[string]op{
 	"status": ask(Control.Status),
 	"list":   askFor(Control.List), "show": askFor(Control.Show), "retry": tell(Control.Retry), "drop": tell(Control.Drop),
 	"decide": tell(func(c Control, ctx context.Context, in decision) error { return c.Decide(ctx, in.ID, in.Yes) }),
 	"send":   askFor(Control.Send), "chats": askFor(Control.Chats), "reload": askFor(Control.Reload),
-	"pairing": ask(Control.Requests), "approve": tell(Control.Approve),
+	"pairing": ask(Control.PairingCodes), "approve": tell(Control.ApprovePairing),
 	"tasks": askFor(Control.Tasks), "operate-task": askFor(func(c Control, ctx context.Context, in taskVerb) (tasks.Answer, error) {
 		return c.OperateTask(ctx, in.ID, in.Verb)
 	}),
@@ -172,11 +104,13 @@ func (c *Client) Reload(ctx context.Context, remove bool) (Reloaded, error) {
 	return answerTo[Reloaded](ctx, c, "reload", remove)
 }
 
-func (c *Client) Requests(ctx context.Context) ([]PairingCode, error) {
+func (c *Client) PairingCodes(ctx context.Context) ([]PairingCode, error) {
 	return answerTo[[]PairingCode](ctx, c, "pairing", nil)
 }
 
-func (c *Client) Approve(ctx context.Context, code string) error { return c.tell(ctx, "approve", code) }
+func (c *Client) ApprovePairing(ctx context.Context, code string) error {
+	return c.tell(ctx, "approve", code)
+}
 
 func (c *Client) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
 	return answerTo[[]tasks.Task](ctx, c, "tasks", group)

@@ -41,7 +41,7 @@ func Look(ctx context.Context, c Control) (o Overview, err error) {
 	if o.Tasks, err = c.Tasks(ctx, ""); err != nil && !errors.Is(err, ErrNoHost) {
 		return o, err
 	}
-	if o.Requests, err = c.Requests(ctx); errors.Is(err, ErrNoHost) {
+	if o.Requests, err = c.PairingCodes(ctx); errors.Is(err, ErrNoHost) {
 		err = nil
 	}
 	o.Tasks, o.Requests = append([]tasks.Task{}, o.Tasks...), append([]PairingCode{}, o.Requests...)

@@ -84,8 +84,8 @@ type Models interface {
 // Pairing are the chats that no group has, and in which somebody wrote: *serve.Host.
 type Pairing interface {
 	Codes() []PairingCode
-	// Approve is Control's.
-	Approve(ctx context.Context, code string) error
+	// ApprovePairing is Control's.
+	ApprovePairing(ctx context.Context, code string) error
 	UnknownChats() []UnknownChat
 }
 
@@ -138,20 +138,20 @@ func (l *Local) NotifyTest(ctx context.Context) ([]Notified, error) {
 	return l.Running.Notifier.Test(ctx), nil
 }
 
-// Requests implements Control.
-func (l *Local) Requests(context.Context) ([]PairingCode, error) {
+// PairingCodes implements Control.
+func (l *Local) PairingCodes(context.Context) ([]PairingCode, error) {
 	if l.Running == nil {
 		return nil, ErrNoHost
 	}
 	return l.Running.Pairing.Codes(), nil
 }
 
-// Approve implements Control.
-func (l *Local) Approve(ctx context.Context, code string) error {
+// ApprovePairing implements Control.
+func (l *Local) ApprovePairing(ctx context.Context, code string) error {
 	if l.Running == nil {
 		return ErrNoHost
 	}
-	return l.Running.Pairing.Approve(ctx, code)
+	return l.Running.Pairing.ApprovePairing(ctx, code)
 }
 
 // Environment implements Control.

@@ -89,9 +89,9 @@ func (r *rooms) Spending(_ context.Context, folder string) (operator.Spending, b
 }
 func (r *rooms) RefusedCalls() []operator.RefusedCall { return r.calls }
 
-func (r *rooms) Codes() []operator.PairingCode         { return nil }
-func (r *rooms) Approve(context.Context, string) error { return nil }
-func (r *rooms) UnknownChats() []operator.UnknownChat  { return r.unknown }
+func (r *rooms) Codes() []operator.PairingCode                { return nil }
+func (r *rooms) ApprovePairing(context.Context, string) error { return nil }
+func (r *rooms) UnknownChats() []operator.UnknownChat         { return r.unknown }
 
 func (r *rooms) Stuck(folder string) (spool.Stuck, bool) {
 	s, ok := r.stuck[folder]

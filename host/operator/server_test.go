@@ -96,12 +96,12 @@ func (c *control) Reload(context.Context, bool) (operator.Reloaded, error) {
 	return operator.Reloaded{}, operator.ErrNoHost
 }
 
-func (c *control) Requests(context.Context) ([]operator.PairingCode, error) {
+func (c *control) PairingCodes(context.Context) ([]operator.PairingCode, error) {
 	c.asked = append(c.asked, "requests")
 	return []operator.PairingCode{{Code: "ABCD-EFGH", Chat: "mem:x"}}, c.err
 }
 
-func (c *control) Approve(_ context.Context, code string) error {
+func (c *control) ApprovePairing(_ context.Context, code string) error {
 	c.asked = append(c.asked, "approve "+code)
 	return c.err
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"os"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/assistant"
@@ -197,4 +198,39 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 		}
 	})
 	return all, err
+}
+
+// Status describes the host. If none runs, it fills in what the disk shows.
+func (l *Local) Status(ctx context.Context) (Status, error) {
+	s := Status{
+		Version: l.Version, State: l.Layout.State, Disk: diskOf(l.Layout.State), Channels: []Channel{},
+		Faults: append([]Fault{}, l.Faults(ctx).Now...), Assistants: l.assistants(), Failures: []Item{},
+	}
+	if l.Running != nil {
+		l.describeHost(&s)
+	}
+	var err error
+	if s.Groups, err = l.groups(ctx); err != nil {
+		return Status{}, err
+	}
+	err = l.deliveries(ctx, Filter{Failed: true}, RecentFailures, func(delivery outbox.Delivery) {
+		s.Failures = append(s.Failures, itemOf(delivery, false))
+	})
+	if err != nil {
+		return Status{}, err
+	}
+	s.Errors, _ = CountJSON(l.Layout.Errors(), ReasonSuffix) // a missing folder has no entries
+	return s, nil
+}
+
+// describeHost fills in what the running host says of itself.
+func (l *Local) describeHost(s *Status) {
+	r := l.Running
+	s.Running, s.PID, s.Started, s.Applied = true, os.Getpid(), r.Started, r.Host.Applied()
+	s.Quota, s.Disk.Floor, s.UnknownChats, s.Told = r.Host.Quota(), r.Host.FreeDisk(), r.Pairing.UnknownChats(), r.Assistants.Told()
+	for _, c := range l.Channels {
+		one := channelOf(c)
+		one.Scan = r.Linker.Scan(c.Name())
+		s.Channels = append(s.Channels, one)
+	}
 }

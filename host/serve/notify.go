@@ -19,7 +19,6 @@ func (h *Host) openNotifier(context.Context) (Part, error) {
 	if err != nil {
 		name = "this machine"
 	}
-	h.local = h.Local(true)
 	h.notifier = notify.New(notify.Options{
 		File: h.Layout.Notified(), Host: name, Log: h.opts.Log,
 		Watched: h.local, Settings: notify.Configured{Now: h, Chats: h.Bridge},

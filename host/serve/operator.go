@@ -22,13 +22,20 @@ func (h *Host) Local(running bool) *operator.Local {
 	if running {
 		o.Running = &operator.Running{
 			Started: h.started, Host: h, Machine: h, Assistants: h.assistants, Models: h, Pairing: h, Queue: h.spool,
-			Linker: h.linker, Notifier: h.notifier, Tasks: h.tasks, Recent: h.recent,
+			Linker: h.linker, Tasks: h.tasks, Recent: h.recent,
 		}
 		if h.Config().Remote.Listen != "" {
 			o.Running.Remote = h.remote.Tokens
 		}
 	}
 	return operator.NewLocal(o)
+}
+
+// openLocal makes the Control that the parts after it share. It is no part; the openers of
+// the notifier and the page add theirs to its Running.
+func (h *Host) openLocal(context.Context) (Part, error) {
+	h.local = h.Local(true)
+	return nil, nil
 }
 
 // Decide implements operator.Road.

@@ -187,8 +187,8 @@ func (p *pairing) save() error {
 // Codes implements operator.Pairing.
 func (h *Host) Codes() []operator.PairingCode { return h.pairing.list() }
 
-// Approve ends a code whose chat has a group now, and tells the chat.
-func (h *Host) Approve(ctx context.Context, code string) error {
+// ApprovePairing ends a code whose chat has a group now, and tells the chat.
+func (h *Host) ApprovePairing(ctx context.Context, code string) error {
 	p, err := h.pairing.take(code)
 	if err != nil {
 		return err

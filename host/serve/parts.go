@@ -25,8 +25,10 @@ import (
 
 // Part is one of the parts that a host consists of.
 type Part interface {
-	// Apply takes up the configuration that is now in force. It cannot fail: what can,
-	// Host.prepare has done before.
+	// Apply takes up the configuration that is now in force. It returns no error: what must
+	// not fail was done in Host.prepare, and the rest is logged. Three hear of a reload without
+	// it, since they compare the configuration or registry with the one that they saw last:
+	// assistant/follow.go, bridge/road.go and whole.go here.
 	Apply(now *live.Live)
 
 	// Run works until ctx is done, which is no error. An error ends the host.
@@ -39,13 +41,16 @@ type Part interface {
 // openers is the list of the parts: it opens one each, nil if the configuration needs none.
 // A reload applies in this order too; the end closes in reverse.
 func (h *Host) openers(cfg *config.Config) []func(context.Context) (Part, error) {
-	first := func(ctx context.Context) (Part, error) { return h.openDirectories(ctx, cfg) }
-	all := []func(context.Context) (Part, error){h.openEngine, first, h.openChannels, h.openOutbox, h.openAudit, h.openQueue, h.openBridge}
+	all := []func(context.Context) (Part, error){
+		h.openEngine,
+		func(ctx context.Context) (Part, error) { return h.openDirectories(ctx, cfg) }, // the configuration goes into force here
+		h.openChannels, h.openOutbox, h.openAudit, h.openQueue, h.openBridge,
+	}
 	if h.opts.Idle {
 		return append(all, h.openAssistants)
 	}
 	return append(all, h.openTasks, h.openRemote, h.openModels, h.openPairing, h.openAssistants, h.openContexts,
-		h.openLinker, h.openNotifier, h.openConsole, h.openControl, h.openMetrics)
+		h.openLinker, h.openLocal, h.openNotifier, h.openConsole, h.openControl, h.openMetrics)
 }
 
 // openParts opens the parts that cfg needs. After an error, h.parts are those that were opened.

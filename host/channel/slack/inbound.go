@@ -16,7 +16,7 @@ import (
 )
 
 // Give implements bot.Hooks: it hands a kept event to the host.
-func (s *Slack) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
+func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) error {
 	ev, err := decode(m.Body)
 	if err != nil || ev == nil { // another version kept it
 		s.Log.Warn("drop an event that cannot be read any more", "error", err)
@@ -39,7 +39,7 @@ func (s *Slack) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 		}
 		defer s.polls.Changed(ev.poll, ev.Chat, ev.Target)
 	}
-	return in.Receive(ctx, msg)
+	return to.Receive(ctx, msg)
 }
 
 // inbound is an event for the host, with names for ids.

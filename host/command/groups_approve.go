@@ -65,7 +65,7 @@ func (e *env) codes(ctx context.Context) ([]operator.PairingCode, error) {
 	if err != nil {
 		return nil, err
 	}
-	codes, err := operator.NewClient(operator.ControlDir(cfg.Layout())).Requests(ctx)
+	codes, err := operator.NewClient(operator.ControlDir(cfg.Layout())).PairingCodes(ctx)
 	if errors.Is(err, operator.ErrNoHost) {
 		return nil, terminal.Hinted(err, "longshore serve starts one; only a running host gives codes")
 	}
@@ -105,7 +105,7 @@ func (e *env) approve(ctx context.Context, code string, g groups.Group) error {
 	if err := e.reload(ctx, false); err != nil {
 		return err
 	}
-	if err := operator.NewClient(operator.ControlDir(cfg.Layout())).Approve(ctx, codes[i].Code); err != nil {
+	if err := operator.NewClient(operator.ControlDir(cfg.Layout())).ApprovePairing(ctx, codes[i].Code); err != nil {
 		return ofControl(err)
 	}
 	e.Say("approved %s; the chat was told", string(g.Chat))

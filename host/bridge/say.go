@@ -24,7 +24,7 @@ func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
-	d := hostDelivery(folder, dst, uuid.NewString())
+	d := ownDelivery(folder, dst, uuid.NewString())
 	d.Thread = dst.thread(r)
 	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open, found: new(spool.Found)}, r, dst, outbox.Load{}); err != nil {
 		return outbox.Delivery{}, err
@@ -32,13 +32,13 @@ func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open
 	return d, b.put(ctx, judged{d})
 }
 
-// Say sends the host's own words, or the assistant's answer, to a thread of the group's
-// chat; an empty thread is the chat itself. A second call with the same key does nothing.
+// Say sends the assistant's answer to a thread of the group's chat; an empty thread is the
+// chat itself. A second call with the same key does nothing.
 func (b *Bridge) Say(ctx context.Context, folder, thread, text, key string) error {
 	return b.say(ctx, folder, thread, text, key, false)
 }
 
-// Tell is Say for the host's own words, which no assistant may read or change.
+// Tell sends a message of the host likewise, which no assistant may read or change.
 func (b *Bridge) Tell(ctx context.Context, folder, thread, text, key string) error {
 	return b.say(ctx, folder, thread, text, key, true)
 }
@@ -48,7 +48,7 @@ func (b *Bridge) say(ctx context.Context, folder, thread, text, key string, host
 	if err != nil {
 		return err
 	}
-	d := hostDelivery(folder, dst, key)
+	d := ownDelivery(folder, dst, key)
 	d.Thread = thread
 	if d.Parts = texts(text, dst.limits); len(d.Parts) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key s
 	if err != nil || !outbox.Can(dst.channel, outbox.VerbReact) {
 		return err
 	}
-	d := hostDelivery(folder, dst, key)
+	d := ownDelivery(folder, dst, key)
 	d.Thread, d.Parts = thread, []outbox.Part{{Act: &outbox.Act{Verb: outbox.VerbReact, Target: target, Emoji: emoji}}}
 	return b.judgeAndPut(ctx, dst, d)
 }
@@ -97,8 +97,8 @@ func (b *Bridge) SentSince(folder, thread string, since time.Time, but ...string
 	return found || err != nil
 }
 
-// hostDelivery returns a delivery without a request, whose key is derived from id.
-func hostDelivery(folder string, dst destination, id string) outbox.Delivery {
+// ownDelivery returns a delivery without a request, whose key is derived from id.
+func ownDelivery(folder string, dst destination, id string) outbox.Delivery {
 	return outbox.Delivery{
 		Key: hostKey(folder, id), Folder: folder,
 		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
