@@ -98,6 +98,32 @@ func TestWhatIsBeingCancelledIsNotChosen(t *testing.T) {
 	}
 }
 
+// TestADeliveryThatWasSettledWasListedAsOpenAgain: between a commit and what follows it in
+// memory, the list took the delivery from memory.
+func TestADeliveryThatWasSettledWasListedAsOpenAgain(t *testing.T) {
+	o := openHere(t)
+	d := delivery("1")
+	if err := o.Put(t.Context(), []Delivery{d}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := o.reader.find(t.Context(), d.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Cancel(t.Context(), d.Key); err != nil {
+		t.Fatal(err)
+	}
+	o.live[before.id] = before // as in that moment
+	all, err := o.List(t.Context(), Filter{})
+	if err != nil || len(all) != 1 || all[0].Open() {
+		t.Errorf("listed as %+v, %v", all, err)
+	}
+	if one, err := o.Get(t.Context(), d.Key); err != nil || one.Open() {
+		t.Errorf("got as %+v, %v", one, err)
+	}
+	delete(o.live, before.id)
+}
+
 func openHere(t *testing.T) *Outbox {
 	t.Helper()
 	o, err := Open(context.Background(), Options{Dir: t.TempDir()})

@@ -264,7 +264,7 @@ func (o *Outbox) List(ctx context.Context, f Filter) ([]Delivery, error) {
 		now[it.Key] = it
 	}
 	for i := range ds {
-		if it := now[ds[i].Key]; it != nil {
+		if it := now[ds[i].Key]; it != nil && ds[i].Open() { // else memory hears of the record in a moment
 			ds[i] = it.clone()
 		}
 	}
@@ -280,7 +280,7 @@ func (o *Outbox) Get(ctx context.Context, name string) (Delivery, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if live := o.live[it.id]; live != nil {
+	if live := o.live[it.id]; live != nil && it.Open() {
 		it = live
 	}
 	return it.clone(), nil

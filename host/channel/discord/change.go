@@ -56,14 +56,14 @@ func (d *Discord) Edit(ctx context.Context, c channel.Change) error {
 			Text    string  `json:"content"`
 			Allowed allowed `json:"allowed_mentions"`
 		}{c.Text, allowed{Parse: []string{}}}
-		return d.web.call(ctx, http.MethodPatch, path, in, nil)
+		return d.api.call(ctx, http.MethodPatch, path, in, nil)
 	})
 }
 
 // Unsend implements channel.Unsender; a message that is gone already is no error.
 func (d *Discord) Unsend(ctx context.Context, c channel.Change) error {
 	return d.change(ctx, "unsend", c, func(ctx context.Context, path string) error {
-		if err := d.web.call(ctx, http.MethodDelete, path, nil, nil); !hasCode(err, 10008) {
+		if err := d.api.call(ctx, http.MethodDelete, path, nil, nil); !hasCode(err, 10008) {
 			return err
 		}
 		return nil
@@ -75,7 +75,7 @@ func (d *Discord) Unsend(ctx context.Context, c channel.Change) error {
 func (d *Discord) React(ctx context.Context, c channel.Change) error {
 	err := d.change(ctx, "react", c, func(ctx context.Context, path string) error {
 		if c.Emoji != "" {
-			if err := d.web.call(ctx, http.MethodPut, path+"/reactions/"+url.PathEscape(c.Emoji)+"/@me", nil, nil); err != nil {
+			if err := d.api.call(ctx, http.MethodPut, path+"/reactions/"+url.PathEscape(c.Emoji)+"/@me", nil, nil); err != nil {
 				return err
 			}
 		}
@@ -88,7 +88,7 @@ func (d *Discord) React(ctx context.Context, c channel.Change) error {
 				} `json:"emoji"`
 			} `json:"reactions"`
 		}
-		if err := d.web.call(ctx, http.MethodGet, path, nil, &there); err != nil {
+		if err := d.api.call(ctx, http.MethodGet, path, nil, &there); err != nil {
 			if hasCode(err, 10008) && c.Emoji == "" {
 				return nil
 			}
@@ -98,7 +98,7 @@ func (d *Discord) React(ctx context.Context, c channel.Change) error {
 			if !r.Me || r.Emoji.ID != "" || r.Emoji.Name == c.Emoji {
 				continue
 			}
-			err := d.web.call(ctx, http.MethodDelete, path+"/reactions/"+url.PathEscape(r.Emoji.Name)+"/@me", nil, nil)
+			err := d.api.call(ctx, http.MethodDelete, path+"/reactions/"+url.PathEscape(r.Emoji.Name)+"/@me", nil, nil)
 			if err != nil && !hasCode(err, 10008, 10014) {
 				return err
 			}

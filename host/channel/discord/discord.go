@@ -44,17 +44,17 @@ var (
 // Discord is the channel. New of its Platform makes one.
 type Discord struct {
 	*bot.Bot
-	settings *Settings
-	web      *web
-	pacer    *pace.Pacer
-	world    world
-	refusals refusals // of messages
-	denied   refusals // of changes and of typing, by chat and kind
-	polls    *bot.Polls
-	gateway  *gateway             // Connect's alone
-	answers  chan reply           // to interactions
-	afresh   time.Duration        // a session that Discord does not know is begun anew after one to five times as long
-	self     atomic.Pointer[self] // once Discord has said who the bot is
+	settings  *Settings
+	api       *api
+	pacer     *pace.Pacer
+	directory directory
+	refusals  refusals // of messages
+	denied    refusals // of changes and of typing, by chat and kind
+	polls     *bot.Polls
+	gateway   *gateway             // Connect's alone
+	answers   chan reply           // to interactions
+	afresh    time.Duration        // a session that Discord does not know is begun anew after one to five times as long
+	self      atomic.Pointer[self] // once Discord has said who the bot is
 }
 
 // New makes the channel of a configuration, and opens nothing.
@@ -63,11 +63,11 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 func newOf(s channel.Setup, net Net) (*Discord, error) {
 	set := s.Settings.(*Settings)
 	b := bot.New(s, platformKey, "Discord", time.Hour)
-	w, err := newWeb(set, net, b.Host)
+	a, err := newAPI(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	d := &Discord{Bot: b, settings: set, web: w, pacer: pace.New(set.rates()),
+	d := &Discord{Bot: b, settings: set, api: a, pacer: pace.New(set.rates()),
 		polls: bot.NewPolls(), answers: make(chan reply, maxAnswers), afresh: time.Second}
 	d.Apply(s)
 	return d, nil
@@ -109,7 +109,7 @@ func (d *Discord) Connected() (ok bool, detail string) {
 // Run hears events until ctx is done. While the token is missing or refused, or
 // another process has the store, it waits and Send is held.
 func (d *Discord) Run(ctx context.Context, in channel.Inbox) error {
-	defer d.web.close()
+	defer d.api.close()
 	return d.Bot.Run(ctx, in, d)
 }
 

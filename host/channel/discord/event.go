@@ -93,7 +93,7 @@ func (g *gateway) keepEvent(ctx context.Context, ev event) error {
 	if ev.Kind == channel.KindMembership {
 		return g.keepMoved(ctx, ev)
 	}
-	chat, thread, ok, err := g.place(ctx, ev.Channel)
+	chat, thread, ok, err := g.locate(ctx, ev.Channel)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (g *gateway) keepEvent(ctx context.Context, ev event) error {
 	case ev.Kind == channel.KindEdit, ev.Kind == channel.KindDeletion:
 		return g.keepChange(ctx, chat, ev)
 	case ev.Kind.IsMessage():
-		ev.Direct = ev.Direct || private || g.world.guild(ev.guild).mentioned(ev.mentions, g.self.Load().id)
+		ev.Direct = ev.Direct || private || g.directory.guild(ev.guild).mentioned(ev.mentions, g.self.Load().id)
 	}
 	g.named(&ev, private)
 	return g.store(ctx, chat, ev)
@@ -115,8 +115,8 @@ func (g *gateway) keepEvent(ctx context.Context, ev event) error {
 
 // named adds the sender's name and role.
 func (g *gateway) named(ev *event, private bool) {
-	ev.Name = g.world.name(ev.Sender, ev.Name)
-	if of := g.world.guild(ev.guild); private {
+	ev.Name = g.directory.name(ev.Sender, ev.Name)
+	if of := g.directory.guild(ev.guild); private {
 		ev.Role = channel.RoleAdmin
 	} else if of != nil && ev.member != nil {
 		ev.Role = of.role(ev.Sender, ev.member.Roles)
@@ -137,7 +137,7 @@ func (g *gateway) knock(ev event, private bool) {
 // direct says whether a channel is a direct message. One that no server has told of is,
 // if an event in it names no server.
 func (d *Discord) direct(id string) bool {
-	r, ok := d.world.room(id)
+	r, ok := d.directory.channel(id)
 	return !ok || r.Type == typeDM
 }
 
@@ -172,9 +172,9 @@ func (g *gateway) keepChange(ctx context.Context, chat groups.JID, ev event) err
 
 // keepMoved keeps that a member joined the server or left it, in each of its chats.
 func (g *gateway) keepMoved(ctx context.Context, ev event) error {
-	ev.Name = g.world.name(ev.Sender, ev.Name)
+	ev.Name = g.directory.name(ev.Sender, ev.Name)
 	for _, c := range g.Served() {
-		if r, ok := g.world.room(idOf(c.JID)); ok && r.Guild == ev.guild {
+		if r, ok := g.directory.channel(idOf(c.JID)); ok && r.Guild == ev.guild {
 			ev.Channel = idOf(c.JID)
 			if err := g.store(ctx, c.JID, ev); err != nil {
 				return err

@@ -14,7 +14,7 @@ func Hurry(ch channel.Channel, pause time.Duration) {
 }
 
 // FileAt is the address of a file, or of a sticker of which address is the path.
-func FileAt(ch channel.Channel, address string) string { return ch.(*Discord).web.at(address) }
+func FileAt(ch channel.Channel, address string) string { return ch.(*Discord).api.at(address) }
 
 // Known are the numbers of errors.
 var Known = known

@@ -62,7 +62,7 @@ type frame struct {
 // connect is one connection to the gateway, from the question for its address to its
 // loss.
 func (g *gateway) connect(ctx context.Context, up func(string)) error {
-	if g.web.token == "" {
+	if g.api.token == "" {
 		return g.notPaired()
 	}
 	me, err := g.ask(ctx)
@@ -80,7 +80,7 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 				Reset     int `json:"reset_after"` // milliseconds
 			} `json:"session_start_limit"`
 		}
-		if err := g.web.call(ctx, "GET", "gateway/bot", nil, &at); err != nil {
+		if err := g.api.call(ctx, "GET", "gateway/bot", nil, &at); err != nil {
 			return stopped(err)
 		}
 		if at.Limit.Remaining <= 0 { // Discord resets the token of a bot that goes on
@@ -89,7 +89,7 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 		}
 		address = at.URL
 	}
-	conn, res, err := websocket.Dial(ctx, address+"/?v=10&encoding=json", &websocket.DialOptions{HTTPClient: g.web.client})
+	conn, res, err := websocket.Dial(ctx, address+"/?v=10&encoding=json", &websocket.DialOptions{HTTPClient: g.api.client})
 	if res != nil && res.Body != nil {
 		defer res.Body.Close()
 	}
@@ -190,10 +190,10 @@ func (g *gateway) invalid(ctx context.Context, resumable bool) error {
 // greet resumes the session, or begins one.
 func (g *gateway) greet(ctx context.Context, conn *websocket.Conn, me *self) error {
 	if g.session != "" {
-		return write(ctx, conn, opResume, map[string]any{"token": g.web.token, "session_id": g.session, "seq": g.seq.Load()})
+		return write(ctx, conn, opResume, map[string]any{"token": g.api.token, "session_id": g.session, "seq": g.seq.Load()})
 	}
 	return write(ctx, conn, opIdentify, map[string]any{
-		"token": g.web.token, "intents": me.intents(), "large_threshold": 50,
+		"token": g.api.token, "intents": me.intents(), "large_threshold": 50,
 		"properties": map[string]string{"os": "linux", "browser": "longshore", "device": "longshore"},
 	})
 }

@@ -22,7 +22,7 @@ const (
 func (d *Discord) page(ctx context.Context, id, after string) (page []message, more bool, err error) {
 	for most := pageOf; ; {
 		var all []jsontext.Value
-		err = d.web.call(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, most), nil, &all)
+		err = d.api.call(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, most), nil, &all)
 		wait := channel.RetryAfterOf(err)
 		switch {
 		case errors.Is(err, errTooLong) && most > 1:

@@ -96,7 +96,7 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 		return nil, channel.Unfetchable("the message has no such file")
 	}
 	pace := transfer.PaceFor(f.Patient)
-	body, err := open.Scratch.Get(ctx, d.web.files, d.web.at(urlOf(files, id)), maxFile, pace)
+	body, err := open.Scratch.Get(ctx, d.api.files, d.api.at(urlOf(files, id)), maxFile, pace)
 	if channel.ClassOf(err) != channel.Permanent {
 		return body, err
 	}
@@ -104,7 +104,7 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 	if fresh == "" || fresh == urlOf(files, id) {
 		return nil, err
 	}
-	return open.Scratch.Get(ctx, d.web.files, d.web.at(fresh), maxFile, pace)
+	return open.Scratch.Get(ctx, d.api.files, d.api.at(fresh), maxFile, pace)
 }
 
 func has(files []attachment, id string) bool {
@@ -123,7 +123,7 @@ func urlOf(files []attachment, id string) string {
 // freshURL is the address of a file now; empty if Discord does not say.
 func (d *Discord) freshURL(ctx context.Context, channelID, messageID, id string) string {
 	var data jsontext.Value
-	err := d.web.call(ctx, "GET", "channels/"+channelID+"/messages/"+messageID, nil, &data)
+	err := d.api.call(ctx, "GET", "channels/"+channelID+"/messages/"+messageID, nil, &data)
 	m, errRead := readMessage(data)
 	if err = cmp.Or(err, errRead); err != nil {
 		d.Log.Info("ask for a file's new address", "error", err)

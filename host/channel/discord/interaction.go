@@ -127,7 +127,7 @@ func (d *Discord) sayAnswers(ctx context.Context) {
 			return
 		case r := <-d.answers:
 			within, end := context.WithTimeout(ctx, answerWithin)
-			err := d.web.call(within, http.MethodPost, "interactions/"+r.id+"/"+r.token+"/callback", r, nil)
+			err := d.api.call(within, http.MethodPost, "interactions/"+r.id+"/"+r.token+"/callback", r, nil)
 			end()
 			if err != nil && ctx.Err() == nil {
 				d.Log.Info("answer a button or a command", "error", err)
@@ -148,7 +148,7 @@ type command struct {
 func (d *Discord) offer(ctx context.Context, me *self) error {
 	path := "applications/" + me.app + "/commands"
 	var there []command
-	if err := d.web.call(ctx, http.MethodGet, path, nil, &there); err != nil {
+	if err := d.api.call(ctx, http.MethodGet, path, nil, &there); err != nil {
 		return err
 	}
 	for _, w := range hostCommands {
@@ -156,7 +156,7 @@ func (d *Discord) offer(ctx context.Context, me *self) error {
 		if slices.ContainsFunc(there, func(c command) bool { c.Type = cmp.Or(c.Type, 1); return c == want }) {
 			continue
 		}
-		if err := d.web.call(ctx, http.MethodPost, path, want, nil); err != nil {
+		if err := d.api.call(ctx, http.MethodPost, path, want, nil); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ func (g *gateway) heard(ctx context.Context, at time.Time) {
 	if !g.current {
 		return
 	}
-	at = g.web.atDiscord(at)
+	at = g.api.atDiscord(at)
 	err := g.journal.Record(ctx, journal.Sent{ID: heardKey, Body: []byte(strconv.FormatInt(at.UnixMilli(), 10)), Created: at})
 	if err != nil && ctx.Err() == nil {
 		g.Log.Warn("note until when Discord was heard", "error", err)
@@ -53,7 +53,7 @@ func (g *gateway) catchUp(ctx context.Context) error {
 // catchUpChat asks for the messages of one chat. They do not name their server as events
 // do, so that it is asked for.
 func (g *gateway) catchUpChat(ctx context.Context, id string, since time.Time) error {
-	r, err := g.roomOf(ctx, id)
+	r, err := g.channelOf(ctx, id)
 	if err != nil {
 		return err
 	}

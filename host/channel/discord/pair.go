@@ -73,7 +73,7 @@ func (platform) Guide(name string) string {
 
 // pair checks everything that the channel needs, and says what is missing.
 func (d *Discord) pair(ctx context.Context, p channel.Pairing) (string, error) {
-	if d.web.token == "" {
+	if d.api.token == "" {
 		channel.SayLines(p, platform{}.Guide(d.Name()))
 		return "", errors.New("the channel has no token yet")
 	}
@@ -135,17 +135,17 @@ const maxGuilds = 50
 // Chats implements channel.Lister: the text channels of the servers that the bot is on.
 func (d *Discord) Chats(ctx context.Context) (all []channel.Chat, err error) {
 	var guilds []guild
-	if err := d.web.call(ctx, "GET", "users/@me/guilds", nil, &guilds); err != nil {
+	if err := d.api.call(ctx, "GET", "users/@me/guilds", nil, &guilds); err != nil {
 		return nil, err
 	}
 	for _, g := range guilds[:min(len(guilds), maxGuilds)] {
-		var rooms []room
-		if err := d.web.call(ctx, "GET", "guilds/"+g.ID+"/channels", nil, &rooms); err != nil {
+		var channels []discordChannel
+		if err := d.api.call(ctx, "GET", "guilds/"+g.ID+"/channels", nil, &channels); err != nil {
 			return nil, err
 		}
-		for _, r := range rooms {
-			if (r.Type == 0 || r.Type == 5) && isID(r.ID) { // text, announcements
-				all = append(all, channel.Chat{JID: chatOf(r.ID), Name: channel.CleanName("#" + r.Name), Note: channel.CleanName(g.Name)})
+		for _, c := range channels {
+			if (c.Type == 0 || c.Type == 5) && isID(c.ID) { // text, announcements
+				all = append(all, channel.Chat{JID: chatOf(c.ID), Name: channel.CleanName("#" + c.Name), Note: channel.CleanName(g.Name)})
 			}
 		}
 	}
@@ -161,16 +161,16 @@ func (d *Discord) missing(ctx context.Context, chat groups.JID) (names []string,
 		Guild      string      `json:"guild_id"`
 		Overwrites []overwrite `json:"permission_overwrites"`
 	}
-	if err := d.web.call(ctx, "GET", "channels/"+idOf(chat), nil, &r); err != nil || !isID(r.Guild) {
+	if err := d.api.call(ctx, "GET", "channels/"+idOf(chat), nil, &r); err != nil || !isID(r.Guild) {
 		return nil, err
 	}
 	me := d.self.Load()
 	var g guild
 	var m member
-	if err := d.web.call(ctx, "GET", "guilds/"+r.Guild, nil, &g); err != nil {
+	if err := d.api.call(ctx, "GET", "guilds/"+r.Guild, nil, &g); err != nil {
 		return nil, err
 	}
-	if err := d.web.call(ctx, "GET", "guilds/"+r.Guild+"/members/"+me.id, nil, &m); err != nil {
+	if err := d.api.call(ctx, "GET", "guilds/"+r.Guild+"/members/"+me.id, nil, &m); err != nil {
 		return nil, err
 	}
 	has := g.rights(me.id, m.Roles, r.Overwrites)
@@ -240,8 +240,8 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 		found(channel.Fault, err.Error(), "")
 		return all
 	}
-	defer d.web.close()
-	if d.web.token == "" {
+	defer d.api.close()
+	if d.api.token == "" {
 		stop := d.notPaired()
 		found(channel.Warning, stop.Message, stop.Hint)
 		return all

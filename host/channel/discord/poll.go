@@ -102,7 +102,7 @@ func (d *Discord) EndPoll(ctx context.Context, c channel.Change) error {
 	defer leave()
 	lost := func(ctx context.Context) (*bot.Poll, error) {
 		var m message
-		err := d.change(ctx, "poll", c, func(ctx context.Context, path string) error { return d.web.call(ctx, http.MethodGet, path, nil, &m) })
+		err := d.change(ctx, "poll", c, func(ctx context.Context, path string) error { return d.api.call(ctx, http.MethodGet, path, nil, &m) })
 		return &bot.Poll{Question: cmp.Or(unplain.Replace(media.Cut(m.Text, maxQuestion)), "…")}, err
 	}
 	return d.polls.End(ctx, open, c.Chat, c.Target, lost, func(ctx context.Context, q *bot.Poll) error {
@@ -121,7 +121,7 @@ func (d *Discord) drawPoll(ctx context.Context, c channel.Change, q *bot.Poll) e
 			Allowed    allowed     `json:"allowed_mentions"`
 			Components []component `json:"components"`
 		}{shown(q, c.Text), allowed{Parse: []string{}}, buttons(q)}
-		return d.web.call(ctx, http.MethodPatch, path, in, nil)
+		return d.api.call(ctx, http.MethodPatch, path, in, nil)
 	})
 }
 

@@ -62,10 +62,10 @@ func (d *Discord) ask(ctx context.Context) (*self, error) {
 		ID    string `json:"id"`
 		Flags int    `json:"flags"`
 	}
-	if err := d.web.call(ctx, "GET", "users/@me", nil, &me); err != nil {
+	if err := d.api.call(ctx, "GET", "users/@me", nil, &me); err != nil {
 		return nil, err
 	}
-	if err := d.web.call(ctx, "GET", "applications/@me", nil, &app); err != nil {
+	if err := d.api.call(ctx, "GET", "applications/@me", nil, &app); err != nil {
 		return nil, err
 	}
 	if !isID(me.ID) || !isID(app.ID) { // each message would be taken for one to it

@@ -133,7 +133,7 @@ func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to string, g
 	if !isID(m.Thread) {
 		return idOf(m.Chat), true, nil
 	}
-	r, err := d.roomOf(ctx, m.Thread)
+	r, err := d.channelOf(ctx, m.Thread)
 	if err != nil {
 		return "", false, err
 	}
@@ -173,7 +173,7 @@ func (d *Discord) create(ctx context.Context, m channel.Message, to string, spok
 		}
 	}
 	var got message
-	return &got, d.web.post(ctx, "channels/"+to+"/messages", body, &got)
+	return &got, d.api.post(ctx, "channels/"+to+"/messages", body, &got)
 }
 
 // posted notes which message of Discord's is m.
@@ -219,7 +219,7 @@ func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, t
 	if m.Since.After(time.Now().Add(skew)) {
 		return nil, &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "the host's clock was set back since the message was sent"}
 	}
-	err = d.eachAfter(ctx, to, d.web.atDiscord(m.Since).Add(-skew), soughtPages, func(got *message) (bool, error) {
+	err = d.eachAfter(ctx, to, d.api.atDiscord(m.Since).Add(-skew), soughtPages, func(got *message) (bool, error) {
 		if got.Author == nil || got.Author.ID != me.id || !isID(got.ID) || !same(m, got) {
 			return false, nil
 		}
@@ -263,7 +263,7 @@ func (d *Discord) Typing(ctx context.Context, chat groups.JID, thread string, on
 	defer leave()
 	to, _, err := d.threadOf(ctx, channel.Message{Chat: chat, Thread: thread})
 	if err == nil {
-		err = d.denied.note(key, d.web.call(ctx, http.MethodPost, "channels/"+to+"/typing", struct{}{}, nil))
+		err = d.denied.note(key, d.api.call(ctx, http.MethodPost, "channels/"+to+"/typing", struct{}{}, nil))
 	}
 	if err != nil {
 		d.Log.Info("show that the assistant works", "error", err)

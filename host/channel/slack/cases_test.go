@@ -111,6 +111,6 @@ func connected(t *testing.T) *Slack {
 	w := slacktest.New(t)
 	w.AddFile(w.AddUser("Cy"), "Plan.dwg", []byte("a plan"))
 	s := offline(t, Net{API: w.URL()}, &Settings{BotToken: setting.NewSecret(w.BotToken)})
-	t.Cleanup(s.web.close)
+	t.Cleanup(s.api.close)
 	return s
 }

@@ -76,7 +76,7 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 		}
 	}
 	var none struct{}
-	err := s.web.post(ctx, "chat.update", u, &none)
+	err := s.api.post(ctx, "chat.update", u, &none)
 	if c.Files && says(err, "cant_update_message") {
 		return &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "Slack does not let the text of this message with files be edited",
 			Hint: "unsend the message and send it again, or send another message", Err: err}
@@ -96,7 +96,7 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*message, error)
 		var said struct {
 			Messages []message `json:"messages"`
 		}
-		err := s.web.ask(ctx, "conversations.replies", url.Values{"channel": {idOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
+		err := s.api.ask(ctx, "conversations.replies", url.Values{"channel": {idOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
 		if err != nil && channel.FormOf(err) == "" {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 		}
 	}
 	var none struct{}
-	err := s.web.post(ctx, "chat.delete", map[string]string{"channel": idOf(c.Chat), "ts": c.Target}, &none)
+	err := s.api.post(ctx, "chat.delete", map[string]string{"channel": idOf(c.Chat), "ts": c.Target}, &none)
 	if err != nil && !says(err, "message_not_found") {
 		return err
 	}
@@ -153,7 +153,7 @@ func (s *Slack) deleteFiles(ctx context.Context, files []file) (left error) {
 		if me == nil || f.User != me.user || !slackID.MatchString(f.ID) {
 			continue
 		}
-		err := apiError(s.web.api.DeleteFileContext(ctx, f.ID))
+		err := apiError(s.api.slackgo.DeleteFileContext(ctx, f.ID))
 		switch {
 		case err == nil || says(err, "file_not_found", "file_deleted"):
 		case channel.ClassOf(err) == channel.Permanent:
@@ -191,7 +191,7 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 	ref := slackgo.NewRefToMessage(idOf(c.Chat), c.Target)
 	sign := s.signs.reacted(c.Chat, c.Target, name == reaction)
 	if name != "" {
-		if err := apiError(s.web.api.AddReactionContext(ctx, name, ref)); err != nil && !says(err, "already_reacted") {
+		if err := apiError(s.api.slackgo.AddReactionContext(ctx, name, ref)); err != nil && !says(err, "already_reacted") {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 			Reactions []slackgo.ItemReaction
 		}
 	}
-	err := s.web.post(ctx, "reactions.get", url.Values{"channel": {ref.Channel}, "timestamp": {ref.Timestamp}, "full": {"true"}}, &there)
+	err := s.api.post(ctx, "reactions.get", url.Values{"channel": {ref.Channel}, "timestamp": {ref.Timestamp}, "full": {"true"}}, &there)
 	if says(err, "missing_scope") && name != "" || says(err, "message_not_found") && name == "" {
 		return nil
 	}
@@ -212,7 +212,7 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 		if r.Name == name || r.Name == reaction && sign || me == nil || !slices.Contains(r.Users, me.user) {
 			continue
 		}
-		if err := apiError(s.web.api.RemoveReactionContext(ctx, r.Name, ref)); err != nil && !says(err, "no_reaction", "message_not_found") {
+		if err := apiError(s.api.slackgo.RemoveReactionContext(ctx, r.Name, ref)); err != nil && !says(err, "no_reaction", "message_not_found") {
 			return err
 		}
 	}

@@ -106,7 +106,7 @@ func (s *Slack) RoleOf(ctx context.Context, chat groups.JID, sender string) (cha
 	if role := s.roleIn(ctx, chat, sender); role != channel.RoleUnknown {
 		return role, nil
 	}
-	u, err := s.web.api.GetUserInfoContext(ctx, sender)
+	u, err := s.api.slackgo.GetUserInfoContext(ctx, sender)
 	if err = apiError(err); err != nil {
 		if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
 			return channel.RoleUnknown, nil

@@ -39,7 +39,7 @@ type event struct {
 	files   []file
 	quoted  []file // of Quote
 	poll    string // of a vote: the question's id
-	choice  int    // the button's place
+	choice  int    // the button's index
 	joined  bool   // of a membership
 	inviter string
 }

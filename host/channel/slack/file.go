@@ -87,5 +87,5 @@ func (s *Slack) fileInfo(ctx context.Context, id string) (*file, error) {
 	var said struct {
 		File file `json:"file"`
 	}
-	return &said.File, s.web.ask(ctx, "files.info", url.Values{"file": {id}}, &said)
+	return &said.File, s.api.ask(ctx, "files.info", url.Values{"file": {id}}, &said)
 }

@@ -159,7 +159,7 @@ func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f file,
 	if err := f.refused(); err != nil {
 		return nil, err
 	}
-	body, err := scratch.Get(ctx, s.web.files, f.URL, maxFile, transfer.PaceFor(patient))
+	body, err := scratch.Get(ctx, s.api.files, f.URL, maxFile, transfer.PaceFor(patient))
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ const addScope = "add it under OAuth & Permissions, Bot Token Scopes, and click 
 
 // pair checks everything that the channel needs, and says what is missing.
 func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
-	if s.web.bot == "" || s.settings.AppToken.IsZero() {
+	if s.api.bot == "" || s.settings.AppToken.IsZero() {
 		channel.SayLines(p, platform{}.Guide(s.Name()))
 		return "", errors.New("the channel has no tokens yet")
 	}
@@ -106,7 +106,7 @@ func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	if len(me.missing(func(Scope) bool { return true })) > 0 {
 		p.Say("  of what is missing: %s", addScope)
 	}
-	if _, _, err := s.web.api.StartSocketModeContext(ctx); err != nil {
+	if _, _, err := s.api.slackgo.StartSocketModeContext(ctx); err != nil {
 		return "", fmt.Errorf("app_token, which needs connections:write: %w", hinted(apiError(err), "take an app-level token with connections:write, xapp-…, under Basic Information of the app at api.slack.com/apps"))
 	}
 	p.Say("app token: ok")
@@ -174,7 +174,7 @@ func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 	var all []channel.Chat
 	ask := &slackgo.GetConversationsParameters{Types: []string{"public_channel", "private_channel", "mpim", "im"}, Limit: chatsOfPage, ExcludeArchived: true}
 	for range maxChatPages {
-		page, next, err := s.web.api.GetConversationsContext(ctx, ask)
+		page, next, err := s.api.slackgo.GetConversationsContext(ctx, ask)
 		if err != nil {
 			return nil, apiError(err)
 		}
@@ -224,8 +224,8 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 		found(channel.Fault, err.Error(), "")
 		return all
 	}
-	defer s.web.close()
-	if s.web.bot == "" || s.settings.AppToken.IsZero() {
+	defer s.api.close()
+	if s.api.bot == "" || s.settings.AppToken.IsZero() {
 		stop := s.notPaired()
 		found(channel.Warning, stop.Message, stop.Hint)
 		return all
@@ -235,7 +235,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 		found(channel.Fault, "the bot token: "+err.Error(), remedyOf(err))
 		return all
 	}
-	if _, _, err := s.web.api.StartSocketModeContext(ctx); err != nil {
+	if _, _, err := s.api.slackgo.StartSocketModeContext(ctx); err != nil {
 		found(channel.Fault, "the app token, which needs connections:write: "+apiError(err).Error(), remedyOf(apiError(err)))
 	}
 	for _, scope := range Scopes() {
@@ -261,7 +261,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 
 // writable is why the bot cannot write to a chat; nil if it can.
 func (s *Slack) writable(ctx context.Context, chat groups.JID) error {
-	c, err := s.web.api.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: idOf(chat)})
+	c, err := s.api.slackgo.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: idOf(chat)})
 	switch {
 	case err != nil:
 		return apiError(err)

@@ -61,7 +61,7 @@ func (s *Slack) member(ctx context.Context, id string) known {
 	ctx, cancel := context.WithTimeout(ctx, nameWithin)
 	defer cancel()
 	k := known{name: id, until: time.Now().Add(retryNames)}
-	u, err := s.web.api.GetUserInfoContext(ctx, id)
+	u, err := s.api.slackgo.GetUserInfoContext(ctx, id)
 	if err != nil {
 		s.Log.Info("ask for a member's name", "error", apiError(err))
 	} else {
@@ -79,8 +79,8 @@ type threads struct {
 	here map[string]bool // spoken in; false: only heard of
 }
 
-// place names a thread, or the chat itself.
-func place(chat groups.JID, thread string) string { return string(chat) + " " + thread }
+// threadKey names a thread, or the chat itself.
+func threadKey(chat groups.JID, thread string) string { return string(chat) + " " + thread }
 
 func (t *threads) known(key string) bool {
 	t.mu.Lock()
@@ -90,7 +90,7 @@ func (t *threads) known(key string) bool {
 
 // first says whether nobody asked it of the thread before, as far as it is remembered.
 func (t *threads) first(chat groups.JID, thread string) bool {
-	_, seen := t.set(place(chat, thread), false)
+	_, seen := t.set(threadKey(chat, thread), false)
 	return !seen
 }
 
@@ -107,7 +107,7 @@ func (t *threads) set(key string, spoken bool) (was, seen bool) {
 
 // spoke notes that the assistant spoke in a thread.
 func (t *threads) spoke(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) error {
-	key := place(chat, thread)
+	key := threadKey(chat, thread)
 	if thread == "" || t.known(key) {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (t *threads) spoke(ctx context.Context, j *journal.Journal, chat groups.JID
 
 // spokenIn says whether the assistant spoke in a thread.
 func (t *threads) spokenIn(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) (bool, error) {
-	key := place(chat, thread)
+	key := threadKey(chat, thread)
 	if thread == "" || t.known(key) {
 		return thread != "", nil
 	}

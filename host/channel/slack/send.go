@@ -81,7 +81,7 @@ func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string,
 	if !timestamp.MatchString(m.ReplyTo) {
 		return "", nil
 	}
-	found, _, _, err := s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: idOf(m.Chat), Timestamp: m.ReplyTo, Limit: 1})
+	found, _, _, err := s.api.slackgo.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: idOf(m.Chat), Timestamp: m.ReplyTo, Limit: 1})
 	err = apiError(err)
 	switch {
 	case err == nil && len(found) > 0 && found[0].ThreadTimestamp != "":
@@ -130,7 +130,7 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 			Thread string `json:"thread_ts"`
 		}
 	}
-	if err := s.web.post(ctx, "chat.postMessage", t, &answer); err != nil {
+	if err := s.api.post(ctx, "chat.postMessage", t, &answer); err != nil {
 		return channel.Receipt{}, err
 	}
 	if !timestamp.MatchString(answer.TS) {
@@ -203,7 +203,7 @@ func (s *Slack) search(ctx context.Context, id string, thread *string, since tim
 func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, since time.Time, is func(*slackgo.Message) bool) (*channel.Receipt, error) {
 	oldest, cursor := "", ""
 	if !since.IsZero() && since.Before(time.Now().Add(skew)) { // else the clock was set back, and nobody knows since when
-		oldest = fmt.Sprintf("%d.000000", s.web.atSlack(since).Add(-skew).Unix())
+		oldest = fmt.Sprintf("%d.000000", s.api.atSlack(since).Add(-skew).Unix())
 	}
 	for range maxPages {
 		page, next, err := s.page(ctx, id, in, oldest, cursor)
@@ -225,11 +225,11 @@ func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, sin
 
 func (s *Slack) page(ctx context.Context, id, thread, oldest, cursor string) (page []slackgo.Message, next string, err error) {
 	if thread != "" {
-		page, _, next, err = s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
+		page, _, next, err = s.api.slackgo.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
 			ChannelID: id, Timestamp: thread, Oldest: oldest, Cursor: cursor, Limit: pageOf, IncludeAllMetadata: true})
 		return page, next, apiError(err)
 	}
-	got, err := s.web.api.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+	got, err := s.api.slackgo.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
 		ChannelID: id, Oldest: oldest, Cursor: cursor, Limit: pageOf, IncludeAllMetadata: true})
 	if err != nil {
 		return nil, "", apiError(err)

@@ -44,7 +44,7 @@ var (
 type Slack struct {
 	*bot.Bot
 	settings *Settings
-	web      *web
+	api      *api
 	pacer    *pace.Pacer
 	people   people
 	threads  threads
@@ -62,11 +62,11 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 func newOf(s channel.Setup, net Net) (*Slack, error) {
 	set := s.Settings.(*Settings)
 	b := bot.New(s, platformKey, "Slack", time.Hour)
-	w, err := newWeb(set, net, b.Host)
+	a, err := newAPI(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	c := &Slack{Bot: b, settings: set, web: w, pacer: pace.New(set.rates()), emojis: newEmojis(), polls: bot.NewPolls(), forShare: shareWithin}
+	c := &Slack{Bot: b, settings: set, api: a, pacer: pace.New(set.rates()), emojis: newEmojis(), polls: bot.NewPolls(), forShare: shareWithin}
 	c.Apply(s)
 	return c, nil
 }
@@ -98,7 +98,7 @@ func (s *Slack) Connected() (ok bool, detail string) {
 // Run hears events until ctx is done. While a token is missing or refused, or
 // another process has the store, it waits and Send is held.
 func (s *Slack) Run(ctx context.Context, in channel.Inbox) error {
-	defer s.web.close()
+	defer s.api.close()
 	return s.Bot.Run(ctx, in, s)
 }
 

@@ -44,7 +44,7 @@ func (s *Slack) notPaired() *link.Stop {
 
 // ask asks Slack who the bot token belongs to, and what it may do.
 func (s *Slack) ask(ctx context.Context) (*self, error) {
-	got, err := s.web.api.AuthTestContext(ctx)
+	got, err := s.api.slackgo.AuthTestContext(ctx)
 	if err != nil {
 		return nil, apiError(err)
 	}
@@ -64,7 +64,7 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 // its loss. Slack has one more than it needs: it sends what was not acknowledged
 // to the next one.
 func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
-	if s.web.bot == "" || s.settings.AppToken.IsZero() {
+	if s.api.bot == "" || s.settings.AppToken.IsZero() {
 		return s.notPaired()
 	}
 	me, err := s.ask(ctx)
@@ -75,11 +75,11 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 		return stopped(refused("missing_scope", strings.Join(missing, ", ")))
 	}
 	s.self.Store(me)
-	_, address, err := s.web.api.StartSocketModeContext(ctx)
+	_, address, err := s.api.slackgo.StartSocketModeContext(ctx)
 	if err != nil {
 		return stopped(apiError(err))
 	}
-	conn, res, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: s.web.client})
+	conn, res, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: s.api.client})
 	if res != nil && res.Body != nil {
 		defer res.Body.Close()
 	}

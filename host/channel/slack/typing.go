@@ -24,16 +24,16 @@ const (
 // workingSigns show that the assistant works: a status in the thread, or a
 // reaction to the member's message where there is no thread or an app may set none.
 type workingSigns struct {
-	busy link.Keyed // by place, for who shows or hides a sign
+	busy link.Keyed // by threadKey, for who shows or hides a sign
 
 	mu     sync.Mutex
-	at     map[string]sign // by place
+	at     map[string]sign // by threadKey
 	own    map[string]bool // messages with the reaction because the assistant itself reacted so
 	none   bool            // Slack takes no status from this app
 	warned bool            // that signs fail, in the log
 }
 
-// sign is of one place: a thread, or a chat with all its threads.
+// sign is of one threadKey: a thread, or a chat with all its threads.
 type sign struct {
 	ts     string    // the latest message of a member
 	shown  string    // the message with the reaction, or the thread with the status; empty: nothing
@@ -49,16 +49,16 @@ func (t *workingSigns) heard(chat groups.JID, ts, thread string) {
 		t.at = map[string]sign{}
 	}
 	for _, in := range []string{"", thread} {
-		of := t.at[place(chat, in)]
+		of := t.at[threadKey(chat, in)]
 		of.ts = ts
-		t.at[place(chat, in)] = of
+		t.at[threadKey(chat, in)] = of
 	}
 }
 
-func (t *workingSigns) of(place string) (of sign, none bool) {
+func (t *workingSigns) of(key string) (of sign, none bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.at[place], t.none
+	return t.at[key], t.none
 }
 
 // reacted notes whether the reaction of the sign is the assistant's own on a message
@@ -66,15 +66,15 @@ func (t *workingSigns) of(place string) (of sign, none bool) {
 func (t *workingSigns) reacted(chat groups.JID, ts string, own bool) (shown bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.own, place(chat, ts))
+	delete(t.own, threadKey(chat, ts))
 	if own {
 		if t.own == nil || len(t.own) >= maxSigns {
 			t.own = map[string]bool{}
 		}
-		t.own[place(chat, ts)] = true
+		t.own[threadKey(chat, ts)] = true
 	}
 	for in, of := range t.at {
-		shown = shown || of.shown == ts && !of.status && strings.HasPrefix(in, place(chat, ""))
+		shown = shown || of.shown == ts && !of.status && strings.HasPrefix(in, threadKey(chat, ""))
 	}
 	return shown
 }
@@ -82,7 +82,7 @@ func (t *workingSigns) reacted(chat groups.JID, ts string, own bool) (shown bool
 func (t *workingSigns) owned(chat groups.JID, ts string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.own[place(chat, ts)]
+	return t.own[threadKey(chat, ts)]
 }
 
 // Typing implements channel.Typing.
@@ -94,7 +94,7 @@ func (s *Slack) Typing(ctx context.Context, chat groups.JID, thread string, on b
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, signWithin)
 	defer cancel()
-	at := place(chat, thread)
+	at := threadKey(chat, thread)
 	free, err := s.signs.busy.Enter(ctx, at)
 	if err != nil {
 		return
@@ -143,7 +143,7 @@ func (s *Slack) show(ctx context.Context, id, thread string, of *sign, none *boo
 		}
 		*none, at = true, of.ts
 	}
-	if err := apiError(s.web.api.AddReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at))); err != nil && !says(err, "already_reacted") {
+	if err := apiError(s.api.slackgo.AddReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at))); err != nil && !says(err, "already_reacted") {
 		return err
 	}
 	of.shown, of.status = at, false
@@ -162,7 +162,7 @@ func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
 	case s.signs.owned(chatOf(id), at):
 		return nil
 	}
-	err := apiError(s.web.api.RemoveReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at)))
+	err := apiError(s.api.slackgo.RemoveReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at)))
 	if says(err, "no_reaction", "message_not_found") {
 		return nil
 	}
@@ -170,5 +170,5 @@ func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
 }
 
 func (s *Slack) setStatus(ctx context.Context, id, thread, text string) error {
-	return apiError(s.web.api.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: id, ThreadTS: thread, Status: text}))
+	return apiError(s.api.slackgo.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: id, ThreadTS: thread, Status: text}))
 }

@@ -118,7 +118,7 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if f.Size == 0 {
 		return "", &channel.Error{Class: channel.Permanent, Code: "file_empty", Message: "Slack takes no empty file"}
 	}
-	to, err := s.web.api.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: cmp.Or(f.Name, noTitle), FileSize: int(f.Size), AltTxt: f.Alt})
+	to, err := s.api.slackgo.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: cmp.Or(f.Name, noTitle), FileSize: int(f.Size), AltTxt: f.Alt})
 	if err != nil {
 		return "", apiError(err)
 	}
@@ -129,7 +129,7 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if err != nil {
 		return "", err
 	}
-	answer, err := transfer.Post(ctx, s.web.client, "Slack", to.UploadURL, http.Header{}, body)
+	answer, err := transfer.Post(ctx, s.api.client, "Slack", to.UploadURL, http.Header{}, body)
 	if err != nil {
 		return "", uploadError(err)
 	}
@@ -170,7 +170,7 @@ func (s *Slack) complete(ctx context.Context, m channel.Message, u upload, threa
 		ask.Files = append(ask.Files, sharedFile{u.Files[i], cmp.Or(f.Name, noTitle)})
 	}
 	var none struct{}
-	return s.web.post(ctx, "files.completeUploadExternal", ask, &none)
+	return s.api.post(ctx, "files.completeUploadExternal", ask, &none)
 }
 
 // shared waits until the chat has the files that Slack took.
@@ -211,7 +211,7 @@ func pendingOr(r *channel.Receipt, u upload) channel.Receipt {
 // look asks Slack whether the chat has the files: nil if not, or not yet. Slack says
 // file_not_found of a file that it was never asked to show.
 func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
-	info, _, _, err := s.web.api.GetFileInfoContext(ctx, u.Files[0], 1, 1)
+	info, _, _, err := s.api.slackgo.GetFileInfoContext(ctx, u.Files[0], 1, 1)
 	if err != nil {
 		return nil, apiError(err)
 	}

@@ -33,10 +33,10 @@ func (t *Telegram) change(ctx context.Context, c channel.Change, method string, 
 		a["message_id"] = id
 	}
 	var done any
-	err = t.web.ask(ctx, method, a, &done)
+	err = t.api.ask(ctx, method, a, &done)
 	if to := t.migrated(ctx, open.Journal, c.Chat, err); to != 0 {
 		a["chat_id"] = to
-		err = t.web.ask(ctx, method, a, &done)
+		err = t.api.ask(ctx, method, a, &done)
 	}
 	return err
 }
@@ -108,7 +108,7 @@ func (t *Telegram) Typing(ctx context.Context, chat groups.JID, thread string, o
 		args["message_thread_id"] = id
 	}
 	var done any
-	if err := t.web.ask(ctx, "sendChatAction", args, &done); err != nil && ctx.Err() == nil {
+	if err := t.api.ask(ctx, "sendChatAction", args, &done); err != nil && ctx.Err() == nil {
 		t.Log.Debug("show that somebody is writing", "error", err)
 	}
 }

@@ -24,7 +24,7 @@ func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) 
 		found(channel.Fault, err.Error(), "")
 		return all
 	}
-	defer t.web.client.CloseIdleConnections()
+	defer t.api.client.CloseIdleConnections()
 	if t.settings.Token.Reveal() == "" {
 		found(channel.Warning, t.noToken().Error(), remedyOf(t.noToken()))
 		return all

@@ -46,7 +46,7 @@ func (t *Telegram) noToken() error {
 
 // pair checks what the channel needs, and finds the id of a chat or sends a test file.
 func (t *Telegram) pair(ctx context.Context, p channel.Pairing) (string, error) {
-	defer t.web.client.CloseIdleConnections()
+	defer t.api.client.CloseIdleConnections()
 	if t.settings.Token.Reveal() == "" {
 		channel.SayLines(p, platform{}.Guide(t.Name()))
 		return "", errors.New("the channel has no token yet")
@@ -110,7 +110,7 @@ func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) err
 	defer end()
 	for until.Err() == nil {
 		var all []json.RawMessage
-		err := t.web.ask(until, "getUpdates", map[string]any{"timeout": polling, "allowed_updates": heard}, &all)
+		err := t.api.ask(until, "getUpdates", map[string]any{"timeout": polling, "allowed_updates": heard}, &all)
 		if err != nil && until.Err() == nil {
 			return err
 		}

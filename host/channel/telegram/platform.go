@@ -90,7 +90,7 @@ func (s *Settings) Check(c channel.Checker) {
 	if _, port, err := net.SplitHostPort(s.Listen); err != nil || port == "" {
 		c.Bad("listen", fmt.Sprintf("%q is no address to listen at", s.Listen), "write host:port, such as 127.0.0.1:8440")
 	}
-	if _, err := newWeb(s, nil); err != nil {
+	if _, err := newAPI(s, nil); err != nil {
 		c.Bad("server", err.Error(), "write scheme://host:port, such as http://127.0.0.1:8081")
 	}
 }

@@ -30,7 +30,7 @@ type pollAnswer struct {
 func pollKey(id string) string { return "poll " + id }
 
 // ask sends a question. Its text is plain.
-func (t *Telegram) ask(ctx context.Context, j *journal.Journal, m channel.Message, to place) (channel.Receipt, error) {
+func (t *Telegram) ask(ctx context.Context, j *journal.Journal, m channel.Message, to target) (channel.Receipt, error) {
 	type option struct {
 		Text string `json:"text"`
 	}

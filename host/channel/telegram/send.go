@@ -37,7 +37,7 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 
 // deliver is Send without its bounds. The journal may be nil.
 func (t *Telegram) deliver(ctx context.Context, j *journal.Journal, m channel.Message) (channel.Receipt, error) {
-	to, note := place{Chat: t.moved.now(idOf(m.Chat)), Thread: numberOf(m.Thread)}, ""
+	to, note := target{Chat: t.moved.now(idOf(m.Chat)), Thread: numberOf(m.Thread)}, ""
 	if m.Thread != "" && to.Thread == 0 {
 		return channel.Receipt{}, topicGone()
 	}
@@ -53,8 +53,8 @@ func (t *Telegram) deliver(ctx context.Context, j *journal.Journal, m channel.Me
 	return r, err
 }
 
-// place is where a message goes.
-type place struct {
+// target is where a message goes.
+type target struct {
 	Chat, Thread int64
 	Reply        *reply
 }
@@ -70,7 +70,7 @@ type preview struct {
 // args are the parameters of a method.
 type args map[string]any
 
-func (p place) args() args {
+func (p target) args() args {
 	a := args{"chat_id": p.Chat}
 	if p.Thread != 0 {
 		a["message_thread_id"] = p.Thread
@@ -114,8 +114,8 @@ func migration(err error) int64 {
 	return w.migrateTo
 }
 
-// try sends a message to a place.
-func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Message, to place) (channel.Receipt, error) {
+// try sends a message to a target.
+func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Message, to target) (channel.Receipt, error) {
 	switch {
 	case m.Poll != nil:
 		return t.ask(ctx, j, m, to)
@@ -175,7 +175,7 @@ func (t *Telegram) post(ctx context.Context, method string, a args, up *channel.
 		return channel.Receipt{}, err
 	}
 	all = cmp.Or(all, new(sent))
-	if err := t.web.post(ctx, method, body, all); err != nil {
+	if err := t.api.post(ctx, method, body, all); err != nil {
 		return channel.Receipt{}, err
 	}
 	if len(*all) == 0 || (*all)[0].ID <= 0 {

@@ -40,7 +40,7 @@ var (
 type Telegram struct {
 	*bot.Bot
 	settings   *Settings
-	web        *web
+	api        *api
 	pacer      *pace.Pacer
 	moved      moved
 	membership membership
@@ -54,11 +54,11 @@ func (platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s) 
 func newOf(s channel.Setup) (*Telegram, error) {
 	set := s.Settings.(*Settings)
 	b := bot.New(s, platformKey, "Telegram", time.Hour)
-	w, err := newWeb(set, b.Host)
+	a, err := newAPI(set, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	t := &Telegram{Bot: b, settings: set, web: w, pacer: pace.New(set.rates()), present: newPresent()}
+	t := &Telegram{Bot: b, settings: set, api: a, pacer: pace.New(set.rates()), present: newPresent()}
 	t.Apply(s)
 	return t, nil
 }
@@ -92,6 +92,6 @@ func (t *Telegram) Connected() (ok bool, detail string) {
 // Run hears updates until ctx is done. While the token is missing or refused, or
 // another program polls for the bot, it waits and Send is held.
 func (t *Telegram) Run(ctx context.Context, in channel.Inbox) error {
-	defer t.web.client.CloseIdleConnections()
+	defer t.api.client.CloseIdleConnections()
 	return t.Bot.Run(ctx, in, t)
 }

@@ -55,7 +55,7 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	for offset, most := int64(0), mostUpdates; ; {
 		var all []json.RawMessage
 		poll, end := context.WithTimeout(ctx, (polling+20)*time.Second)
-		err := t.web.ask(poll, "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
+		err := t.api.ask(poll, "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
 		end()
 		if errors.Is(err, errTooLong) && most > 1 {
 			most /= 10
@@ -79,7 +79,7 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 func (t *Telegram) askShort(ctx context.Context, method string, args, answer any) error {
 	ctx, end := context.WithTimeout(ctx, asking)
 	defer end()
-	return t.web.ask(ctx, method, args, answer)
+	return t.api.ask(ctx, method, args, answer)
 }
 
 func (t *Telegram) register(ctx context.Context) {

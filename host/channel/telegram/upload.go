@@ -76,7 +76,7 @@ func (a args) as(kind, field, ref string) {
 
 // files sends the files of m. If there is a depot,
 // their bytes go there first, and a file that Telegram has forgotten goes there again.
-func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Message, to place) (channel.Receipt, error) {
+func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Message, to target) (channel.Receipt, error) {
 	if t.settings.Depot == "" || j == nil {
 		var refs []string
 		for i := range m.Files {
@@ -105,7 +105,7 @@ func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Mess
 var fileGone = []string{"wrong file identifier", "wrong remote file", "file reference"}
 
 // show makes the message that members see.
-func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to place, refs []string, up *channel.Message) (channel.Receipt, error) {
+func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to target, refs []string, up *channel.Message) (channel.Receipt, error) {
 	a := to.args()
 	if len(refs) == 1 {
 		of := kindOf(m.Files[0])

@@ -13,13 +13,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// world is what Discord has said of servers, channels and members. The zero world is
+// directory is what Discord has said of servers, channels and members. The zero value is
 // ready.
-type world struct {
-	mu     sync.Mutex
-	guilds map[string]*guild
-	rooms  map[string]room
-	names  map[string]string // of users
+type directory struct {
+	mu       sync.Mutex
+	guilds   map[string]*guild
+	channels map[string]discordChannel
+	names    map[string]string // of users
 }
 
 // maxKnown is how many channels and names are remembered.
@@ -38,12 +38,12 @@ type guild struct {
 			Bot string `json:"bot_id"` // whose own role it is
 		} `json:"tags"`
 	} `json:"roles"`
-	Channels []room `json:"channels"`
-	Threads  []room `json:"threads"`
+	Channels []discordChannel `json:"channels"`
+	Threads  []discordChannel `json:"threads"`
 }
 
-// room is a channel, a thread or a direct message.
-type room struct {
+// discordChannel is a channel, a thread or a direct message.
+type discordChannel struct {
 	ID     string `json:"id"`
 	Type   int    `json:"type"`
 	Guild  string `json:"guild_id"`
@@ -51,58 +51,58 @@ type room struct {
 	Name   string `json:"name"`
 }
 
-// thread says whether a room is a thread, of which Discord has three types.
-func (r room) thread() bool { return r.Type >= 10 && r.Type <= 12 }
+// thread reports whether a channel is a thread, of which Discord has three types.
+func (c discordChannel) thread() bool { return c.Type >= 10 && c.Type <= 12 }
 
-func (w *world) addRoom(r room) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.rooms == nil || len(w.rooms) >= maxKnown {
-		w.rooms = map[string]room{}
+func (d *directory) addChannel(c discordChannel) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.channels == nil || len(d.channels) >= maxKnown {
+		d.channels = map[string]discordChannel{}
 	}
-	w.rooms[r.ID] = r
+	d.channels[c.ID] = c
 }
 
-func (w *world) room(id string) (room, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	r, ok := w.rooms[id]
-	return r, ok
+func (d *directory) channel(id string) (discordChannel, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c, ok := d.channels[id]
+	return c, ok
 }
 
-func (w *world) addGuild(g *guild) {
-	for _, r := range append(g.Channels, g.Threads...) {
-		r.Guild = g.ID
-		w.addRoom(r)
+func (d *directory) addGuild(g *guild) {
+	for _, c := range append(g.Channels, g.Threads...) {
+		c.Guild = g.ID
+		d.addChannel(c)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.guilds == nil {
-		w.guilds = map[string]*guild{}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.guilds == nil {
+		d.guilds = map[string]*guild{}
 	}
-	w.guilds[g.ID] = g
+	d.guilds[g.ID] = g
 }
 
-func (w *world) guild(id string) *guild {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.guilds[id]
+func (d *directory) guild(id string) *guild {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.guilds[id]
 }
 
 // name remembers a member's name, and finds it where Discord leaves it out.
-func (w *world) name(id, name string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (d *directory) name(id, name string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if name == "" {
-		if name = w.names[id]; name == "" {
+		if name = d.names[id]; name == "" {
 			return id
 		}
 		return name
 	}
-	if w.names == nil || len(w.names) >= maxKnown {
-		w.names = map[string]string{}
+	if d.names == nil || len(d.names) >= maxKnown {
+		d.names = map[string]string{}
 	}
-	w.names[id] = name
+	d.names[id] = name
 	return name
 }
 
@@ -143,20 +143,20 @@ func (d *Discord) learn(kind string, data []byte) {
 	case "GUILD_CREATE", "GUILD_UPDATE":
 		var g guild
 		if json.Unmarshal(data, &g, lenient) == nil && isID(g.ID) {
-			d.world.addGuild(&g)
+			d.directory.addGuild(&g)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		var r room
-		if json.Unmarshal(data, &r, lenient) == nil && isID(r.ID) {
-			d.world.addRoom(r)
+		var c discordChannel
+		if json.Unmarshal(data, &c, lenient) == nil && isID(c.ID) {
+			d.directory.addChannel(c)
 		}
 	case "THREAD_LIST_SYNC":
 		var all struct {
-			Threads []room `json:"threads"`
+			Threads []discordChannel `json:"threads"`
 		}
 		if json.Unmarshal(data, &all, lenient) == nil {
-			for _, r := range all.Threads {
-				d.world.addRoom(r)
+			for _, c := range all.Threads {
+				d.directory.addChannel(c)
 			}
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
@@ -164,9 +164,9 @@ func (d *Discord) learn(kind string, data []byte) {
 			Guild string `json:"guild_id"`
 		}
 		if json.Unmarshal(data, &of, lenient) == nil { // it is asked for when it is needed
-			d.world.mu.Lock()
-			delete(d.world.guilds, of.Guild)
-			d.world.mu.Unlock()
+			d.directory.mu.Lock()
+			delete(d.directory.guilds, of.Guild)
+			d.directory.mu.Unlock()
 		}
 	}
 	switch kind {
@@ -175,55 +175,55 @@ func (d *Discord) learn(kind string, data []byte) {
 	}
 }
 
-// roomOf is a channel as Discord knows it, asked if it was not heard of yet. A
-// channel that the bot cannot see is the zero room.
-func (d *Discord) roomOf(ctx context.Context, id string) (room, error) {
-	if r, ok := d.world.room(id); ok {
-		return r, nil
+// channelOf returns a channel as Discord knows it, and asks for one that is not in the
+// directory. A channel that the bot cannot see is the zero value.
+func (d *Discord) channelOf(ctx context.Context, id string) (discordChannel, error) {
+	if c, ok := d.directory.channel(id); ok {
+		return c, nil
 	}
-	var r room
-	err := d.web.call(ctx, "GET", "channels/"+id, nil, &r)
+	var c discordChannel
+	err := d.api.call(ctx, "GET", "channels/"+id, nil, &c)
 	var e *channel.Error
 	if errors.As(err, &e) && (e.Class == channel.Permanent || slices.Contains([]string{"discord_no_access", "discord_right_missing", "discord_forbidden"}, e.Code)) {
-		r, err = room{}, nil
+		c, err = discordChannel{}, nil
 	}
 	if err != nil {
-		return room{}, err
+		return discordChannel{}, err
 	}
-	known := r
+	known := c
 	known.ID = id
-	d.world.addRoom(known)
-	return r, nil
+	d.directory.addChannel(known)
+	return c, nil
 }
 
-// place is the group's chat in which a channel or a thread lies; ok is false if it is in
+// locate returns the group's chat in which a channel or a thread lies; ok is false if it is in
 // none.
-func (d *Discord) place(ctx context.Context, id string) (chat groups.JID, thread string, ok bool, err error) {
+func (d *Discord) locate(ctx context.Context, id string) (chat groups.JID, thread string, ok bool, err error) {
 	if chat = chatOf(id); d.Serves(chat) {
 		return chat, "", true, nil
 	}
-	r, err := d.roomOf(ctx, id)
-	if err != nil || !r.thread() || !isID(r.Parent) {
+	c, err := d.channelOf(ctx, id)
+	if err != nil || !c.thread() || !isID(c.Parent) {
 		return "", "", false, err
 	}
-	chat = chatOf(r.Parent)
+	chat = chatOf(c.Parent)
 	return chat, id, d.Serves(chat), nil
 }
 
 // guildOf is the server of a chat, asked if it is not known; nil of a direct message.
 func (d *Discord) guildOf(ctx context.Context, chat groups.JID) (*guild, error) {
-	r, err := d.roomOf(ctx, idOf(chat))
-	if err != nil || !isID(r.Guild) {
+	c, err := d.channelOf(ctx, idOf(chat))
+	if err != nil || !isID(c.Guild) {
 		return nil, err
 	}
-	if g := d.world.guild(r.Guild); g != nil {
+	if g := d.directory.guild(c.Guild); g != nil {
 		return g, nil
 	}
 	g := &guild{}
-	if err := d.web.call(ctx, "GET", "guilds/"+r.Guild, nil, g); err != nil {
+	if err := d.api.call(ctx, "GET", "guilds/"+c.Guild, nil, g); err != nil {
 		return nil, err
 	}
-	d.world.addGuild(g)
+	d.directory.addGuild(g)
 	return g, nil
 }
 
@@ -235,14 +235,14 @@ func (d *Discord) RoleOf(ctx context.Context, chat groups.JID, sender string) (c
 	}
 	g, err := d.guildOf(ctx, chat)
 	if err == nil && g == nil {
-		if r, _ := d.world.room(idOf(chat)); r.Type == typeDM {
+		if c, _ := d.directory.channel(idOf(chat)); c.Type == typeDM {
 			return channel.RoleAdmin, nil
 		}
 		return channel.RoleUnknown, nil
 	}
 	var m member
 	if err == nil {
-		err = d.web.call(ctx, "GET", "guilds/"+g.ID+"/members/"+sender, nil, &m)
+		err = d.api.call(ctx, "GET", "guilds/"+g.ID+"/members/"+sender, nil, &m)
 	}
 	if err != nil {
 		if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {

@@ -18,54 +18,54 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// web is Slack's side of HTTP. Nothing in it goes anywhere but to Slack.
-type web struct {
-	base   string       // of the Web API
-	bot    string       // the bot token
-	client *http.Client // to all of Slack
-	files  *http.Client // to its file server, with the bot token
-	api    *slackgo.Client
-	clock  transfer.Clock
-	ahead  atomic.Int64 // ns that Slack's clock is ahead of the host's
+// api is the client of Slack's Web API. Nothing in it goes anywhere but to Slack.
+type api struct {
+	base    string       // of the Web API
+	bot     string       // the bot token
+	client  *http.Client // to all of Slack
+	files   *http.Client // to its file server, with the bot token
+	slackgo *slackgo.Client
+	clock   transfer.Clock
+	ahead   atomic.Int64 // ns that Slack's clock is ahead of the host's
 }
 
 // atSlack is a time of the host's by Slack's clock, as far as Slack has said it.
-func (w *web) atSlack(t time.Time) time.Time { return t.Add(time.Duration(w.ahead.Load())) }
+func (a *api) atSlack(t time.Time) time.Time { return t.Add(time.Duration(a.ahead.Load())) }
 
 // ReportTime implements transfer.Clock.
-func (w *web) ReportTime(slack time.Time) {
-	w.ahead.Store(int64(time.Until(slack)))
-	w.clock.ReportTime(slack)
+func (a *api) ReportTime(slack time.Time) {
+	a.ahead.Store(int64(time.Until(slack)))
+	a.clock.ReportTime(slack)
 }
 
-func newWeb(set *Settings, net Net, clock transfer.Clock) (*web, error) {
-	w := &web{base: slackgo.APIURL, bot: set.BotToken.Reveal(), clock: clock}
-	all, files := transfer.Options{Hosts: []string{"slack.com", ".slack.com"}, Clock: w}, transfer.Options{Hosts: []string{"files.slack.com"}}
+func newAPI(set *Settings, net Net, clock transfer.Clock) (*api, error) {
+	a := &api{base: slackgo.APIURL, bot: set.BotToken.Reveal(), clock: clock}
+	all, files := transfer.Options{Hosts: []string{"slack.com", ".slack.com"}, Clock: a}, transfer.Options{Hosts: []string{"files.slack.com"}}
 	if net.API != "" {
 		u, err := url.Parse(net.API)
 		if err != nil {
 			return nil, err
 		}
-		w.base = net.API
+		a.base = net.API
 		all.Origins = []string{u.Scheme + "://" + u.Host}
 		files.Origins = all.Origins
 	}
 	var errAll, errFiles error
-	w.client, errAll = transfer.New(all)
-	w.files, errFiles = transfer.New(files)
+	a.client, errAll = transfer.New(all)
+	a.files, errFiles = transfer.New(files)
 	if err := errors.Join(errAll, errFiles); err != nil {
 		return nil, err
 	}
-	w.files.Transport = bearer{w.files.Transport, w.bot}
-	bounded := *w.client
-	bounded.Transport, bounded.Timeout = short{w.client.Transport}, asking
-	w.api = slackgo.New(w.bot, slackgo.OptionAppLevelToken(set.AppToken.Reveal()), slackgo.OptionAPIURL(w.base), slackgo.OptionHTTPClient(&bounded))
-	return w, nil
+	a.files.Transport = bearer{a.files.Transport, a.bot}
+	bounded := *a.client
+	bounded.Transport, bounded.Timeout = short{a.client.Transport}, asking
+	a.slackgo = slackgo.New(a.bot, slackgo.OptionAppLevelToken(set.AppToken.Reveal()), slackgo.OptionAPIURL(a.base), slackgo.OptionHTTPClient(&bounded))
+	return a, nil
 }
 
-func (w *web) close() {
-	w.client.CloseIdleConnections()
-	w.files.CloseIdleConnections()
+func (a *api) close() {
+	a.client.CloseIdleConnections()
+	a.files.CloseIdleConnections()
 }
 
 // maxAnswer is how many bytes of an answer slack-go reads, which has no bound.
@@ -106,7 +106,7 @@ func (b bearer) CloseIdleConnections() {
 
 // post calls a method that shows something in a chat. Its error says whether it
 // may have done so. A method that only reads wants its args as url.Values.
-func (w *web) post(ctx context.Context, method string, args, answer any) error {
+func (a *api) post(ctx context.Context, method string, args, answer any) error {
 	kind := "application/json; charset=utf-8"
 	body, err := json.Marshal(args)
 	if err != nil {
@@ -115,8 +115,8 @@ func (w *web) post(ctx context.Context, method string, args, answer any) error {
 	if form, ok := args.(url.Values); ok {
 		kind, body = "application/x-www-form-urlencoded", []byte(form.Encode())
 	}
-	header := http.Header{"Authorization": {"Bearer " + w.bot}}
-	got, err := transfer.Post(ctx, w.client, "Slack", w.base+method, header, transfer.Plain(kind, body))
+	header := http.Header{"Authorization": {"Bearer " + a.bot}}
+	got, err := transfer.Post(ctx, a.client, "Slack", a.base+method, header, transfer.Plain(kind, body))
 	if err != nil {
 		return err
 	}
@@ -137,8 +137,8 @@ func (w *web) post(ctx context.Context, method string, args, answer any) error {
 }
 
 // ask calls a method that only reads.
-func (w *web) ask(ctx context.Context, method string, args url.Values, answer any) error {
-	err := w.post(ctx, method, args, answer)
+func (a *api) ask(ctx context.Context, method string, args url.Values, answer any) error {
+	err := a.post(ctx, method, args, answer)
 	if channel.ClassOf(err) == channel.Ambiguous {
 		return link.Lost("Slack", err)
 	}

@@ -31,8 +31,8 @@ const (
 
 var errTooLong = errors.New("the answer is too long")
 
-// web is Discord's side of HTTP. Nothing in it goes anywhere but to Discord.
-type web struct {
+// api is the client of Discord's HTTP API. Nothing in it goes anywhere but to Discord.
+type api struct {
 	base   string
 	token  string
 	client *http.Client      // to the API and the gateway
@@ -43,10 +43,10 @@ type web struct {
 }
 
 // atDiscord is a time of the host's by Discord's clock, as far as Discord has said it.
-func (w *web) atDiscord(t time.Time) time.Time { return t.Add(time.Duration(w.ahead.Load())) }
+func (a *api) atDiscord(t time.Time) time.Time { return t.Add(time.Duration(a.ahead.Load())) }
 
-func newWeb(set *Settings, net Net, clock transfer.Clock) (*web, error) {
-	w := &web{base: apiURL, token: set.BotToken.Reveal(), served: map[string]string{".png": "https://cdn.discordapp.com", ".gif": "https://media.discordapp.net"}}
+func newAPI(set *Settings, net Net, clock transfer.Clock) (*api, error) {
+	a := &api{base: apiURL, token: set.BotToken.Reveal(), served: map[string]string{".png": "https://cdn.discordapp.com", ".gif": "https://media.discordapp.net"}}
 	all := transfer.Options{Hosts: []string{"discord.com", ".discord.gg"}, Clock: clock}
 	files := transfer.Options{Hosts: []string{"cdn.discordapp.com", "media.discordapp.net"}}
 	if net.API != "" {
@@ -54,41 +54,41 @@ func newWeb(set *Settings, net Net, clock transfer.Clock) (*web, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.base = net.API
+		a.base = net.API
 		all.Origins = []string{u.Scheme + "://" + u.Host}
-		files.Origins, w.served = all.Origins, map[string]string{".png": all.Origins[0], ".gif": all.Origins[0]}
+		files.Origins, a.served = all.Origins, map[string]string{".png": all.Origins[0], ".gif": all.Origins[0]}
 	}
 	var errAll, errFiles error
-	w.client, errAll = transfer.New(all)
-	w.files, errFiles = transfer.New(files)
+	a.client, errAll = transfer.New(all)
+	a.files, errFiles = transfer.New(files)
 	if err := errors.Join(errAll, errFiles); err != nil {
 		return nil, err
 	}
-	w.client.Transport = noting{w.client.Transport, w}
-	return w, nil
+	a.client.Transport = noting{a.client.Transport, a}
+	return a, nil
 }
 
 // at is the address of a file; of a sticker the channel has only the path:
 // discord.com/developers/docs/reference, CDN Endpoints.
-func (w *web) at(address string) string {
+func (a *api) at(address string) string {
 	if !strings.HasPrefix(address, "/") {
 		return address
 	}
-	return w.served[path.Ext(address)] + address
+	return a.served[path.Ext(address)] + address
 }
 
 // noting reads the limits that each answer of the API states.
 type noting struct {
 	http.RoundTripper
-	w *web
+	a *api
 }
 
 func (n noting) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := n.RoundTripper.RoundTrip(req)
-	if path, ok := strings.CutPrefix(req.URL.String(), n.w.base); ok && err == nil {
-		n.w.limits.note(routeOf(req.Method, path), res.StatusCode, res.Header)
+	if path, ok := strings.CutPrefix(req.URL.String(), n.a.base); ok && err == nil {
+		n.a.limits.note(routeOf(req.Method, path), res.StatusCode, res.Header)
 		if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
-			n.w.ahead.Store(int64(time.Until(at)))
+			n.a.ahead.Store(int64(time.Until(at)))
 		}
 	}
 	return res, err
@@ -101,9 +101,9 @@ func (n noting) CloseIdleConnections() {
 	}
 }
 
-func (w *web) close() {
-	w.client.CloseIdleConnections()
-	w.files.CloseIdleConnections()
+func (a *api) close() {
+	a.client.CloseIdleConnections()
+	a.files.CloseIdleConnections()
 }
 
 // userAgent is of the form that Discord asks of bots, and without which it may block
@@ -116,16 +116,16 @@ func userAgent() string {
 	return "DiscordBot (https://github.com/longshore-bridge/longshore, " + version + ")"
 }
 
-func (w *web) header() http.Header {
-	return http.Header{"Authorization": {"Bot " + w.token}, "User-Agent": {userAgent()}}
+func (a *api) header() http.Header {
+	return http.Header{"Authorization": {"Bot " + a.token}, "User-Agent": {userAgent()}}
 }
 
 // call makes a request without files. in and out may be nil. Its errors have the
 // classes of those of post; a request that shows nothing twice may be made again in
 // any case.
-func (w *web) call(ctx context.Context, method, path string, in, out any) error {
+func (a *api) call(ctx context.Context, method, path string, in, out any) error {
 	route := routeOf(method, path)
-	if err := w.limits.turn(route); err != nil {
+	if err := a.limits.turn(route); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, asking)
@@ -138,15 +138,15 @@ func (w *web) call(ctx context.Context, method, path string, in, out any) error 
 		}
 		body = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, w.base+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, a.base+path, body)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
-	req.Header = w.header()
+	req.Header = a.header()
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := w.client.Do(req)
+	res, err := a.client.Do(req)
 	if err != nil {
 		var of *url.Error
 		if errors.As(err, &of) {
@@ -173,12 +173,12 @@ func (w *web) call(ctx context.Context, method, path string, in, out any) error 
 }
 
 // post makes a message. Its error says whether Discord may have done so.
-func (w *web) post(ctx context.Context, path string, b *transfer.Body, out any) error {
+func (a *api) post(ctx context.Context, path string, b *transfer.Body, out any) error {
 	route := routeOf(http.MethodPost, path)
-	if err := w.limits.turn(route); err != nil {
+	if err := a.limits.turn(route); err != nil {
 		return errors.Join(err, b.Close())
 	}
-	got, err := transfer.Post(ctx, w.client, "Discord", w.base+path, w.header(), b)
+	got, err := transfer.Post(ctx, a.client, "Discord", a.base+path, a.header(), b)
 	var answer *transfer.Answer
 	if errors.As(err, &answer) {
 		return refused(answer)

@@ -14,7 +14,7 @@ func TestAnAnswerThatSaysNothingDecidesNothing(t *testing.T) {
 	for _, answer := range []string{"{}", "null", `{"ok":false}`, "[]", `{"ok":"yes"}`} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
 		defer srv.Close()
-		w, err := newWeb(&Settings{}, Net{API: srv.URL + "/"}, channel.NoHost{})
+		w, err := newAPI(&Settings{}, Net{API: srv.URL + "/"}, channel.NoHost{})
 		if err != nil {
 			t.Fatal(err)
 		}

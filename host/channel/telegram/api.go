@@ -16,20 +16,20 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// web is the Bot API. Nothing in it goes anywhere but to its server.
-type web struct {
+// api is the client of the Bot API. Nothing in it goes anywhere but to its server.
+type api struct {
 	base   string
 	client *http.Client
 }
 
-func newWeb(set *Settings, clock transfer.Clock) (*web, error) {
+func newAPI(set *Settings, clock transfer.Clock) (*api, error) {
 	base := strings.TrimSuffix(set.Server, "/")
 	client, err := transfer.New(transfer.Options{Origins: []string{base}, Clock: clock})
 	if err != nil {
 		return nil, err
 	}
 	client.Transport = secret{client.Transport, set.Token.Reveal()}
-	return &web{base, client}, nil
+	return &api{base, client}, nil
 }
 
 // secret puts the token in the address when the request goes out, so that no error
@@ -52,15 +52,15 @@ func (s secret) CloseIdleConnections() {
 	}
 }
 
-func (w *web) address(method string) string { return w.base + "/bot/" + method }
+func (a *api) address(method string) string { return a.base + "/bot/" + method }
 
 // post calls a method that shows something in a chat, with a body of transfer's. Its
 // error says whether it may have done so.
-func (w *web) post(ctx context.Context, method string, body *transfer.Body, answer any) error {
-	got, err := transfer.Post(ctx, w.client, "Telegram", w.address(method), http.Header{}, body)
-	var a *transfer.Answer
-	if errors.As(err, &a) && a.Status/100 == 4 {
-		if said := read(method, a.Body, answer); isWord(said) {
+func (a *api) post(ctx context.Context, method string, body *transfer.Body, answer any) error {
+	got, err := transfer.Post(ctx, a.client, "Telegram", a.address(method), http.Header{}, body)
+	var refusal *transfer.Answer
+	if errors.As(err, &refusal) && refusal.Status/100 == 4 {
+		if said := read(method, refusal.Body, answer); isWord(said) {
 			return said
 		}
 	}
@@ -103,17 +103,17 @@ const maxAnswer = 16 << 20
 var errTooLong = errors.New("the answer is too long")
 
 // ask calls a method that shows nothing new in a chat, however often it is called.
-func (w *web) ask(ctx context.Context, method string, args, answer any) error {
+func (a *api) ask(ctx context.Context, method string, args, answer any) error {
 	body, err := json.Marshal(args)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", method, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.address(method), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.address(method), bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	res, err := w.client.Do(req)
+	res, err := a.client.Do(req)
 	if err != nil {
 		var of *url.Error
 		if errors.As(err, &of) {
