@@ -16,6 +16,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // listsTools leaves the mark that a CLI's list of the tools does, wherever the script got
@@ -30,7 +31,7 @@ func pretend(t *testing.T, cli, script string) (d *driver.Driver, dir string, lo
 	root := t.TempDir()
 	dir = filepath.Join(root, "work")
 	program := filepath.Join(root, "cli")
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(program, []byte("#!/bin/sh\n"+listsTools+script), 0o755)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o755), fstest.WriteProgram(program, "#!/bin/sh\n"+listsTools+script)); err != nil {
 		t.Fatal(err)
 	}
 	log = &bytes.Buffer{}
