@@ -69,7 +69,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/store"
-	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -257,40 +256,6 @@ var (
 	ErrSending   = errors.New("the delivery is being sent right now")                                   // Cancel; passes
 	ErrNoBytes   = errors.New("the delivery's bytes are no longer kept; its request must be made anew") // Retry
 )
-
-// FullError is Room's error if the group or the disk is full. It passes: the request stays
-// in the queue, and the bridge asks again.
-type FullError struct {
-	Code    string // over_quota, disk_full
-	Message string
-	Hint    string
-	Cause   error // for the operator; may be nil
-}
-
-// Unwrap returns the refusal, for the protocol's reply, and the cause.
-func (e *FullError) Unwrap() []error {
-	return []error{&refusal.Error{Code: e.Code, Message: e.Message, Hint: e.Hint}, e.Cause}
-}
-
-func (e *FullError) Error() string { return e.Message }
-
-// orDiskFull returns a FullError if err comes from a full disk, else err.
-func orDiskFull(err error) error {
-	if errors.Is(store.Words(err), store.ErrFull) {
-		return diskFull(err)
-	}
-	return err
-}
-
-// diskFull returns the FullError of a disk that is full.
-func diskFull(cause error) *FullError {
-	return &FullError{
-		Code:    "disk_full",
-		Message: "the host's disk is nearly full",
-		Hint:    "it is taken by itself once the operator has made room; do not call again",
-		Cause:   cause,
-	}
-}
 
 // ofDatabase adds words that people understand to an error of the database.
 func ofDatabase(op string, err error) error {
