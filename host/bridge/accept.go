@@ -20,9 +20,6 @@ import (
 func (b *Bridge) accept(ctx context.Context, it *spool.Item, key string, before *acceptance, assistants Assistants) error {
 	dst, err := b.authorize(it.Folder, it.Request)
 	dst.noteIn(&it.Found)
-	if err == nil {
-		err = b.State.LostFiles()
-	}
 	if err != nil {
 		return err
 	}

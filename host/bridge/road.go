@@ -75,6 +75,9 @@ func (b *Bridge) Carry(ctx context.Context, batch *spool.Batch, assistants Assis
 	defer batch.Done()
 	keys := keysOf(batch)
 	known, err := b.Outbox.Reader().Known(ctx, keys)
+	if err == nil {
+		err = b.State.LostFiles() // once a batch: it looks at ten files
+	}
 	if err != nil {
 		b.postpone(batch, batch.Items, err)
 		return
