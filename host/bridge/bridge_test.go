@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -332,5 +333,33 @@ func TestResultIsAProjectionOfTheRecord(t *testing.T) {
 	d.Parts[1].Sent = 20
 	if got := report.Result(d).Progress; got == nil || *got != (ipc.Progress{Sent: 120, Total: 150}) {
 		t.Errorf("progress %+v", got)
+	}
+}
+
+// losing are files of the state that are lost once some looks at them have found them.
+type losing struct{ looks int }
+
+func (l *losing) LostFiles() error {
+	if l.looks--; l.looks < 0 {
+		return errors.New("files of the state were deleted")
+	}
+	return nil
+}
+
+// TestABatchWasRecordedThoughTheStateWasLostMeanwhile: the host looked before a batch alone.
+func TestABatchWasRecordedThoughTheStateWasLostMeanwhile(t *testing.T) {
+	for looks, recorded := range []int{0, 0, 1} {
+		s := newSite(t)
+		o := s.opts
+		o.State = &losing{looks}
+		s.Bridge = bridge.New(o)
+		got := s.handle("family", file(s.write("family", "a.txt", strings.Repeat("a", 1<<16))))
+		if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != recorded || got[0].Deferred != (recorded == 0) {
+			t.Errorf("%d looks: %d deliveries, %v, and the request is %+v", looks, len(all), err, got[0])
+		}
+		left, err := filepath.Glob(filepath.Join(s.layout.Outbox(), "files", "[0-9a-f]*"))
+		if err != nil || len(left) != recorded {
+			t.Errorf("%d looks: bytes %v are kept, %v", looks, left, err)
+		}
 	}
 }

@@ -125,6 +125,7 @@ func TestAQuoteShowedTheHostsQuestionToTheAssistant(t *testing.T) {
 		answer := s.sees("mem:ops", 2)[1]
 		check(t, s.Say(t.Context(), "ops", "", "mine", "reply"))
 		mine := s.sees("mem:ops", 3)[2]
+		synctest.Wait() // until their ids are recorded
 		chat := groups.Address{Channel: "memory", JID: "mem:ops"}
 		for _, seen := range []memory.Seen{question, answer, mine} {
 			host := seen.ID != mine.ID

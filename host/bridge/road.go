@@ -76,7 +76,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *spool.Batch, assistants Assis
 	keys := keysOf(batch)
 	known, err := b.Outbox.Reader().Known(ctx, keys)
 	if err == nil {
-		err = b.State.LostFiles() // once a batch: it looks at ten files
+		err = b.State.LostFiles() // before anything is copied; record looks again
 	}
 	if err != nil {
 		b.postpone(batch, batch.Items, err)
@@ -132,6 +132,13 @@ func (b *Bridge) record(ctx context.Context, batch *spool.Batch, accepted accept
 		batch.Remove(it)
 	}
 	if len(standing.items) == 0 {
+		return
+	}
+	if err := b.State.LostFiles(); err != nil { // the batch may have taken long
+		for i := range standing.deliveries {
+			b.discard(&standing.deliveries[i].Delivery)
+		}
+		b.postpone(batch, standing.items, err)
 		return
 	}
 	if err := b.put(ctx, standing.deliveries...); err != nil { // the blobs are the outbox's to remove
