@@ -15,6 +15,10 @@ import (
 // binary, which then tries what must fail.
 const probeArg = "__confined-probe"
 
+// probeMemory is enough for a Go program, whose runtime reserves most of the default's
+// addresses at its start.
+const probeMemory = 4 << 30
+
 // Probe confines this program itself and reports which layers work. The error
 // names the layer that is missing or does not work.
 func Probe(ctx context.Context) (Report, error) {
@@ -22,7 +26,7 @@ func Probe(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("examine the network namespace: %w", err)
 	}
-	out, err := Runner{Mode: Confined}.Run(ctx, Command{Program: self, Args: []string{probeArg, network}})
+	out, err := Runner{Mode: Confined}.Run(ctx, Command{Program: self, Args: []string{probeArg, network}, Limits: Limits{Memory: probeMemory}})
 	if err != nil {
 		return Report{}, err
 	}
