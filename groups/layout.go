@@ -40,7 +40,7 @@ func (l Layout) Workspace(folder string) string { return filepath.Join(l.Groups(
 func (l Layout) Global() string { return l.Workspace(GlobalFolder) }
 
 // IPCDir holds the queue directories of all groups.
-func (l Layout) IPCDir() string { return filepath.Join(l.own(), "ipc") }
+func (l Layout) IPCDir() string { return filepath.Join(l.Own(), "ipc") }
 
 // IPC is one leaf of a group's queue directory ("messages", "results", …), or
 // that directory itself when leaf is empty.
@@ -49,50 +49,50 @@ func (l Layout) IPC(folder, leaf string) string { return filepath.Join(l.IPCDir(
 // Place holds the directories of the group's n-th assistant of those that run at
 // the same time, from 1; the first one, 0, has those of the group.
 func (l Layout) Place(folder string, n int) string {
-	return filepath.Join(l.own(), "places", folder, strconv.Itoa(n))
+	return filepath.Join(l.Own(), "places", folder, strconv.Itoa(n))
 }
 
 // Errors is where refused and failed requests are kept for the operator.
 func (l Layout) Errors() string { return filepath.Join(l.IPCDir(), errorsFolder) }
 
 // Outbox is the directory of the accepted deliveries; only the host enters it.
-func (l Layout) Outbox() string { return filepath.Join(l.own(), "outbox") }
+func (l Layout) Outbox() string { return filepath.Join(l.Own(), "outbox") }
 
 // Store is where channels keep their sessions and keys; only the host enters
 // it. It is at the same place in v1, whose sessions stay valid.
 func (l Layout) Store() string { return filepath.Join(l.State, "store") }
 
 // Channel is where the channel of that name keeps what is no secret: state/web.
-func (l Layout) Channel(name string) string { return filepath.Join(l.own(), name) }
+func (l Layout) Channel(name string) string { return filepath.Join(l.Own(), name) }
 
 // Named is where a channel that has a name of its own keeps everything, its
 // session and keys too; only the host enters it.
-func (l Layout) Named(name string) string { return filepath.Join(l.own(), "channels", name) }
+func (l Layout) Named(name string) string { return filepath.Join(l.Own(), "channels", name) }
 
 // Installation holds the installation's id and what it knows of its stores.
-func (l Layout) Installation() string { return filepath.Join(l.own(), "installation") }
+func (l Layout) Installation() string { return filepath.Join(l.Own(), "installation") }
 
 // Aside is where what the host no longer uses, and does not delete, is put.
-func (l Layout) Aside() string { return filepath.Join(l.own(), "aside") }
+func (l Layout) Aside() string { return filepath.Join(l.Own(), "aside") }
 
 // Audit holds the trail of what left the host.
-func (l Layout) Audit() string { return filepath.Join(l.own(), "audit") }
+func (l Layout) Audit() string { return filepath.Join(l.Own(), "audit") }
 
 // Remote holds the tokens and calls of assistants elsewhere.
-func (l Layout) Remote() string { return filepath.Join(l.own(), "remote") }
+func (l Layout) Remote() string { return filepath.Join(l.Own(), "remote") }
 
 // Notified is the file that says which faults the operator was told of.
-func (l Layout) Notified() string { return filepath.Join(l.own(), "notify.json") }
+func (l Layout) Notified() string { return filepath.Join(l.Own(), "notify.json") }
 
 // Served is the file that says which groups the host has served.
-func (l Layout) Served() string { return filepath.Join(l.own(), "served.json") }
+func (l Layout) Served() string { return filepath.Join(l.Own(), "served.json") }
 
 // Logs holds the logs of the assistants' runs.
-func (l Layout) Logs() string { return filepath.Join(l.own(), "logs") }
+func (l Layout) Logs() string { return filepath.Join(l.Own(), "logs") }
 
 // Homes holds the home directories of the assistants' containers, where agents
 // keep their conversations. No chat can be sent anything out of it.
-func (l Layout) Homes() string { return filepath.Join(l.own(), "homes") }
+func (l Layout) Homes() string { return filepath.Join(l.Own(), "homes") }
 
 // Session is where the agent CLI in NanoClaw v1's image keeps a group's
 // conversations. In the directory above it, in every layout, the CLI of an
@@ -103,12 +103,12 @@ func (l Layout) Session(folder string) string {
 
 // Temp is the directory for temporary files of a group's assistant without a
 // container. It is emptied when the assistant starts and removed when it ends.
-func (l Layout) Temp(folder string) string { return filepath.Join(l.own(), "tmp", folder) }
+func (l Layout) Temp(folder string) string { return filepath.Join(l.Own(), "tmp", folder) }
 
-func (l Layout) Sessions() string { return filepath.Join(l.own(), "sessions") }
+func (l Layout) Sessions() string { return filepath.Join(l.Own(), "sessions") }
 
-// own is where the host keeps what NanoClaw v1 has no place for.
-func (l Layout) own() string {
+// Own is where the host keeps what NanoClaw v1 has no place for.
+func (l Layout) Own() string {
 	if l.V1 {
 		return filepath.Join(l.State, "data")
 	}
@@ -119,7 +119,7 @@ func (l Layout) own() string {
 // root.
 func (l Layout) Private() []string {
 	if l.V1 {
-		return []string{l.own(), l.Groups(), l.Store()}
+		return []string{l.Own(), l.Groups(), l.Store()}
 	}
 	return []string{l.State}
 }

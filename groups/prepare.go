@@ -72,7 +72,7 @@ func (l Layout) Prepare(groups []Group) error {
 	}
 	var m maker
 	m.own(l.State, 0o700)
-	m.own(l.own(), 0o700)
+	m.own(l.Own(), 0o700)
 	for _, shared := range []string{l.Groups(), l.Global(), l.IPCDir()} {
 		m.own(shared, 0o755)
 	}

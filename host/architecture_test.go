@@ -50,6 +50,8 @@ var rooms = map[string][]string{
 	"host/screen/...":          {},
 	"host/audit":               {"media"},
 	"host/blob":                {"host/store", "media"},
+	"host/state":               {"host/blob", "host/store"},
+	"host/state/statetest":     {"host/state", "host/store"},
 	"host/channel":             {"host/setting", "host/store", "groups", "media"},
 	"host/channel/transfer":    {"host/channel", "media"},
 	"host/channel/...":         {"host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},

@@ -18,18 +18,8 @@ type directories struct {
 	log  *slog.Logger
 }
 
-// openDirectories puts the first configuration in force. It makes what the groups lack, and
-// refuses to begin if a store could not be opened: what one part has begun with, such as
-// a sweep, must not come before that.
+// openDirectories puts the first configuration in force, and makes what the groups lack.
 func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part, err error) {
-	if !h.opts.Idle {
-		if len(cfg.Unset) > 0 {
-			return nil, cfg.Unset[0] // without its token, the page would be open to everybody
-		}
-		if err := checkStores(ctx, cfg); err != nil {
-			return nil, err
-		}
-	}
 	if err := h.makeDirs(cfg, nil); err != nil {
 		return nil, err
 	}

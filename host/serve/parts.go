@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc/spool"
@@ -43,6 +44,7 @@ type Part interface {
 func (h *Host) openers(cfg *config.Config) []func(context.Context) (Part, error) {
 	all := []func(context.Context) (Part, error){
 		h.openEngine,
+		func(ctx context.Context) (Part, error) { return h.openState(ctx, cfg) },
 		func(ctx context.Context) (Part, error) { return h.openDirectories(ctx, cfg) }, // the configuration goes into force here
 		h.openChannels, h.openOutbox, h.openAudit, h.openQueue, h.openBridge,
 	}
@@ -94,6 +96,30 @@ type (
 func (noApply) Apply(*live.Live)        {}
 func (noRun) Run(context.Context) error { return nil }
 func (noClose) Close() error            { return nil }
+
+// statePart is the state, which all other parts read and write.
+type statePart struct {
+	noApply
+	noRun
+	*state.DB
+}
+
+// openState opens the state. It refuses to begin if a store could not be opened: what one part
+// has begun with, such as a sweep, must not come before that.
+func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err error) {
+	if !h.opts.Idle {
+		if len(cfg.Unset) > 0 {
+			return nil, cfg.Unset[0] // without its token, the page would be open to everybody
+		}
+		if err := checkStores(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	if h.State, err = state.Open(ctx, cfg.Layout().Own(), HomeOf(cfg), h.opts.Log); err != nil {
+		return nil, err
+	}
+	return statePart{DB: h.State}, nil
+}
 
 // channelsPart connects the channels.
 type channelsPart struct{ h *Host }

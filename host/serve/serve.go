@@ -24,6 +24,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/remote"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/transcribe"
@@ -67,6 +68,7 @@ type Host struct {
 	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
 	lost       atomic.Pointer[[]string] // see LostGroups
 	adding     sync.Mutex               // held while a group is registered; before reloading
+	State      *state.DB
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
 	audit      *audit.Log // nil: none is kept

@@ -6,6 +6,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -13,6 +14,9 @@ import (
 func HomeOf(c *config.Config) store.Home {
 	return store.Home{Installation: c.Layout().Installation(), Aside: c.Layout().Aside()}
 }
+
+// StateOf describes the state of an installation.
+func StateOf(c *config.Config) store.Spec { return state.Spec(c.Layout().Own(), HomeOf(c)) }
 
 // StoresOf are the stores of an installation that can be there, in the order
 // in which serve opens them. With configured they are those that serve opens.
@@ -29,7 +33,7 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 	if !configured || c.KeepsKeys() {
 		all = append(all, UsageOf(c))
 	}
-	return append(all, TasksOf(c), outbox.Store(c.Layout().Outbox(), HomeOf(c)))
+	return append(all, TasksOf(c), outbox.Store(c.Layout().Outbox(), HomeOf(c)), StateOf(c))
 }
 
 // channelsOf are the channels of a platform: those that are configured, and,

@@ -71,7 +71,7 @@ func (s Spec) makeFiles() error {
 }
 
 func (s Spec) fill(ctx context.Context, path, id string) error {
-	db, err := connect(path, url.Values{"mode": {"rw"}, "_pragma": {"synchronous(FULL)"}})
+	db, err := connect(path, url.Values{"mode": {"rw"}, "_pragma": {"synchronous(FULL)", "auto_vacuum(INCREMENTAL)"}})
 	if err != nil {
 		return err
 	}

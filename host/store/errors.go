@@ -17,6 +17,7 @@ var (
 	ErrMissing    = errors.New("the database is missing")
 	ErrDamaged    = errors.New("the database is damaged")
 	ErrNewer      = errors.New("the database was written by a newer longshore")
+	ErrOld        = errors.New("the store was written before the first release")
 	ErrForeign    = errors.New("the database belongs to another store or installation")
 	ErrMarker     = errors.New("the marker cannot be used")
 	ErrUnreadable = errors.New("the store cannot be read or written")

@@ -1,0 +1,217 @@
+// Package state keeps what is the host's own: one database, the bytes of its files, and the
+// lock that one host holds.
+//
+//	longshore.db     the tables of schema.sql (WAL, synchronous FULL, commits in groups)
+//	blobs/           bytes above 16 KiB, each written once, see package blob
+//	longshore.lock   held by the process that writes
+//
+// All tables stand in schema.sql. Each belongs to the package that its heading names; the
+// others do not read it. What must be durable together is one change, see [DB.Do].
+package state
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+const (
+	dbName   = "longshore.db"
+	blobsDir = "blobs"
+	lockName = "longshore.lock"
+)
+
+//go:embed schema.sql
+var schema string
+
+// Spec describes the state in dir.
+func Spec(dir string, home store.Home) store.Spec {
+	return store.Spec{
+		Name: "state", Dir: dir, File: dbName, Lock: lockName, Files: blobsDir, Home: home, Schema: schema + blob.Schema,
+		Pragmas: []string{
+			"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)",
+			"secure_delete(1)", // what is deleted is not to be found in the file
+		},
+	}
+}
+
+// Tx is the transaction that changes share, see [DB.Do].
+type Tx = store.Tx
+
+// DB is a state that is open for writing. The embedded database is for reading. All methods
+// but Close may be called from several goroutines.
+type DB struct {
+	*store.DB
+	Blobs *blob.Store
+
+	// Missing are the names of blobs that records name and whose bytes were lost before the
+	// state was opened. The packages that own the records see to it when they open.
+	Missing []string
+
+	dir    string
+	lock   *os.File
+	commit *store.Committer
+	opened fs.FileInfo // the database
+}
+
+// Open takes the lock and opens the state in dir, which it creates at a first start. It moves
+// blobs without a record aside. The error is a *store.Error if the state cannot be used.
+// The caller closes the DB.
+func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_ *DB, err error) {
+	s := Spec(dir, home)
+	if err := refuseOld(dir); err != nil {
+		return nil, err
+	}
+	d := &DB{dir: dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	if d.lock, err = store.Lock(s); err != nil {
+		return nil, err
+	}
+	if d.DB, err = store.Open(ctx, s); err != nil {
+		return nil, err
+	}
+	if d.Blobs, err = blob.Open(filepath.Join(dir, blobsDir)); err != nil {
+		return nil, fmt.Errorf("open the state: %w", err)
+	}
+	if err := d.Blobs.UseRows(ctx, d.DB); err != nil {
+		return nil, s.Explain("open", err)
+	}
+	if d.opened, err = os.Stat(filepath.Join(dir, dbName)); err != nil {
+		return nil, fmt.Errorf("open the state: %w", err)
+	}
+	if d.commit, err = d.Committer(ctx, d.Blobs); err != nil {
+		return nil, s.Explain("open", err)
+	}
+	if d.Made {
+		return d, nil
+	}
+	return d, d.sweep(ctx, s, log)
+}
+
+// Close closes the state and gives the lock back. No Do may be under way.
+func (d *DB) Close() error {
+	var errs []error
+	if d.commit != nil {
+		errs = append(errs, d.commit.Close())
+	}
+	if d.Blobs != nil {
+		errs = append(errs, d.Blobs.Close())
+	}
+	if d.DB != nil {
+		errs = append(errs, d.DB.Close())
+	}
+	if d.lock != nil {
+		errs = append(errs, d.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Do makes what change writes durable, together with the changes of others that wait: see
+// [store.Committer.Do]. A change that the database refuses fails alone.
+func (d *DB) Do(ctx context.Context, change func(t *Tx) error, after func()) error {
+	return d.commit.Do(ctx, change, after)
+}
+
+// Exec is Do for one constant statement. It returns how many rows that has changed.
+func (d *DB) Exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
+	err = d.Do(ctx, func(t *Tx) (err error) {
+		rows, err = t.Changed(query, args...)
+		return err
+	}, nil)
+	return rows, err
+}
+
+var errReplaced = errors.New("it is not the one that was opened")
+
+// Replaced returns an error if the database's file was moved or replaced since Open: what is
+// written now would be lost.
+func (d *DB) Replaced() error {
+	now, err := os.Stat(filepath.Join(d.dir, dbName))
+	if err == nil && os.SameFile(now, d.opened) {
+		return nil
+	}
+	return fmt.Errorf("the state's database was moved or replaced while the host runs (%w): put it back, or restart the host", errors.Join(errReplaced, err))
+}
+
+// The names of blobs that records name, and those whose records are deleted and whose bytes
+// must follow. Names in one value have spaces between.
+const (
+	namedBlobs   = `SELECT blob FROM part WHERE blob <> '' UNION ALL SELECT blob FROM link WHERE ended = 0`
+	deletedBlobs = `SELECT blob FROM link WHERE ended = 1`
+)
+
+// sweep moves blobs without a record aside, and notes those that are missing.
+func (d *DB) sweep(ctx context.Context, s store.Spec, log *slog.Logger) error {
+	known, err := d.names(ctx, namedBlobs)
+	if err != nil {
+		return s.Explain("sweep the files of", err)
+	}
+	deleted, err := d.names(ctx, deletedBlobs)
+	if err != nil {
+		return s.Explain("sweep the files of", err)
+	}
+	d.Missing, err = d.Blobs.Sweep(ctx, s, known, deleted, log)
+	if err != nil {
+		return fmt.Errorf("sweep the state's files: %w", err)
+	}
+	if len(d.Missing) > 0 {
+		log.Error("files of the state are missing", "count", len(d.Missing))
+	}
+	return nil
+}
+
+func (d *DB) names(ctx context.Context, query string) (map[string]bool, error) {
+	rows, err := d.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names := map[string]bool{}
+	for rows.Next() {
+		var some string
+		if err := rows.Scan(&some); err != nil {
+			return nil, err
+		}
+		for _, name := range strings.Fields(some) {
+			names[name] = true
+		}
+	}
+	return names, rows.Err()
+}
+
+// oldDatabases are the databases of the unreleased programs before this state. lastOfOld is the
+// last commit that reads them.
+var oldDatabases = []string{"outbox/outbox.db"}
+
+const lastOfOld = "160be856"
+
+// refuseOld refuses a directory that an unreleased longshore has written: its databases would
+// be ignored, and what waits there would never be sent.
+func refuseOld(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, dbName)); err == nil {
+		return nil
+	}
+	for _, name := range oldDatabases {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return &store.Error{
+				Kind: store.ErrOld, Store: "state",
+				Message: fmt.Sprintf("the state in %s was written before longshore's first release", dir),
+				Remedy:  "let commit " + lastOfOld + ", the last one that reads it, send what waits; then start with an empty directory",
+			}
+		}
+	}
+	return nil
+}
