@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/media"

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
 )
 
 // pipes is a listener in memory, so that its clients live in a test's own time.
