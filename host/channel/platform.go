@@ -79,7 +79,7 @@ type Setup struct {
 	Settings Settings
 	Dir      string     // the channel's own directory
 	Home     store.Home // of the installation that the channel belongs to
-	State    *state.DB  // nil: only the form is asked for
+	State    *state.DB  // of the host that runs the channel; nil: no host runs it
 
 	Chats     []NamedChat // of the groups
 	Assistant string      // what members call the assistants
