@@ -237,7 +237,7 @@ var forTests = []string{
 	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "media/probe/probetest",
 	"agentrunner/agent/modeltest", "host/runtime/containertest", "host/runtime/ssh/sshtest",
 	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/whatsapp/whatsapptest/baileys", "host/channel/whatsapp/whatsapptest/wire", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
-	"host/channel/telegram/telegramtest", "host/screen/screentest",
+	"host/channel/telegram/telegramtest", "host/screen/screentest", "host/state/statetest",
 }
 
 // drawing is the block of docs/architecture.md that draws the floors.
@@ -290,7 +290,7 @@ func testMay(dir, imported string) bool {
 	if !strings.HasPrefix(dir+"/", "host/") {
 		return false
 	}
-	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "host/setting", "host/screen/screentest"}, imported)
+	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "host/setting", "host/screen/screentest", "host/state/statetest"}, imported)
 }
 
 func allowedFor(dir string) ([]string, bool) {
