@@ -93,8 +93,12 @@ func (j *Journal) Inbound(ctx context.Context, chat groups.JID, id string, sende
 	return j.one(ctx, where+` ORDER BY seq DESC LIMIT 1`, args...)
 }
 
-// received is what holds of messages that the host does not have, in the words of their index.
-const received = `state <> 'done' AND state = 'received'`
+// The messages that the host does not have. Their index has the first condition.
+const (
+	received = `AND state <> 'done' AND state = 'received'`
+	waiting  = `SELECT DISTINCT chat FROM journal_inbound WHERE channel = ? ` + received
+	next     = received + ` AND chat = ? ORDER BY seq LIMIT 1`
+)
 
 func (j *Journal) one(ctx context.Context, where string, args ...any) (*Inbound, error) {
 	var m Inbound
@@ -115,7 +119,7 @@ func (j *Journal) News() <-chan struct{} { return j.news }
 
 // Waiting implements Queue.
 func (j *Journal) Waiting(ctx context.Context) (chats []groups.JID, err error) {
-	rows, err := j.db.QueryContext(ctx, `SELECT DISTINCT chat FROM journal_inbound WHERE channel = ? AND `+received, j.channel)
+	rows, err := j.db.QueryContext(ctx, waiting, j.channel)
 	if err != nil {
 		return nil, fmt.Errorf("list inbound messages: %w", store.Words(err))
 	}
@@ -132,7 +136,7 @@ func (j *Journal) Waiting(ctx context.Context) (chats []groups.JID, err error) {
 
 // Next implements Queue.
 func (j *Journal) Next(ctx context.Context, chat groups.JID) (*Inbound, error) {
-	return j.one(ctx, `AND `+received+` AND chat = ? ORDER BY seq LIMIT 1`, string(chat))
+	return j.one(ctx, next, string(chat))
 }
 
 // Done implements Queue.
