@@ -115,6 +115,45 @@ CREATE INDEX approval_delivery ON approval (delivery);
 
 ---------------------------------------------------------------- host/channel/journal: what platforms brought and got
 
+-- What members wrote, and what they did to messages (events), by channel.
+CREATE TABLE journal_inbound (
+	seq      INTEGER PRIMARY KEY AUTOINCREMENT, -- the order; never used again
+	channel  TEXT    NOT NULL,
+	chat     TEXT    NOT NULL, -- as the Inbox knows it
+	id       TEXT    NOT NULL, -- the platform's
+	sender   TEXT    NOT NULL,
+	info     BLOB    NOT NULL, -- Inbound.Info
+	message  BLOB    NOT NULL, -- Inbound.Body
+	received INTEGER NOT NULL,
+	event    INTEGER NOT NULL, -- 1: an event
+	state    TEXT    NOT NULL DEFAULT 'received', -- received: the host has it not; waiting: for its turn; done
+	UNIQUE (channel, chat, id, sender)
+);
+CREATE INDEX journal_inbound_open ON journal_inbound (channel, state, chat, seq) WHERE state <> 'done';
+CREATE INDEX journal_inbound_latest ON journal_inbound (channel, event, seq);
+
+-- Messages of ours, as the platform gets them.
+CREATE TABLE journal_sent (
+	channel TEXT    NOT NULL,
+	id      TEXT    NOT NULL, -- the platform's
+	chat    TEXT    NOT NULL,
+	message BLOB    NOT NULL, -- Sent.Body
+	note    TEXT    NOT NULL, -- of its receipt
+	created INTEGER NOT NULL,
+	acked   INTEGER NOT NULL DEFAULT 0, -- the platform's time; 0: not acknowledged
+	PRIMARY KEY (channel, id)
+);
+CREATE INDEX journal_sent_created ON journal_sent (channel, created);
+
+-- What a channel knows longer than its messages.
+CREATE TABLE journal_fact (
+	channel TEXT    NOT NULL,
+	key     TEXT    NOT NULL,
+	value   TEXT    NOT NULL,
+	used    INTEGER NOT NULL,
+	PRIMARY KEY (channel, key)
+) WITHOUT ROWID;
+
 ---------------------------------------------------------------- host/channel/web: the page
 
 ---------------------------------------------------------------- host/assistant: members' messages and turns

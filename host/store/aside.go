@@ -70,7 +70,7 @@ func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 // belongings returns the names in Dir of everything that SetAside moves before
 // the marker.
 func (s Spec) belongings() []string {
-	return append(s.besides("", "-wal", "-journal", "-shm", ".new", ".new-journal"), s.Rest...)
+	return s.besides("", "-wal", "-journal", "-shm", ".new", ".new-journal")
 }
 
 // take moves one file or directory, if it exists, and first creates the
