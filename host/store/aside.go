@@ -48,13 +48,13 @@ func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 	}
 	for _, s := range stores {
 		for _, name := range s.belongings() {
-			if err := m.take(s, s.Called(), filepath.Join(s.Dir, name), now); err != nil {
+			if err := m.take(s, s.Name, filepath.Join(s.Dir, name), now); err != nil {
 				return m, err
 			}
 		}
 	}
 	for _, s := range stores {
-		if err := m.take(s, s.Called(), s.markerPath(), now); err != nil {
+		if err := m.take(s, s.Name, s.markerPath(), now); err != nil {
 			return m, err
 		}
 		if s.Home.Installation == "" {
