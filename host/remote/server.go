@@ -176,7 +176,7 @@ func (s *Server) sweep(ctx context.Context) {
 
 func (s *Server) deleteOld(ctx context.Context) error {
 	before := time.Now().Add(-max(keyFor, s.Live.KeepResults()))
-	return errors.Join(s.calls.DeleteBefore(ctx, before), s.Tokens.Forget(ctx, before), s.expireUploads(ctx))
+	return errors.Join(s.calls.DeleteBefore(ctx, before), s.Tokens.Forget(ctx, before), s.expireUploads())
 }
 
 // Admit serves a group's assistant over a listener of its own, and returns the token that

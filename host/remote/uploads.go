@@ -357,8 +357,8 @@ func remove(file string) error {
 }
 
 // expireUploads deletes uploads whose last byte came too long ago.
-func (s *Server) expireUploads(ctx context.Context) error {
-	rows, err := s.State.QueryContext(ctx, `SELECT name, changed FROM remote_upload`)
+func (s *Server) expireUploads() error {
+	rows, err := s.State.Query(`SELECT name, changed FROM remote_upload`)
 	names, err := s.stopped(time.Now().Add(-s.Limits.UploadFor), rows, err)
 	for _, name := range names {
 		if s.uploads.begin(name) {

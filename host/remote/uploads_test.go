@@ -109,7 +109,7 @@ func TestAnUploadGoesOnWhereItWasCut(t *testing.T) {
 	if _, err := w.State.Exec(t.Context(), "UPDATE remote_upload SET changed = ?", time.Now().Add(-uploadFor).UnixNano()); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.expireUploads(t.Context()); err != nil {
+	if err := w.expireUploads(); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.upload(uploadName(tokens.Identity{Folder: "a"}, "film")); err != error(errNoUpload) {
@@ -226,7 +226,7 @@ func TestAnUploadIsGoneADayAfterItsLastByte(t *testing.T) {
 		w.cut(token, id, "hello", 0, 3)
 	}
 	old := time.Now().Add(-uploadFor)
-	if err := errors.Join(os.Chtimes(w.partOf(uploadName(tokens.Identity{Folder: "a"}, "old")), old, old), w.expireUploads(t.Context())); err != nil {
+	if err := errors.Join(os.Chtimes(w.partOf(uploadName(tokens.Identity{Folder: "a"}, "old")), old, old), w.expireUploads()); err != nil {
 		t.Fatal(err)
 	}
 	if w.offset(token, "old") != -1 || w.offset(token, "young") != 3 {
