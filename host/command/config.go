@@ -84,7 +84,7 @@ func (e *env) servable(registered ...groups.Group) (*config.Config, []*config.Pr
 
 // withRegistered is a configuration with the groups that the state has; c itself if it has none.
 func (e *env) withRegistered(ctx context.Context, c *config.Config) *config.Config {
-	registered := serve.Registered(ctx, c)
+	registered := serve.RegisteredGroups(ctx, c)
 	if len(registered) == 0 {
 		return c
 	}

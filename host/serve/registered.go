@@ -13,9 +13,9 @@ import (
 // The state has the groups that register_group made; longshore.yaml has what the operator wrote,
 // and says which of them are served: see config.Parse.
 
-// Registered are the groups that the state of c has; none if it cannot be read. It changes
+// RegisteredGroups are the groups that the state of c has; none if it cannot be read. It changes
 // nothing.
-func Registered(ctx context.Context, c *config.Config) []groups.Group {
+func RegisteredGroups(ctx context.Context, c *config.Config) []groups.Group {
 	view, err := store.Look(ctx, StateOf(c))
 	if err != nil || view == nil {
 		return nil
