@@ -106,6 +106,7 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	}
 	own := len(cfg.Groups)
 	cfg.Groups = append(cfg.Groups, cfg.joining(registered)...)
+	cfg.conform(own)
 	c.check()
 	if err := src.err(); err != nil && len(cfg.Groups) > own {
 		return cfg.leaveOut(own, func(rest []groups.Group) (*Config, error) { return parse(name, b, env, platforms, rest) })

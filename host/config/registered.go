@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,17 @@ func (c *Config) joining(registered []groups.Group) (all []groups.Group) {
 		all = append(all, g)
 	}
 	return all
+}
+
+// conform checks the forms of the groups from index own on, which the decoder has not seen.
+func (c *Config) conform(own int) {
+	for i, g := range c.Groups[own:] {
+		for field, value := range reflect.ValueOf(g).Fields() {
+			if value.Kind() == reflect.String && value.Len() > 0 {
+				c.source.conforms(fmt.Sprintf("groups[%d].%s", own+i, field.Tag.Get("yaml")), value, field.Tag)
+			}
+		}
+	}
 }
 
 // leaveOut parses the file again without those of the registered groups, which begin at index

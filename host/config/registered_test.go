@@ -103,7 +103,7 @@ groups:
 	}
 	cfg, err := config.Parse(filepath.Join(t.TempDir(), "longshore.yaml"), []byte(file), func(string) string { return "" }, []channel.Platform{web.Platform()},
 		kept("dock", "web:dock", "ops"), kept("free", "web:free", ""), kept("MINE", "web:other", "ops"), kept("theirs", "web:mine", "ops"),
-		kept("no", "web:no", "ops"), kept("lost", "web:lost", "nobody"), kept("irc", "irc:x", "ops"))
+		kept("no", "web:no", "ops"), kept("lost", "web:lost", "nobody"), kept("\u200b", "web:odd", "ops"), kept("irc", "irc:x", "ops"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ groups:
 	if got := strings.Join(served, " "); got != "ops mine dock free" {
 		t.Errorf("served: %s", got)
 	}
-	if len(cfg.LeftOut) != 1 || cfg.LeftOut["lost"] == nil || len(cfg.Warnings) == 0 {
+	if len(cfg.LeftOut) != 2 || cfg.LeftOut["lost"] == nil || len(cfg.Warnings) == 0 {
 		t.Errorf("left out: %v, warnings: %v", cfg.LeftOut, cfg.Warnings)
 	}
 }
