@@ -11,16 +11,16 @@ import (
 	"github.com/longshore-bridge/longshore/host/live"
 )
 
-// directories are those of the state, and those that groups share with the host.
+// directories owns the open directories that groups share with the host.
 type directories struct {
 	noRun
-	open *live.Live // has them open
+	open *live.Live
 	log  *slog.Logger
 }
 
-// openDirectories puts the first configuration in force. It makes what the groups lack, and
-// refuses to begin if a store could not be opened: what one part has begun with, such as
-// a sweep, must not come before that.
+// openDirectories puts the first configuration in force and makes the directories that groups lack. It
+// first checks every store: no part may begin its work, such as a sweep, if another part's store
+// cannot be opened.
 func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part, err error) {
 	if !h.opts.Idle {
 		if len(cfg.Unset) > 0 {
@@ -54,7 +54,7 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 	return p, nil
 }
 
-// Apply closes the directories of the former configuration that the new one does not share.
+// Apply closes the directories that only the former configuration shares.
 func (d *directories) Apply(now *live.Live) {
 	if err := d.open.CloseBut(now); err != nil {
 		d.log.Error("directories of the former configuration not closed", "error", err)
@@ -64,7 +64,8 @@ func (d *directories) Apply(now *live.Live) {
 
 func (d *directories) Close() error { return d.open.CloseBut(nil) }
 
-// makeDirs makes the directories of the groups that are new or lack some.
+// makeDirs makes the missing directories of groups. before is the Live in force, nil at a start: its
+// groups are left alone.
 func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
 	var added []groups.Group
 	for _, g := range cfg.Groups {
@@ -82,7 +83,7 @@ func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
 	return h.Layout.Prepare(added)
 }
 
-// prepare makes what cfg means for the host. before is what is in force, nil at a start.
+// prepare makes a Live of cfg. before is the Live in force, nil at a start.
 func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Live) (*live.Live, error) {
 	l, err := live.New(cfg, before)
 	if err != nil {

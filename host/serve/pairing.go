@@ -25,28 +25,26 @@ import (
 )
 
 const (
-	codeFor     = time.Hour        // a pairing code counts, and is said once in that time
-	maxCodes    = 50               // that count at the same time, over all channels
+	codeFor     = time.Hour        // how long a code counts; a chat gets one code in that time
+	maxCodes    = 50               // codes that count at the same time, over all channels
 	senderFresh = 10 * time.Minute // older messages, as after an outage, get no code
-	codeWithin  = 30 * time.Second // the code is sent, or it is not
+	codeWithin  = 30 * time.Second // how long sending a code may take
 )
 
-// pairing gives codes to people who write to the account in a direct chat that no group
-// has, and notes the group chats that none has. Only the operator approves a code. Its
-// methods may be called from several goroutines.
+// pairing gives codes to people who write in a direct chat without a group, and counts the group chats
+// without one. Only the operator approves a code. Several goroutines may call its methods.
 type pairing struct {
 	file    string
 	live    *live.Current
 	log     *slog.Logger
 	senders chan unknownSender
-
 	unknown unknownChats
 
 	mu    sync.Mutex
 	codes []operator.PairingCode
 }
 
-// unknownSender is who wrote in a direct chat of a channel that no group has.
+// unknownSender is a person who wrote in a direct chat without a group.
 type unknownSender struct {
 	channel string
 	channel.UnknownChat
@@ -64,8 +62,8 @@ func newPairing(l groups.Layout, now *live.Current, log *slog.Logger) *pairing {
 	return p
 }
 
-// report takes a message of an unknown chat from a channel. It returns at once, and
-// drops what comes faster than codes are sent.
+// report takes a message of a chat without a group from a channel. It returns at once, and drops a
+// message if too many wait for a code.
 func (p *pairing) report(name string, k channel.UnknownChat) {
 	if k.Shared {
 		if k.Text == "" || triggered(p.live.Registry(), name, k.Text) {
@@ -94,8 +92,8 @@ func (p *pairing) run(ctx context.Context, channels []channel.Channel) error {
 	}
 }
 
-// answer sends a code to the chat of an unknown sender, unless the chat has one. A
-// code that could not be sent is forgotten: the next message gets another.
+// answer sends a code to the chat of an unknown sender, unless the chat has one. If the code cannot be
+// sent, it is deleted, and the next message gets another.
 func (p *pairing) answer(ctx context.Context, c channel.Channel, k unknownSender) {
 	code := p.give(k)
 	if c == nil || code == "" {
@@ -115,7 +113,7 @@ func (p *pairing) answer(ctx context.Context, c channel.Channel, k unknownSender
 	p.log.Info("pairing code given", "channel", k.channel, "chat", string(k.Chat), "code", code)
 }
 
-// give makes a code for a chat; empty if the chat has one, or too many are given.
+// give makes a code for a chat; empty if the chat has one, or if too many count.
 func (p *pairing) give(k unknownSender) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +127,7 @@ func (p *pairing) give(k unknownSender) string {
 		p.log.Warn("no pairing code given: too many count already", "channel", k.channel, "hint", "see: longshore groups requests")
 		return ""
 	}
-	text := rand.Text() // letters and 2 to 7, which nobody takes for each other
+	text := rand.Text() // A to Z and 2 to 7: no 0 and 1, which look like letters
 	made := operator.PairingCode{Code: text[:4] + "-" + text[4:8], Channel: k.channel, Chat: string(k.Chat), From: k.From, Until: time.Now().Add(codeFor)}
 	p.codes = append(p.codes, made)
 	if p.save() != nil {
@@ -139,7 +137,7 @@ func (p *pairing) give(k unknownSender) string {
 	return made.Code
 }
 
-// list is the codes that count.
+// list returns the codes that count.
 func (p *pairing) list() []operator.PairingCode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +145,7 @@ func (p *pairing) list() []operator.PairingCode {
 	return slices.Clone(p.codes)
 }
 
-// take ends a code, in any case and with or without its dash.
+// take ends a code and returns it. It may be typed in lower case and without its dash.
 func (p *pairing) take(code string) (operator.PairingCode, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,12 +162,12 @@ func (p *pairing) take(code string) (operator.PairingCode, error) {
 	return taken, p.save()
 }
 
-// forgetOld forgets codes whose time is over. The caller holds mu.
+// forgetOld deletes the codes whose time is over. The caller holds mu.
 func (p *pairing) forgetOld() {
 	p.codes = slices.DeleteFunc(p.codes, func(c operator.PairingCode) bool { return time.Now().After(c.Until) })
 }
 
-// save writes the codes down. The caller holds mu.
+// save writes the codes into their file. The caller holds mu.
 func (p *pairing) save() error {
 	data, err := json.Marshal(p.codes)
 	if err == nil {
@@ -187,7 +185,8 @@ func (p *pairing) save() error {
 // Codes implements operator.Pairing.
 func (h *Host) Codes() []operator.PairingCode { return h.pairing.list() }
 
-// ApprovePairing ends a code whose chat has a group now, and tells the chat.
+// ApprovePairing implements operator.Pairing: it ends a code whose chat has a group now, and writes so
+// in the chat.
 func (h *Host) ApprovePairing(ctx context.Context, code string) error {
 	p, err := h.pairing.take(code)
 	if err != nil {

@@ -12,14 +12,12 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// The state knows by their folders which groups the host has served. So a file that has
-// lost its groups, or most of them, is not taken for the end of these groups.
-
-// served are the folders of the groups that the state knows.
+// served returns the folders of the groups that the host has served, which the state remembers so that a
+// file which has lost most of its groups does not end these groups.
 func (h *Host) served() (folders []string) {
 	data, err := os.ReadFile(h.Layout.Served())
 	if err != nil || json.Unmarshal(data, &folders) != nil {
-		return nil // the first start, or a file that is no longer ours: what is served now is known
+		return nil // the first start, or a damaged file: noteServed writes it anew
 	}
 	return folders
 }
@@ -34,8 +32,8 @@ func lacking(all, have []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(have, one) })
 }
 
-// removals returns the folders of the groups that next would end, if these are so many that
-// the operator has to confirm it.
+// removals returns the folders of the groups that next would end, if these are so many that the
+// operator has to confirm it.
 func (h *Host) removals(next *config.Config) []string {
 	now, left := live.Folders(h.Config()), live.Folders(next)
 	gone := lacking(now, left)
@@ -54,8 +52,8 @@ func removalProblem(next *config.Config, gone []string) *config.Problem {
 		"write them into the file again; or, if they are to end: longshore reload --remove")
 }
 
-// noteServed makes the state know the groups in force. Those that it knows and that the
-// file lacks are forgotten if they are the smaller part, or if remove is set.
+// noteServed writes the groups in force into the state. It forgets known groups that the file lacks if
+// they are the smaller part, or if remove is set.
 func (h *Host) noteServed(remove bool) {
 	known, now := h.served(), live.Folders(h.Config())
 	lost := lacking(known, now)
@@ -77,8 +75,8 @@ func (h *Host) noteServed(remove bool) {
 	}
 }
 
-// LostGroups are the folders of the groups that the state knows and the file lacks, if
-// these are more than half.
+// LostGroups returns the folders of the groups that the state knows and the file lacks, if these are
+// more than half.
 func (h *Host) LostGroups() []string {
 	if lost := h.lost.Load(); lost != nil {
 		return *lost
