@@ -28,31 +28,6 @@ var errMoved = errors.New("the group has another chat now")
 // sayTries is how often the host tries to record a message to the chat.
 const sayTries = 3
 
-// tell sends a message of the host to the chat, once per turn and text. If messages wait
-// for an operator, the chat is told once, even over a restart.
-func (s *session) tell(ctx context.Context, words string) error {
-	id := s.turn.ID
-	if s.c.cause.Permanent() && len(s.turn.Names) > 0 {
-		id = s.turn.records[s.turn.Names[0]].Key
-	}
-	err := s.m.tell(ctx, s.c, words, key(id, words))
-	if err != nil {
-		s.log.Error("chat not told", "error", err)
-	}
-	return err
-}
-
-// remark says something in the host's own words while the turn goes on. It does not
-// count as sent by the turn.
-func (s *session) remark(ctx context.Context, words string) {
-	id := key(s.turn.ID, words, fmt.Sprint(len(s.turn.Remarks)))
-	s.turn.Remarks = append(s.turn.Remarks, id)
-	s.saveTurn() // before it is said: a host that dies in between must know it
-	if err := s.m.tell(ctx, s.c, words, id); err != nil {
-		s.log.Error("chat not told", "error", err)
-	}
-}
-
 // tellOnce sends a message of the host to the chat, once per turn and text.
 func (m *Manager) tellOnce(ctx context.Context, c *conversation, t *turn, words string) error {
 	err := m.tell(ctx, c, words, key(t.ID, words))

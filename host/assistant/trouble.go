@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -85,6 +86,17 @@ func (s *session) tellTrouble(ctx context.Context) {
 	case now == "" && told:
 		s.trouble.since = time.Time{}
 		s.remark(ctx, answersAgain)
+	}
+}
+
+// remark says something in the host's own words while the turn goes on. It does not
+// count as sent by the turn.
+func (s *session) remark(ctx context.Context, words string) {
+	id := key(s.turn.ID, words, fmt.Sprint(len(s.turn.Remarks)))
+	s.turn.Remarks = append(s.turn.Remarks, id)
+	s.saveTurn() // before it is said: a host that dies in between must know it
+	if err := s.m.tell(ctx, s.c, words, id); err != nil {
+		s.log.Error("chat not told", "error", err)
 	}
 }
 
