@@ -59,7 +59,7 @@ type Waiter interface {
 type After time.Duration
 
 // Wait implements Waiter.
-func (d After) Wait(ctx context.Context) { sleep(ctx, time.Duration(d)) }
+func (d After) Wait(ctx context.Context) { Sleep(ctx, time.Duration(d)) }
 
 // Link is the connection of one channel. Its methods may be called
 // concurrently. Run is called once; its goroutines have ended when it returns.
@@ -171,7 +171,7 @@ func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up fu
 			pause.Reset()
 			continue
 		}
-		sleep(ctx, pause.NextBackOff())
+		Sleep(ctx, pause.NextBackOff())
 	}
 }
 
@@ -207,7 +207,8 @@ func (l *Link) set(change func()) {
 	l.changed = make(chan struct{})
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+// Sleep waits for a time, or until ctx is done.
+func Sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

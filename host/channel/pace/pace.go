@@ -21,6 +21,9 @@ type Rate struct {
 	Burst     int     // at once, after a pause; at least 1
 }
 
+// Of returns the rate that a setting states.
+func Of(r groups.Rate) Rate { return Rate{PerMinute: float64(r.PerMinute), Burst: r.Burst} }
+
 // Rates are the rates of one account. A message counts against both.
 type Rates struct {
 	Chat    Rate // for each chat alone

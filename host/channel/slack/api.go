@@ -56,7 +56,7 @@ func newAPI(set *Settings, net Net, clock transfer.Clock) (*api, error) {
 	if err := errors.Join(errAll, errFiles); err != nil {
 		return nil, err
 	}
-	a.files.Transport = bearer{a.files.Transport, a.bot}
+	a.files.Transport = bearer{transfer.Transport{RoundTripper: a.files.Transport}, a.bot}
 	bounded := *a.client
 	bounded.Transport, bounded.Timeout = short{a.client.Transport}, asking
 	a.slackgo = slackgo.New(a.bot, slackgo.OptionAppLevelToken(set.AppToken.Reveal()), slackgo.OptionAPIURL(a.base), slackgo.OptionHTTPClient(&bounded))
@@ -87,24 +87,17 @@ func (s short) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // bearer shows the token to the hosts of its client, and to no other.
 type bearer struct {
-	http.RoundTripper
+	transfer.Transport
 	token string
 }
 
 func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("Authorization", "Bearer "+b.token)
-	return b.RoundTripper.RoundTrip(req)
+	return b.Transport.RoundTrip(req)
 }
 
-// CloseIdleConnections lets http.Client do so.
-func (b bearer) CloseIdleConnections() {
-	if c, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
-
-// post calls a method that shows something in a chat. Its error says whether it
+// post calls a method that shows something in a chat. Its error reports whether it
 // may have done so. A method that only reads wants its args as url.Values.
 func (a *api) post(ctx context.Context, method string, args, answer any) error {
 	kind := "application/json; charset=utf-8"
@@ -116,7 +109,7 @@ func (a *api) post(ctx context.Context, method string, args, answer any) error {
 		kind, body = "application/x-www-form-urlencoded", []byte(form.Encode())
 	}
 	header := http.Header{"Authorization": {"Bearer " + a.bot}}
-	got, err := transfer.Post(ctx, a.client, "Slack", a.base+method, header, transfer.Plain(kind, body))
+	got, err := transfer.Post(ctx, a.client, platformName, a.base+method, header, transfer.Plain(kind, body))
 	if err != nil {
 		return err
 	}
@@ -127,7 +120,7 @@ func (a *api) post(ctx context.Context, method string, args, answer any) error {
 	if err = json.Unmarshal(got, &said); err == nil && !said.OK {
 		return refused(said.Error, said.Needed)
 	}
-	if err == nil {
+	if err == nil && answer != nil {
 		err = json.Unmarshal(got, answer)
 	}
 	if err != nil {
@@ -140,7 +133,7 @@ func (a *api) post(ctx context.Context, method string, args, answer any) error {
 func (a *api) ask(ctx context.Context, method string, args url.Values, answer any) error {
 	err := a.post(ctx, method, args, answer)
 	if channel.ClassOf(err) == channel.Ambiguous {
-		return link.Lost("Slack", err)
+		return link.Lost(platformName, err)
 	}
 	return err
 }
@@ -153,17 +146,13 @@ func apiError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &limited):
-		return slow(limited.RetryAfter)
+		return link.Slow(platformName, limited.RetryAfter, nil)
 	case errors.As(err, &said):
 		err = refused(said.Err, said.Needed)
 		if channel.ClassOf(err) == channel.Ambiguous {
-			return link.Lost("Slack", said)
+			return link.Lost(platformName, said)
 		}
 		return err
 	}
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err // without the address
-	}
-	return link.Lost("Slack", err)
+	return link.Lost(platformName, transfer.WithoutAddress(err))
 }

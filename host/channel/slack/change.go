@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -13,13 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
-// EditWithin is without an end: if a workspace has one, Edit is refused as too_late.
-func (s *Slack) EditWithin() time.Duration { return channel.Forever }
-
-// UnsendWithin is without an end.
-func (s *Slack) UnsendWithin() time.Duration { return channel.Forever }
-
-// noMessage is the error if Slack has no message to change.
+// noMessage is returned if Slack has no message to change.
 func noMessage() error { return refused("message_not_found", "") }
 
 // changed is the error of a change. A scope that only changes need does not hold up
@@ -75,8 +68,7 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 			u.Files = append(u.Files, f.ID)
 		}
 	}
-	var none struct{}
-	err := s.api.post(ctx, "chat.update", u, &none)
+	err := s.api.post(ctx, "chat.update", u, nil)
 	if c.Files && says(err, "cant_update_message") {
 		return &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "Slack does not let the text of this message with files be edited",
 			Hint: "unsend the message and send it again, or send another message", Err: err}
@@ -133,8 +125,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 			return left
 		}
 	}
-	var none struct{}
-	err := s.api.post(ctx, "chat.delete", map[string]string{"channel": idOf(c.Chat), "ts": c.Target}, &none)
+	err := s.api.post(ctx, "chat.delete", map[string]string{"channel": idOf(c.Chat), "ts": c.Target}, nil)
 	if err != nil && !says(err, "message_not_found") {
 		return err
 	}

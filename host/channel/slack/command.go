@@ -98,8 +98,6 @@ func asciiLower(r rune) rune {
 	return r
 }
 
-var _ channel.Roles = (*Slack)(nil)
-
 // RoleOf implements channel.Roles: admins are those of the workspace. An app without
 // users:read is not told who they are, and none is one.
 func (s *Slack) RoleOf(ctx context.Context, chat groups.JID, sender string) (channel.Role, error) {
@@ -119,7 +117,7 @@ func (s *Slack) RoleOf(ctx context.Context, chat groups.JID, sender string) (cha
 // roleIn is a member's role as far as it is known. A direct message is the member's
 // own chat.
 func (s *Slack) roleIn(ctx context.Context, chat groups.JID, sender string) channel.Role {
-	if strings.HasPrefix(idOf(chat), "D") {
+	if private(chat) {
 		return channel.RoleAdmin
 	}
 	return s.member(ctx, sender).role

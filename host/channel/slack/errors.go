@@ -2,17 +2,11 @@ package slack
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/media"
 )
-
-const again = "it is tried again by itself"
 
 // refusal is what Slack's word for an error means.
 type refusal struct {
@@ -63,9 +57,9 @@ var refusals = []refusal{
 	{said: []string{"thread_locked", "too_many_emoji", "too_many_reactions", "not_reactable"}, class: channel.Permanent, code: "not_allowed",
 		words: "Slack takes no more reactions to this message", hint: "do without the reaction"},
 	{said: []string{"invalid_name"}, class: channel.Permanent, code: "unknown_emoji", words: "Slack has no such emoji", hint: "react with another emoji"},
-	{said: []string{"ratelimited", "rate_limited", "message_limit_exceeded"}, code: "rate_limited", words: "Slack takes nothing at the moment", hint: again},
+	{said: []string{"ratelimited", "rate_limited", "message_limit_exceeded"}, code: "rate_limited", words: "Slack takes nothing at the moment", hint: channel.Again},
 	{said: []string{"request_timeout", "service_unavailable", "team_added_to_org", "upgrade_required", "too_many_websockets"},
-		code: "not_connected", words: "Slack is not ready", hint: again},
+		code: "not_connected", words: "Slack is not ready", hint: channel.Again},
 	{said: []string{"internal_error", "fatal_error", "update_failed", "" /* not Slack's answer */}, class: channel.Ambiguous, code: "no_answer", words: "Slack failed and may have taken the message"},
 }
 
@@ -107,15 +101,7 @@ func refused(said, needed string) error {
 	return &channel.Error{Class: r.class, Code: r.code, Message: r.words, Hint: r.hint, Err: word(said)}
 }
 
-// longestWait is how long Slack's wish to wait is believed.
-const longestWait = time.Hour
-
-// slow is the error while Slack, or our own rate, wants us to wait.
-func slow(wait time.Duration) error {
-	return &channel.Error{Code: "rate_limited", Message: "Slack takes only so many messages at once", Hint: again, RetryAfter: min(max(wait, 0), longestWait)}
-}
-
-// says tells whether Slack's word was one of those.
+// says reports whether Slack's word was one of those.
 func says(err error, words ...string) bool {
 	var said word
 	return errors.As(err, &said) && slices.Contains(words, string(said))
@@ -143,13 +129,4 @@ func (s *Slack) note(m channel.Message, err error) error {
 		}
 	}
 	return err
-}
-
-// stopOf is the reason for staying down; nil if err passes.
-func stopOf(err error) *link.Stop {
-	var e *channel.Error
-	if !errors.As(err, &e) || e.Class != channel.Held {
-		return nil
-	}
-	return &link.Stop{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: strings.TrimPrefix(fmt.Sprint(e.Err), "<nil>"), Wait: link.After(time.Minute)}
 }

@@ -190,7 +190,7 @@ func (e *event) envelope() string {
 	return eventEnvelope
 }
 
-// own says whether the channel itself did it, or a robot.
+// own reports whether the channel itself did it, or a robot.
 func (e *event) own(me *self) bool { return e.bot || e.Sender == me.user }
 
 // timeOf is the time of a ts; zero if it is none.

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// Give implements bot.Hooks: it hands a kept event to the host.
+// Give implements bot.Hooks: it gives the host a kept event.
 func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) error {
 	ev, err := decode(m.Body)
 	if err != nil || ev == nil { // another version kept it
@@ -57,7 +58,7 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 		if err != nil {
 			return in, err
 		}
-		if in.Direct = direct; direct && in.Thread == "" && !private(ev) {
+		if in.Direct = direct; direct && in.Thread == "" && !private(ev.Chat) {
 			in.Thread = ev.ts // the answer begins a thread below it
 		}
 		in.Command = cmp.Or(ev.Command, s.mentioned(ev.said))
@@ -91,14 +92,14 @@ func (s *Slack) attachments(ctx context.Context, files []file, ref string, at ti
 	return all
 }
 
-// private says whether the chat is a direct message.
-func private(ev *event) bool { return strings.HasPrefix(idOf(ev.Chat), "D") }
+// private reports whether a chat is a direct message.
+func private(chat groups.JID) bool { return strings.HasPrefix(idOf(chat), "D") }
 
-// direct says whether a message speaks to the assistant without its trigger word:
+// direct reports whether a message speaks to the assistant without its trigger word:
 // by a mention, in a direct message, or in a thread where the assistant spoke.
 func (s *Slack) direct(ctx context.Context, ev *event) (bool, error) {
 	me := s.self.Load()
-	if private(ev) || me != nil && (ev.parent == me.user || strings.Contains(ev.said, "<@"+me.user+">") || strings.Contains(ev.said, "<@"+me.user+"|")) {
+	if private(ev.Chat) || me != nil && (ev.parent == me.user || strings.Contains(ev.said, "<@"+me.user+">") || strings.Contains(ev.said, "<@"+me.user+"|")) {
 		return true, nil
 	}
 	open := s.Open()
@@ -179,7 +180,7 @@ func unfetched(err error) error {
 	return err
 }
 
-// signIn says whether Slack's sign-in page came instead of a file.
+// signIn reports whether Slack's sign-in page came instead of a file.
 func signIn(body io.ReadCloser, f file) bool {
 	r, ok := body.(io.ReadSeeker)
 	if !ok || f.MIME == "text/html" {
@@ -187,17 +188,7 @@ func signIn(body io.ReadCloser, f file) bool {
 	}
 	head := make([]byte, 512)
 	n, _ := io.ReadFull(r, head)
+	size, _ := r.Seek(0, io.SeekEnd)
 	_, err := r.Seek(0, io.SeekStart)
-	return err != nil || strings.HasPrefix(http.DetectContentType(head[:n]), "text/html") && f.Size != sizeOf(r)
-}
-
-func sizeOf(r io.Seeker) int64 {
-	n, err := r.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = r.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return -1
-	}
-	return n
+	return err != nil || strings.HasPrefix(http.DetectContentType(head[:n]), "text/html") && f.Size != size
 }

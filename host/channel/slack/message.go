@@ -49,7 +49,7 @@ type message struct {
 
 const slackbot = "USLACKBOT" // no bot by its is_bot
 
-// robot says whether no member wrote it.
+// robot reports whether no member wrote it.
 func (m *message) robot() bool { return m.Bot != "" && m.User == "" || m.User == slackbot }
 
 // written is a message, its change or its end, or Slack's own words for what a member did.

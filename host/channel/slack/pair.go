@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -132,16 +131,11 @@ func (platform) Guide(name string) string {
 // it, or to wait until the host tries again. token is how to get the token in question.
 func hinted(err error, token string) error {
 	var e *channel.Error
-	if !errors.As(err, &e) {
-		return err
+	if !errors.As(err, &e) || !slices.Contains([]string{"slack_token_refused", "slack_token_revoked", "slack_scope_missing"}, e.Code) {
+		return bot.ForCommand(err, "slack.com")
 	}
 	mine := *e
-	switch {
-	case e.Hint == again || e.Code == "not_connected":
-		mine.Hint = "see whether this machine reaches slack.com, and run this command again"
-	case slices.Contains([]string{"slack_token_refused", "slack_token_revoked", "slack_scope_missing"}, e.Code):
-		mine.Hint = token
-	}
+	mine.Hint = token
 	return &mine
 }
 
@@ -187,9 +181,7 @@ func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 			break
 		}
 	}
-	slices.SortFunc(all, func(a, b channel.Chat) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.JID), string(b.JID)))
-	})
+	channel.SortChats(all)
 	return all, nil
 }
 
@@ -226,17 +218,17 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 	}
 	defer s.api.close()
 	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		stop := s.notPaired()
+		stop := s.NotPaired(noTokens)
 		found(channel.Warning, stop.Message, stop.Hint)
 		return all
 	}
 	me, err := s.ask(ctx)
 	if err != nil {
-		found(channel.Fault, "the bot token: "+err.Error(), remedyOf(err))
+		found(channel.Fault, "the bot token: "+err.Error(), channel.HintOf(err))
 		return all
 	}
 	if _, _, err := s.api.slackgo.StartSocketModeContext(ctx); err != nil {
-		found(channel.Fault, "the app token, which needs connections:write: "+apiError(err).Error(), remedyOf(apiError(err)))
+		found(channel.Fault, "the app token, which needs connections:write: "+apiError(err).Error(), channel.HintOf(apiError(err)))
 	}
 	for _, scope := range Scopes() {
 		if slices.Contains(me.scopes, scope.Name) {
@@ -250,7 +242,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 	}
 	for _, c := range setup.Chats {
 		if err := s.writable(ctx, c.JID); err != nil {
-			found(channel.Warning, string(c.JID)+": "+err.Error(), remedyOf(err))
+			found(channel.Warning, string(c.JID)+": "+err.Error(), channel.HintOf(err))
 		}
 	}
 	if len(all) == 0 {
@@ -271,12 +263,4 @@ func (s *Slack) writable(ctx context.Context, chat groups.JID) error {
 		return refused("not_in_channel", "")
 	}
 	return nil
-}
-
-func remedyOf(err error) string {
-	var e *channel.Error
-	if errors.As(err, &e) {
-		return e.Hint
-	}
-	return ""
 }

@@ -88,7 +88,7 @@ func (t *threads) known(key string) bool {
 	return t.here[key]
 }
 
-// first says whether nobody asked it of the thread before, as far as it is remembered.
+// first reports whether nobody asked it of the thread before, as far as it is remembered.
 func (t *threads) first(chat groups.JID, thread string) bool {
 	_, seen := t.set(threadKey(chat, thread), false)
 	return !seen
@@ -118,7 +118,7 @@ func (t *threads) spoke(ctx context.Context, j *journal.Journal, chat groups.JID
 	return nil
 }
 
-// spokenIn says whether the assistant spoke in a thread.
+// spokenIn reports whether the assistant spoke in a thread.
 func (t *threads) spokenIn(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) (bool, error) {
 	key := threadKey(chat, thread)
 	if thread == "" || t.known(key) {

@@ -13,7 +13,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const platformKey = "slack"
+const (
+	platformKey  = "slack"
+	platformName = "Slack" // for people
+)
 
 // Net is where Slack is, which only tests set.
 type Net struct {
@@ -95,9 +98,7 @@ func (s *Settings) Limits() media.Limits {
 	return l
 }
 
-func (s *Settings) rates() pace.Rates {
-	return pace.Rates{Chat: pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst}}
-}
+func (s *Settings) rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
 
 // asking is how long a question to Slack may take that no Send waits for.
 const asking = 20 * time.Second

@@ -78,6 +78,5 @@ func (s *Slack) EndPoll(ctx context.Context, c channel.Change) error {
 // drawPoll shows a question as it is now.
 func (s *Slack) drawPoll(ctx context.Context, chat groups.JID, ts string, q *bot.Poll, ended string) error {
 	p := poll{q}
-	var none struct{}
-	return s.api.post(ctx, "chat.update", update{Channel: idOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, &none)
+	return s.api.post(ctx, "chat.update", update{Channel: idOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, nil)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
 // metadataType names our metadata, in which a text carries its id.
@@ -29,12 +30,10 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 	}
 	defer leave()
 	if wait := s.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, slow(wait)
+		return channel.Receipt{}, link.Slow(platformName, wait, nil)
 	}
-	if m.Poll != nil {
-		if err := open.KeepPoll(ctx, m); err != nil {
-			return channel.Receipt{}, err
-		}
+	if err := open.KeepPoll(ctx, m); err != nil {
+		return channel.Receipt{}, err
 	}
 	r, thread, err := s.deliver(ctx, m)
 	if err == nil {
@@ -46,10 +45,7 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 // posted notes what the channel has to know later of a message that the chat has.
 func (s *Slack) posted(ctx context.Context, open *bot.Open, m channel.Message, r channel.Receipt, thread string) {
 	err := s.threads.spoke(ctx, open.Journal, m.Chat, thread)
-	if m.Poll != nil {
-		err = errors.Join(err, open.PlacePoll(ctx, m.Chat, r.ID, m.ID))
-	}
-	if err != nil {
+	if err = errors.Join(err, open.PlacePoll(ctx, m, r.ID)); err != nil {
 		s.Log.Warn("note that the assistant spoke", "error", err)
 	}
 }
@@ -120,8 +116,8 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 	if m.ReplyTo != "" {
 		t.Metadata.Payload["reply_to"] = m.ReplyTo
 	}
-	if m.Poll != nil {
-		p := poll{&bot.Poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices}}
+	if q := bot.NewPoll(m); q != nil {
+		p := poll{q}
 		t.Text, t.Blocks = p.notice(), p.blocks("")
 	}
 	var answer struct {

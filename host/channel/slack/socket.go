@@ -32,15 +32,8 @@ type self struct {
 	scopes          []string
 }
 
-// notPaired is the stop without tokens.
-func (s *Slack) notPaired() *link.Stop {
-	pair := "longshore pair slack"
-	if s.Name() != platformKey {
-		pair += " " + s.Name()
-	}
-	return &link.Stop{Code: "slack_not_paired", Message: "the channel has no tokens of a Slack app",
-		Hint: pair + " says how to get them; then restart the host"}
-}
+// noTokens is what a channel lacks that is not paired.
+const noTokens = "tokens of a Slack app"
 
 // ask asks Slack who the bot token belongs to, and what it may do.
 func (s *Slack) ask(ctx context.Context) (*self, error) {
@@ -49,7 +42,7 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 		return nil, apiError(err)
 	}
 	if !slackID.MatchString(got.UserID) { // each message would be taken for one to it
-		return nil, link.Lost("Slack", errors.New("it does not say who the bot is"))
+		return nil, link.Lost(platformName, errors.New("it does not say who the bot is"))
 	}
 	me := &self{user: got.UserID, bot: got.BotID, team: got.TeamID, name: channel.CleanName(got.User), workspace: channel.CleanName(got.Team)}
 	for scope := range strings.SplitSeq(got.Header.Get("X-OAuth-Scopes"), ",") {
@@ -65,19 +58,19 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 // to the next one.
 func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		return s.notPaired()
+		return s.NotPaired(noTokens)
 	}
 	me, err := s.ask(ctx)
 	if err != nil {
-		return stopped(err)
+		return link.StopOf(err)
 	}
 	if missing := me.missing(Scope.needed); len(missing) > 0 {
-		return stopped(refused("missing_scope", strings.Join(missing, ", ")))
+		return link.StopOf(refused("missing_scope", strings.Join(missing, ", ")))
 	}
 	s.self.Store(me)
 	_, address, err := s.api.slackgo.StartSocketModeContext(ctx)
 	if err != nil {
-		return stopped(apiError(err))
+		return link.StopOf(apiError(err))
 	}
 	conn, res, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: s.api.client})
 	if res != nil && res.Body != nil {
@@ -96,14 +89,6 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 	return s.hear(ctx, conn, o.Journal, func() {
 		up(fmt.Sprintf("connected as %s in %s", me.name, me.workspace))
 	})
-}
-
-// stopped is the error as a *link.Stop, if somebody has to act.
-func stopped(err error) error {
-	if stop := stopOf(err); stop != nil {
-		return stop
-	}
-	return err
 }
 
 var ticket = regexp.MustCompile(`(https?|wss?)://[^\s"]+`)
@@ -160,7 +145,7 @@ func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journ
 		case e.Type == "hello":
 			up()
 		case e.Type == "disconnect" && e.Reason == "link_disabled":
-			return stopped(refused(e.Reason, ""))
+			return link.StopOf(refused(e.Reason, ""))
 		case e.Type == "disconnect":
 			return fmt.Errorf("Slack wants another connection: %q", media.Cut(e.Reason, 40))
 		case e.ID == "":
@@ -218,7 +203,7 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 	}
 	if !s.Serves(ev.Chat) {
 		if ev.Kind == channel.KindMessage && ev.Command == "" {
-			s.reportUnknown(ev)
+			s.ReportUnknown(ev.Chat, private(ev.Chat), ev.Sender, ev.Time)
 		}
 		return nil
 	}
@@ -227,13 +212,4 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		m.ID, m.Event = ev.ts, ev.Kind != channel.KindMessage
 	}
 	return j.Keep(ctx, m)
-}
-
-// reportUnknown reports a message in a chat of no group to the host.
-func (s *Slack) reportUnknown(ev *event) {
-	unknown := channel.UnknownChat{Chat: ev.Chat, Time: ev.Time, Shared: !private(ev)}
-	if !unknown.Shared {
-		unknown.From = ev.Sender
-	}
-	s.Host.ReportUnknown(unknown)
 }

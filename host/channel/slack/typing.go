@@ -62,7 +62,7 @@ func (t *workingSigns) of(key string) (of sign, none bool) {
 }
 
 // reacted notes whether the reaction of the sign is the assistant's own on a message
-// from now on, and says whether the sign shows it there.
+// from now on, and reports whether the sign shows it there.
 func (t *workingSigns) reacted(chat groups.JID, ts string, own bool) (shown bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
@@ -58,7 +59,7 @@ func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (c
 	before := !u.Asked.IsZero()
 	if before {
 		if r, err := s.found(ctx, m, u, thread); r != nil || err != nil {
-			return deref(r), err
+			return *cmp.Or(r, &channel.Receipt{}), err
 		}
 		if u.Taken {
 			u, before = upload{}, false
@@ -82,13 +83,6 @@ func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (c
 		return channel.Receipt{}, err
 	}
 	return s.shared(ctx, m, &u, thread)
-}
-
-func deref(r *channel.Receipt) channel.Receipt {
-	if r == nil {
-		return channel.Receipt{}
-	}
-	return *r
 }
 
 // send brings the bytes of all files that Slack does not have.
@@ -129,13 +123,13 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if err != nil {
 		return "", err
 	}
-	answer, err := transfer.Post(ctx, s.api.client, "Slack", to.UploadURL, http.Header{}, body)
+	answer, err := transfer.Post(ctx, s.api.client, platformName, to.UploadURL, http.Header{}, body)
 	if err != nil {
 		return "", uploadError(err)
 	}
 	var n int64
 	if _, err := fmt.Sscanf(string(answer), "OK - %d", &n); err == nil && n != f.Size {
-		return "", &channel.Error{Code: "upload_failed", Message: fmt.Sprintf("Slack has %d bytes of %d of the file", n, f.Size), Hint: again}
+		return "", &channel.Error{Code: "upload_failed", Message: fmt.Sprintf("Slack has %d bytes of %d of the file", n, f.Size), Hint: channel.Again}
 	}
 	return to.FileID, nil
 }
@@ -147,7 +141,7 @@ func uploadError(err error) error {
 	if !errors.As(err, &e) || e.Code == "file_too_large" || e.Code == "content_changed" {
 		return err
 	}
-	return &channel.Error{Code: "upload_failed", Message: "the file did not get to Slack", Hint: again, RetryAfter: e.RetryAfter, Err: e}
+	return &channel.Error{Code: "upload_failed", Message: "the file did not get to Slack", Hint: channel.Again, RetryAfter: e.RetryAfter, Err: e}
 }
 
 // sharing is what files.completeUploadExternal takes.
@@ -169,8 +163,7 @@ func (s *Slack) complete(ctx context.Context, m channel.Message, u upload, threa
 	for i, f := range m.Files {
 		ask.Files = append(ask.Files, sharedFile{u.Files[i], cmp.Or(f.Name, noTitle)})
 	}
-	var none struct{}
-	return s.api.post(ctx, "files.completeUploadExternal", ask, &none)
+	return s.api.post(ctx, "files.completeUploadExternal", ask, nil)
 }
 
 // shared waits until the chat has the files that Slack took.
@@ -179,7 +172,7 @@ func (s *Slack) shared(ctx context.Context, m channel.Message, u *upload, thread
 	for wait, end := firstLook, time.Now().Add(s.forShare); ; wait *= 2 {
 		r, err := s.look(ctx, m, *u, thread)
 		if r != nil || ctx.Err() != nil {
-			return pendingOr(r, *u), nil
+			return *cmp.Or(r, u.pending()), nil
 		}
 		if err != nil {
 			s.Log.Info("ask whether a file is in its chat", "error", err)
@@ -187,25 +180,17 @@ func (s *Slack) shared(ctx context.Context, m channel.Message, u *upload, thread
 		if time.Now().Add(wait).After(end) {
 			break
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		link.Sleep(ctx, wait)
 	}
 	if err := u.save(ctx, m); err != nil { // without it, Find would let them be asked for again
 		s.Log.Warn("note that Slack took a file", "error", err)
 	}
-	return pendingOr(nil, *u), nil
+	return *u.pending(), nil
 }
 
-// pendingOr is r, or the receipt while Slack has the files and the chat has not.
-func pendingOr(r *channel.Receipt, u upload) channel.Receipt {
-	if r != nil {
-		return *r
-	}
-	return channel.Receipt{ID: u.Files[0], Time: u.Asked, Pending: true}
+// pending is the receipt while Slack has the files and the chat has not.
+func (u *upload) pending() *channel.Receipt {
+	return &channel.Receipt{ID: u.Files[0], Time: u.Asked, Pending: true}
 }
 
 // look asks Slack whether the chat has the files: nil if not, or not yet. Slack says
@@ -239,14 +224,13 @@ func (s *Slack) found(ctx context.Context, m channel.Message, u upload, thread *
 		return r, nil
 	case err != nil && !says(err, "file_not_found"):
 		if channel.ClassOf(err) == channel.Permanent {
-			err = &channel.Error{Code: "no_answer", Message: "Slack does not say whether the chat has the file", Hint: again, Err: err}
+			err = &channel.Error{Code: "no_answer", Message: "Slack does not say whether the chat has the file", Hint: channel.Again, Err: err}
 		}
 		return nil, err
 	case u.Taken && time.Since(u.Asked) > dropped:
 		return nil, nil
 	case u.Taken:
-		pending := pendingOr(nil, u)
-		return &pending, nil
+		return u.pending(), nil
 	case err != nil: // it never came to that
 		return nil, nil
 	case time.Since(u.Asked) < unsure:
@@ -275,7 +259,7 @@ func (s *Slack) refusedIDs(ctx context.Context, m channel.Message, u *upload, be
 	if before {
 		if _, err := s.look(ctx, m, *u, new(string)); err == nil {
 			u.Taken = true
-			return pendingOr(nil, *u), u.save(ctx, m)
+			return *u.pending(), u.save(ctx, m)
 		} else if !says(err, "file_not_found") {
 			return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Slack does not say whether the chat has the file", Err: err}
 		}
@@ -284,5 +268,5 @@ func (s *Slack) refusedIDs(ctx context.Context, m channel.Message, u *upload, be
 	if err := u.save(ctx, m); err != nil {
 		return channel.Receipt{}, err
 	}
-	return channel.Receipt{}, &channel.Error{Code: "upload_failed", Message: "Slack has forgotten the file's bytes", Hint: again}
+	return channel.Receipt{}, &channel.Error{Code: "upload_failed", Message: "Slack has forgotten the file's bytes", Hint: channel.Again}
 }

@@ -169,14 +169,14 @@ func (m *message) answered() *message {
 
 func (u *user) is(other *user) bool { return u != nil && other != nil && u.ID == other.ID }
 
-// mentions says whether a text holds @name as a word of its own.
+// mentions reports whether a text holds @name as a word of its own.
 func mentions(text, name string) bool {
 	return name != "" && slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool {
 		return r != '@' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}), func(w string) bool { return strings.EqualFold(w, "@"+name) })
 }
 
-// names says whether a text mentions a user by a name that is no @name.
+// names reports whether a text mentions a user by a name that is no @name.
 func (c *content) names(id int64) bool {
 	return slices.ContainsFunc(slices.Concat(c.Entities, c.CaptionEntities), func(e entity) bool { return e.User != nil && e.User.ID == id })
 }

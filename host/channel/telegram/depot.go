@@ -79,7 +79,7 @@ func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.Fi
 	}
 	files := all[0].files()
 	if len(files) == 0 || files[0].ID == "" {
-		return "", &channel.Error{Code: "not_connected", Message: "Telegram did not say what it calls the file", Hint: again}
+		return "", &channel.Error{Code: "not_connected", Message: "Telegram did not say what it calls the file", Hint: channel.Again}
 	}
 	return files[0].ID, errors.Join(j.Note(ctx, t.fileFact(f), files[0].ID), j.Trim(ctx, fileFacts, keptFiles))
 }
@@ -94,7 +94,7 @@ func depotError(err error) error {
 	mine := *e
 	switch {
 	case e.Class == channel.Ambiguous:
-		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Passing, "not_connected", "Telegram did not say whether it took the file", again
+		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Passing, "not_connected", "Telegram did not say whether it took the file", channel.Again
 	case e.Code == "unknown_chat" || e.Code == "not_a_member" || e.Code == "not_allowed":
 		mine.Form = ""
 		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Held, "telegram_depot", "the bot cannot write to the depot", "make the bot an admin of the chat that depot names in longshore.yaml, or correct depot"

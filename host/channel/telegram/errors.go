@@ -12,8 +12,6 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const again = "it is tried again by itself"
-
 // word is what Telegram said, as the cause of a *channel.Error.
 type word struct {
 	code      int
@@ -61,15 +59,12 @@ const (
 	notModified = "message is not modified"
 )
 
-// longestWait is how long Telegram's wish to wait is believed.
-const longestWait = time.Hour
-
 // refused is the error for Telegram's words, which are foreign. seconds is how long
 // Telegram wants to be left alone.
 func refused(w *word, seconds int64) error {
 	switch {
 	case w.code == 429:
-		return slow(time.Duration(min(max(seconds, 1), int64(longestWait/time.Second)))*time.Second, w)
+		return link.Slow(platformName, time.Duration(min(max(seconds, 1), 1<<31))*time.Second, w)
 	case w.code/100 == 5:
 		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Telegram failed and may have taken the message", Err: w}
 	}
@@ -81,12 +76,7 @@ func refused(w *word, seconds int64) error {
 	return row.Error(w)
 }
 
-// slow is the error while Telegram, or our own rate, wants us to wait.
-func slow(wait time.Duration, cause error) error {
-	return &channel.Error{Code: "rate_limited", Message: "Telegram takes only so many messages at once", Hint: again, RetryAfter: wait, Err: cause}
-}
-
-// says tells whether Telegram's words hold these.
+// says reports whether Telegram's words hold these.
 func says(err error, words string) bool {
 	var w *word
 	return errors.As(err, &w) && strings.Contains(strings.ToLower(w.text), words)
@@ -95,13 +85,4 @@ func says(err error, words string) bool {
 func isWord(err error) bool {
 	var w *word
 	return errors.As(err, &w)
-}
-
-// stopOf is the reason for staying down; err itself if it passes.
-func stopOf(err error) error {
-	var e *channel.Error
-	if !errors.As(err, &e) || e.Class != channel.Held {
-		return err
-	}
-	return &link.Stop{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: fmt.Sprint(e.Err), Wait: link.After(time.Minute)}
 }

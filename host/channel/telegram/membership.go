@@ -97,7 +97,7 @@ func (s *membership) trouble() (words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for chat, err := range s.by {
-		words = max(words, fmt.Sprintf("%s: %s: %s", chat, said(err), remedyOf(err)))
+		words = max(words, fmt.Sprintf("%s: %s: %s", chat, said(err), channel.HintOf(err)))
 	}
 	return words
 }
@@ -119,7 +119,7 @@ func (t *Telegram) noteMembership(c chat, now member) {
 	case !counts:
 		return
 	case barred != nil:
-		t.Log.Warn("the bot cannot write to a chat any more", "chat", jid, "error", said(barred), "remedy", remedyOf(barred))
+		t.Log.Warn("the bot cannot write to a chat any more", "chat", jid, "error", said(barred), "remedy", channel.HintOf(barred))
 	}
 	t.membership.note(jid, barred)
 }

@@ -39,10 +39,8 @@ func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) 
 	return c.(*Telegram).pair(ctx, p)
 }
 
-func (t *Telegram) noToken() error {
-	return &channel.Error{Class: channel.Held, Code: "telegram_no_token", Message: "the Telegram bot has no token",
-		Hint: "run longshore pair " + t.Name() + ", which says how to get one"}
-}
+// noToken is what a channel lacks that is not paired.
+const noToken = "token of a Telegram bot"
 
 // pair checks what the channel needs, and finds the id of a chat or sends a test file.
 func (t *Telegram) pair(ctx context.Context, p channel.Pairing) (string, error) {
@@ -150,12 +148,4 @@ func sayChats(all []json.RawMessage, p channel.Pairing) (named bool) {
 		p.Say("name one as chat of a group in longshore.yaml; a test file goes there with: --to CHAT")
 	}
 	return named
-}
-
-func remedyOf(err error) string {
-	var e *channel.Error
-	if errors.As(err, &e) {
-		return e.Hint
-	}
-	return ""
 }

@@ -17,7 +17,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const platformKey = "telegram"
+const (
+	platformKey  = "telegram"
+	platformName = "Telegram" // for people
+)
 
 // Platform returns Telegram for the host's table.
 func Platform() channel.Platform { return platform{} }
@@ -113,7 +116,7 @@ const (
 	unsendable = 48 * time.Hour
 )
 
-// ownServer says whether the Bot API server is the operator's.
+// ownServer reports whether the Bot API server is the operator's.
 func (s *Settings) ownServer() bool { return strings.TrimSuffix(s.Server, "/") != publicServer }
 
 // fetchable is how many bytes a member's file may have.
@@ -150,5 +153,5 @@ func (s *Settings) Limits() media.Limits {
 }
 
 func (s *Settings) rates() pace.Rates {
-	return pace.Rates{Chat: pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst}, Account: pace.Rate{PerMinute: 25 * 60, Burst: 25}}
+	return pace.Rates{Chat: pace.Of(s.Rate), Account: pace.Rate{PerMinute: 25 * 60, Burst: 25}}
 }

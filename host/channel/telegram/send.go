@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -30,7 +31,7 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 		return channel.Receipt{}, err
 	}
 	if wait := t.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, slow(wait, nil)
+		return channel.Receipt{}, link.Slow(platformName, wait, nil)
 	}
 	return t.deliver(ctx, open.Journal, m)
 }

@@ -19,21 +19,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 var (
-	_ channel.Applier   = (*Telegram)(nil)
-	_ channel.Editor    = (*Telegram)(nil)
-	_ channel.Fetcher   = (*Telegram)(nil)
-	_ channel.Linker    = platform{}
-	_ channel.PollEnder = (*Telegram)(nil)
-	_ channel.Preparer  = (*Telegram)(nil)
-	_ channel.Reactor   = (*Telegram)(nil)
-	_ channel.Roles     = (*Telegram)(nil)
-	_ channel.Status    = (*Telegram)(nil)
-	_ channel.Typing    = (*Telegram)(nil)
-	_ channel.Unsender  = (*Telegram)(nil)
+	_ bot.Account      = (*Telegram)(nil)
+	_ channel.Preparer = (*Telegram)(nil)
+	_ channel.Linker   = platform{}
 )
 
 // Telegram is the channel. New of its Platform makes one.
@@ -53,7 +44,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s) 
 
 func newOf(s channel.Setup) (*Telegram, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, platformKey, "Telegram", time.Hour)
+	b := bot.New(s, platformKey, platformName, time.Hour)
 	a, err := newAPI(set, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
@@ -69,16 +60,13 @@ func (t *Telegram) Apply(to channel.Setup) {
 	t.pacer.Set(to.Settings.(*Settings).rates())
 }
 
-// Owns says whether chat has the form tg:number.
+// Owns reports whether chat has the form tg:number.
 func (t *Telegram) Owns(chat groups.JID) bool { return owns(chat) }
-
-// Limits is what Send takes.
-func (t *Telegram) Limits() media.Limits { return t.settings.Limits() }
 
 // Repeat is that Telegram looks at no id.
 func (t *Telegram) Repeat() channel.Repeat { return channel.Repeat{} }
 
-// Connected says whether updates come in, for whom, and what somebody has to see to.
+// Connected reports whether updates come in, for whom, and what somebody has to see to.
 func (t *Telegram) Connected() (ok bool, detail string) {
 	ok, detail = t.Bot.Connected()
 	for _, trouble := range []string{t.membership.trouble(), t.moved.trouble(t.Serves)} {

@@ -11,6 +11,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	j := o.Journal
 	if t.settings.Token.Reveal() == "" {
-		return stopOf(t.noToken())
+		return t.NotPaired(noToken)
 	}
 	if err := t.moved.load(ctx, j); err != nil {
 		return err
@@ -32,7 +34,7 @@ func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) er
 	t.membership.forget()
 	var me user
 	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
-		return stopOf(err)
+		return link.StopOf(err)
 	}
 	t.self.Store(&me)
 	t.register(ctx)
@@ -44,7 +46,7 @@ func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) er
 		return t.hooked(ctx, o, up, detail)
 	}
 	if err := t.unhook(ctx, j); err != nil {
-		return stopOf(err)
+		return link.StopOf(err)
 	}
 	up(detail)
 	return t.poll(ctx, j)
@@ -57,12 +59,12 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 		poll, end := context.WithTimeout(ctx, (polling+20)*time.Second)
 		err := t.api.ask(poll, "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
 		end()
-		if errors.Is(err, errTooLong) && most > 1 {
+		if errors.Is(err, transfer.ErrTooLong) && most > 1 {
 			most /= 10
 			continue
 		}
 		if err != nil {
-			return stopOf(err)
+			return link.StopOf(err)
 		}
 		most = mostUpdates
 		for _, raw := range all {
@@ -88,8 +90,7 @@ func (t *Telegram) register(ctx context.Context) {
 		Description string `json:"description"`
 	}
 	all := []command{{"stop", "Stop what the assistant is doing"}, {"new", "Begin a new conversation"}, {"status", "What the assistant is doing"}, {"help", "What the assistant understands"}}
-	var done any
-	if err := t.askShort(ctx, "setMyCommands", map[string]any{"commands": all}, &done); err != nil && ctx.Err() == nil {
+	if err := t.askShort(ctx, "setMyCommands", map[string]any{"commands": all}, nil); err != nil && ctx.Err() == nil {
 		t.Log.Info("register the bot's commands", "error", err)
 	}
 }
@@ -154,16 +155,12 @@ func (t *Telegram) stranger(u *update, in *channel.Inbound) {
 		return
 	}
 	t.Log.Info("a message is from a chat that no group has", "chat", in.Chat)
-	unknown := channel.UnknownChat{Chat: in.Chat, Time: in.Time, Shared: u.Message.Chat.Type != "private"}
-	if !unknown.Shared {
-		unknown.From = in.From
-	}
-	t.Host.ReportUnknown(unknown)
+	t.ReportUnknown(in.Chat, u.Message.Chat.Type == "private", in.From, in.Time)
 }
 
 func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id, t.Serves)) }
 
-// Give implements bot.Hooks: it hands a kept update to the host.
+// Give implements bot.Hooks: it gives the host a kept update.
 func (t *Telegram) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
 	u, got, err := decode(m.Body, t.self.Load())
 	if err != nil {

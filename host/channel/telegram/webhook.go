@@ -41,9 +41,8 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 	if err := o.Journal.Note(ctx, hookFact, t.settings.Webhook); err != nil {
 		return err
 	}
-	var done any
-	if err := t.askShort(ctx, "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, &done); err != nil {
-		return stopOf(err)
+	if err := t.askShort(ctx, "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, nil); err != nil {
+		return link.StopOf(err)
 	}
 	up(detail + "; takes updates at " + httpd.URL(l.Addr()))
 	public, err := url.Parse(t.settings.Webhook)
@@ -100,8 +99,7 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 		return err
 	}
 	if now.URL == ours {
-		var done any
-		if err := t.askShort(ctx, "deleteWebhook", struct{}{}, &done); err != nil {
+		if err := t.askShort(ctx, "deleteWebhook", struct{}{}, nil); err != nil {
 			return err
 		}
 	}
@@ -115,7 +113,7 @@ func (t *Telegram) examineWebhook(ctx context.Context, running bool) (severity c
 	ours := t.settings.Webhook
 	switch {
 	case err != nil:
-		return channel.Warning, "the bot's webhook: " + err.Error(), remedyOf(err)
+		return channel.Warning, "the bot's webhook: " + err.Error(), channel.HintOf(err)
 	case now.URL != "" && ours == "" && !running:
 		return channel.Fault, "a webhook is set: another program takes the bot's messages", "stop the other program and have it delete its webhook; each host needs a bot of its own. A webhook of this host's goes when it starts"
 	case now.URL != "" && now.URL != ours:

@@ -2,11 +2,9 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -64,18 +62,14 @@ func Post(ctx context.Context, c *http.Client, who, address string, header http.
 
 // unanswered returns the error for a request that ended without an answer.
 func (b *Body) unanswered(who string, err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err // without the address, which may hold a token
-	}
 	all, broken := b.handed()
 	switch {
 	case broken != nil:
 		return fmt.Errorf("read accepted file: %w", broken)
 	case all:
-		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: who + " did not say whether it took the message", Err: err}
+		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: who + " did not say whether it took the message", Err: WithoutAddress(err)}
 	}
-	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: who + " cannot be reached", Hint: again, Err: err}
+	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: who + " cannot be reached", Hint: channel.Again, Err: WithoutAddress(err)}
 }
 
 // refused returns the error of an answer that is not 2xx.
@@ -92,7 +86,7 @@ func refused(who string, res *http.Response, answer []byte) error {
 	case http.StatusRequestEntityTooLarge:
 		e.Code, e.Message, e.Hint = "file_too_large", who+" takes no message of this size", "send a smaller file"
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		e.Class, e.Code, e.Message, e.Hint = channel.Passing, "rate_limited", who+" takes nothing at the moment ("+s+")", again
+		e.Class, e.Code, e.Message, e.Hint = channel.Passing, "rate_limited", who+" takes nothing at the moment ("+s+")", channel.Again
 		e.RetryAfter = RetryAfter(res.Header, time.Now())
 	default:
 		switch res.StatusCode / 100 {
