@@ -25,8 +25,7 @@ type Channel interface {
 	// Owns reports, by form alone, whether a chat is one of the platform's.
 	Owns(chat groups.JID) bool
 
-	// Limits returns what the platform takes, per kind. It does not change while the channel
-	// runs.
+	// Limits returns what the platform takes, per kind. It does not change while the channel runs.
 	Limits() media.Limits
 
 	// Repeat returns what the platform does with a Message.ID that it has had before. It does
@@ -39,11 +38,10 @@ type Channel interface {
 	// is an error.
 	Run(ctx context.Context, in Inbox) error
 
-	// Send sends m and returns once the platform has acknowledged it. An error is Passing
-	// unless it is an *Error of another class. If that has a Form, the caller may send m in a
-	// lower form. An error after the deadline of ctx, and a panic, count as Ambiguous. For as
-	// long as Repeat says, a second Send of a Message.ID shows nothing new. Send does not keep
-	// m after it returns.
+	// Send sends m and returns once the platform has acknowledged it. An error is Passing unless it
+	// is an *Error of another class. If that has a Form, the caller may send m in a lower form. An
+	// error after the deadline of ctx, and a panic, count as Ambiguous. For as long as Repeat says,
+	// a second Send of a Message.ID shows nothing new. Send does not keep m after it returns.
 	Send(ctx context.Context, m Message) (Receipt, error)
 }
 
@@ -130,10 +128,9 @@ type Receipt struct {
 // Inbox takes what members write and do, and what their devices report. Both methods return
 // once it is durable, and may be called from several goroutines.
 type Inbox interface {
-	// Receive takes what came in. After an error, the channel gives it again for a day, also
-	// after a crash; then the channel may discard it. After nil, it is given again only after a
-	// crash, or if the channel could not record the nil: the host recognizes it by chat, sender
-	// and ID.
+	// Receive takes what came in. After an error, the channel gives it again for a day, also after
+	// a crash; then the channel may discard it. After nil, it is given again only after a crash, or
+	// if the channel could not record the nil: the host recognizes it by chat, sender and ID.
 	Receive(ctx context.Context, m Inbound) error
 	// Report gives the new state of a message that was sent, by its platform id.
 	Report(ctx context.Context, chat groups.JID, id string, state State)
@@ -189,8 +186,7 @@ func (o Outcome) Last() bool {
 	return o.Receipt.Pending || o.Err != nil && (ClassOf(o.Err) != Permanent || FormOf(o.Err) != "")
 }
 
-// Opener is implemented by a channel that needs what another program may hold, such as an
-// address.
+// Opener is implemented by a channel that needs what another program may hold, such as an address.
 type Opener interface {
 	// Open takes it before Run, so that the operator reads at the start why that fails. Without
 	// Open, Run takes it.

@@ -116,10 +116,9 @@ type Roles interface {
 
 // Fetcher is implemented by every channel that has files of members.
 type Fetcher interface {
-	// Fetch copies a file's bytes to this host and opens the copy, so that reading it does not
-	// wait for the platform. The size bounds the time. A Permanent *Error means that the file
-	// cannot be had any more, a Held one that the platform was not asked. Other errors are
-	// temporary.
+	// Fetch copies a file's bytes to this host and opens the copy, so that reading it does not wait
+	// for the platform. The size bounds the time. A Permanent *Error means that the file cannot be
+	// had any more, a Held one that the platform was not asked. Other errors are temporary.
 	Fetch(ctx context.Context, f FileRef) (io.ReadCloser, error)
 }
 

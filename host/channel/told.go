@@ -12,8 +12,7 @@ const (
 	Unpinned = "unpinned a message"
 )
 
-// ToldName reports whether a name has the form of Inbound.Told: 1 to 64 letters, digits and
-// "._:-".
+// ToldName reports whether a name has the form of Inbound.Told: 1 to 64 letters, digits and "._:-".
 func ToldName(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
 }

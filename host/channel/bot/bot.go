@@ -92,8 +92,7 @@ func (b *Bot) ReportUnknown(chat groups.JID, private bool, from string, at time.
 // Connected reports whether events come in. detail is the account, or the reason why not.
 func (b *Bot) Connected() (ok bool, detail string) { return b.Link.Connected() }
 
-// Account is what a channel implements whose account is a bot of a platform with buttons and
-// reactions.
+// Account is what a channel implements if its platform has bots, reactions and questions.
 type Account interface {
 	channel.Channel
 	channel.Applier

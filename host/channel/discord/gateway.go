@@ -19,8 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// The opcodes of the gateway:
-// discord.com/developers/docs/topics/opcodes-and-status-codes.
+// The opcodes of the gateway: discord.com/developers/docs/topics/opcodes-and-status-codes.
 const (
 	opDispatch       = 0
 	opHeartbeat      = 1
@@ -37,8 +36,7 @@ const (
 	writeLimit = 10 * time.Second // for one frame
 )
 
-// gateway is the connection on which events come. connect is called by one
-// goroutine.
+// gateway is the connection on which events come. connect is called by one goroutine.
 type gateway struct {
 	*Discord
 	journal *journal.Journal

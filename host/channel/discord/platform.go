@@ -70,8 +70,7 @@ func timeOf(id string) time.Time {
 // idAt returns the first id of a time.
 func idAt(t time.Time) string { return strconv.FormatInt(max(1, t.UnixMilli()-epoch)<<22, 10) }
 
-// Settings are a bot's part of longshore.yaml. Without a token the channel waits for
-// one.
+// Settings are a bot's part of longshore.yaml. Without a token the channel waits for one.
 type Settings struct {
 	BotToken     setting.Secret    `yaml:"bot_token" restart:"true" help:"The bot's token, from the environment."`
 	BotTokenFile string            `yaml:"bot_token_file" restart:"true" help:"The file that holds the bot's token."`
@@ -96,9 +95,8 @@ func settingsOf(application string) string {
 	return "https://discord.com/developers/applications/" + application + "/bot"
 }
 
-// What Discord takes: discord.com/developers/docs, Create Message and Uploading
-// Files. It does not say how it counts characters; UTF-16 is the most that they
-// can be.
+// What Discord takes: discord.com/developers/docs, Create Message and Uploading Files. It does not
+// say how it counts characters; UTF-16 is the most that they can be.
 const (
 	maxFiles = 10
 	maxText  = 2000

@@ -8,9 +8,8 @@ import (
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
-// isVoice is the flag of a voice message: one file of sound, with its duration and
-// waveform, and nothing else. discord.com/developers/docs/resources/message,
-// Voice Messages.
+// isVoice is the flag of a voice message: one file of sound, with its duration and waveform, and
+// nothing else. discord.com/developers/docs/resources/message, Voice Messages.
 const isVoice = 1 << 13
 
 // spoken returns the duration and waveform of m, if m is a voice note that Discord shows as one:

@@ -69,10 +69,9 @@ func (l *Link) Up() bool {
 	return l.up
 }
 
-// Wait waits until the connection is up, for at most timeout. Otherwise it
-// returns the error for a Send, or that of ctx. alive, if not nil, checks that
-// a connection that is up still works: a library may know of a loss before it
-// reports it.
+// Wait waits until the connection is up, for at most timeout. Otherwise it returns the error for a
+// Send, or that of ctx. alive, if not nil, checks that a connection that is up still works: a
+// library may know of a loss before it reports it.
 func (l *Link) Wait(ctx context.Context, timeout time.Duration, alive func() bool) error {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()

@@ -1,6 +1,5 @@
-// Package push is the channel to a program of the operator's own, the receiver:
-// each message is one signed POST to its URL, and it posts back what members
-// write, as docs/push.md describes.
+// Package push is the channel to a program of the operator's own, the receiver: each message is one
+// signed POST to its URL, and it posts back what members write, as docs/push.md describes.
 //
 //	channels/<name>/push-messages.db   replies until the host has them, and the ids that were seen
 //	channels/<name>/push.lock          held by the one process that takes replies

@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// api is the client of Slack's Web API. Nothing in it goes anywhere but to Slack.
+// api is the client of Slack's Web API. It sends nothing to other hosts.
 type api struct {
 	base    string       // of the Web API
 	bot     string       // the bot token
@@ -29,7 +29,7 @@ type api struct {
 	ahead   atomic.Int64 // ns that Slack's clock is ahead of the host's
 }
 
-// atSlack is a time of the host's by Slack's clock, as far as Slack has said it.
+// atSlack converts a time of the host to Slack's clock, by the Date of its last answer.
 func (a *api) atSlack(t time.Time) time.Time { return t.Add(time.Duration(a.ahead.Load())) }
 
 // ReportTime implements transfer.Clock.
@@ -68,7 +68,7 @@ func (a *api) close() {
 	a.files.CloseIdleConnections()
 }
 
-// maxAnswer is how many bytes of an answer slack-go reads, which has no bound.
+// maxAnswer is how many bytes of an answer slack-go gets. It has no bound of its own.
 const maxAnswer = 32 << 20
 
 // short bounds answers.
@@ -85,7 +85,7 @@ func (s short) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// bearer shows the token to the hosts of its client, and to no other.
+// bearer adds the token to requests. Its client reaches Slack's file server alone.
 type bearer struct {
 	transfer.Transport
 	token string
@@ -97,8 +97,8 @@ func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return b.Transport.RoundTrip(req)
 }
 
-// post calls a method that shows something in a chat. Its error reports whether it
-// may have done so. A method that only reads wants its args as url.Values.
+// post calls a method that shows something in a chat. The error is Ambiguous if Slack may have
+// done so. answer may be nil. A method that only reads takes its args as url.Values.
 func (a *api) post(ctx context.Context, method string, args, answer any) error {
 	kind := "application/json; charset=utf-8"
 	body, err := json.Marshal(args)
@@ -129,7 +129,7 @@ func (a *api) post(ctx context.Context, method string, args, answer any) error {
 	return nil
 }
 
-// ask calls a method that only reads.
+// ask calls a method that only reads. An error without a refusal is Passing.
 func (a *api) ask(ctx context.Context, method string, args url.Values, answer any) error {
 	err := a.post(ctx, method, args, answer)
 	if channel.ClassOf(err) == channel.Ambiguous {
@@ -138,7 +138,7 @@ func (a *api) ask(ctx context.Context, method string, args url.Values, answer an
 	return err
 }
 
-// apiError returns the error of a method of slack-go, which shows nothing in a chat.
+// apiError classifies an error of slack-go, whose methods here show nothing in a chat.
 func apiError(err error) error {
 	var limited *slackgo.RateLimitedError
 	var said slackgo.SlackErrorResponse

@@ -43,7 +43,7 @@ func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) e
 	return to.Receive(ctx, msg)
 }
 
-// inbound is an event for the host, with names for ids.
+// inbound returns the event for the host, with names for ids.
 func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (channel.Inbound, error) {
 	in := ev.Inbound
 	in.Quote = nil
@@ -76,8 +76,8 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 	return in, nil
 }
 
-// attachments are files of a message with that Ref. Slack is asked for the names that the
-// message lacks.
+// attachments returns the files of the message with that Ref. It asks Slack for names that the
+// message lacks, for 10 seconds at most.
 func (s *Slack) attachments(ctx context.Context, files []file, ref string, at time.Time) (all []channel.Attachment) {
 	ctx, cancel := context.WithTimeout(ctx, nameWithin)
 	defer cancel()
@@ -109,8 +109,8 @@ func (s *Slack) direct(ctx context.Context, ev *event) (bool, error) {
 	return s.threads.spokenIn(ctx, open.Journal, ev.Chat, ev.Thread)
 }
 
-// Fetch brings a member's file, from Slack's file server and with the token. Its
-// Ref is Slack's id of it and its message's own Ref.
+// Fetch implements channel.Fetcher, from Slack's file server with the bot token. The Ref is Slack's
+// id of the file and the Ref of its message.
 func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	ctx, open, leave, err := s.Enter(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, er
 	return s.download(ctx, open.Scratch, of[i], f.Patient)
 }
 
-// filesOf are the files of the message that f names, and the id of the one.
+// filesOf returns the files of the message that f names, and the id of f itself.
 func (s *Slack) filesOf(ctx context.Context, open *bot.Open, f channel.FileRef) (id string, of []file, err error) {
 	id, ref := bot.CutRef(f.Ref)
 	if ts, quoted := strings.CutPrefix(ref, quotedRef); quoted {
@@ -171,8 +171,7 @@ func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f file,
 	return body, nil
 }
 
-// unfetched is the error of a question about a file, which is for good if the file
-// is gone.
+// unfetched returns the error of a question about a file; Permanent if the file is gone.
 func unfetched(err error) error {
 	if channel.ClassOf(err) == channel.Permanent {
 		return channel.Unfetchable("Slack does not have it any more")

@@ -22,10 +22,10 @@ import (
 const (
 	maxEnvelope = 8 << 20          // bytes; a larger one ends the connection
 	pingEvery   = 20 * time.Second // a connection that does not answer in as long again is lost
-	ackWithin   = 3 * time.Second  // Slack sends what was not acknowledged once more
+	ackWithin   = 3 * time.Second  // Slack repeats an envelope that is not acknowledged
 )
 
-// self is who the tokens make the channel.
+// self is the bot that the tokens belong to.
 type self struct {
 	user, bot, team string
 	name, workspace string // foreign
@@ -53,9 +53,8 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 	return me, nil
 }
 
-// Connect implements bot.Hooks: one connection of Socket Mode, from the question for its address to
-// its loss. Slack has one more than it needs: it sends what was not acknowledged
-// to the next one.
+// Connect implements bot.Hooks: it asks for an address of Socket Mode, connects, and returns when
+// the connection is lost. Slack sends what was not acknowledged to the next connection.
 func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	if s.api.bot == "" || s.settings.AppToken.IsZero() {
 		return s.NotPaired(noTokens)
@@ -93,12 +92,12 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 
 var ticket = regexp.MustCompile(`(https?|wss?)://[^\s"]+`)
 
-// hideAddress leaves the address out, which holds a ticket.
+// hideAddress removes addresses from an error: that of Socket Mode has a ticket.
 func hideAddress(err error) error {
 	return errors.New(strings.TrimSpace(media.Cut(media.Printable(ticket.ReplaceAllString(err.Error(), "…")), 300)))
 }
 
-// alive ends a connection that does not answer.
+// alive pings until ctx is done, and ends a connection that does not answer.
 func alive(ctx context.Context, conn *websocket.Conn) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
@@ -128,8 +127,8 @@ type envelope struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// hear reads envelopes until the connection is lost. Each is acknowledged once its
-// event is durable, or is nothing for this host.
+// hear reads envelopes until the connection is lost. It acknowledges each once its event is
+// durable, or does not concern this host.
 func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journal, up func()) error {
 	for {
 		_, data, err := conn.Read(ctx)
@@ -161,8 +160,8 @@ func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journ
 	}
 }
 
-// acknowledge says that an event is kept. words, which may be empty, are shown to
-// the member whose command it is, and to nobody else.
+// acknowledge acknowledges an envelope. Slack shows words, which may be empty, only to the member
+// whose command it is.
 func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) error {
 	say := map[string]any{"envelope_id": id}
 	if words != "" {
@@ -177,7 +176,7 @@ func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) er
 	return conn.Write(ctx, websocket.MessageText, ack)
 }
 
-// keep makes an event durable, if it is one for this host.
+// keep makes an event durable if it is for this host.
 func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error {
 	open := map[string]func([]byte) (string, []byte, error){eventEnvelope: unwrap, commandEnvelope: unwrapCommand, pressEnvelope: unwrapPress}[e.Type]
 	if open == nil {

@@ -25,15 +25,14 @@ const (
 	noTitle     = "file"                // Slack wants a name
 )
 
-// upload is a message with files between its steps, as Message.Save keeps it.
+// upload is the state of a message with files between its steps, as Message.Save keeps it.
 type upload struct {
 	Files []string  `json:"f,omitempty"` // Slack's ids of those that have their bytes there, in order
 	Asked time.Time `json:"a,omitzero"`  // when Slack was asked to show them; zero: not yet
 	Taken bool      `json:"t,omitempty"` // Slack has said that it will
 }
 
-// stateOf reads what an earlier attempt has saved. What cannot be read is of
-// another version, which has shown nothing that this one could find.
+// stateOf reads what an earlier attempt has saved; zero if it cannot be read.
 func stateOf(m channel.Message) (u upload) {
 	if json.Unmarshal(m.State, &u) != nil || len(u.Files) > len(m.Files) {
 		return upload{}
@@ -52,8 +51,8 @@ func (u *upload) save(ctx context.Context, m channel.Message) error {
 	return nil
 }
 
-// share posts a message with files: the bytes of each go up, then Slack is asked to
-// show all of them as one message. Only that last step shows something.
+// share posts a message with files: it uploads each, then asks Slack to show them as one message.
+// Only the last step shows something.
 func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (channel.Receipt, error) {
 	u := stateOf(m)
 	before := !u.Asked.IsZero()
@@ -85,7 +84,7 @@ func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (c
 	return s.shared(ctx, m, &u, thread)
 }
 
-// send brings the bytes of all files that Slack does not have.
+// send uploads the files that Slack does not have.
 func (s *Slack) send(ctx context.Context, m channel.Message, u *upload) error {
 	sent := int64(0)
 	for i, f := range m.Files {
@@ -107,7 +106,7 @@ func (s *Slack) send(ctx context.Context, m channel.Message, u *upload) error {
 	return nil
 }
 
-// sendFile brings the bytes of one file, and returns what Slack calls it.
+// sendFile uploads one file, and returns Slack's id of it.
 func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File, sent int64) (string, error) {
 	if f.Size == 0 {
 		return "", &channel.Error{Class: channel.Permanent, Code: "file_empty", Message: "Slack takes no empty file"}
@@ -134,8 +133,8 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	return to.FileID, nil
 }
 
-// uploadError is the error of an upload, which passes if the bytes may go up again:
-// nothing of it is shown. Its address is Slack's and good for one upload.
+// uploadError returns the error of an upload: Passing, since an upload shows nothing and may be
+// repeated, unless the file itself is the cause.
 func uploadError(err error) error {
 	var e *channel.Error
 	if !errors.As(err, &e) || e.Code == "file_too_large" || e.Code == "content_changed" {
@@ -193,8 +192,8 @@ func (u *upload) pending() *channel.Receipt {
 	return &channel.Receipt{ID: u.Files[0], Time: u.Asked, Pending: true}
 }
 
-// look asks Slack whether the chat has the files: nil if not, or not yet. Slack says
-// file_not_found of a file that it was never asked to show.
+// look asks Slack whether the chat has the files; nil if not, or not yet. Slack answers
+// file_not_found for a file that it was never asked to show.
 func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
 	info, _, _, err := s.api.slackgo.GetFileInfoContext(ctx, u.Files[0], 1, 1)
 	if err != nil {
@@ -215,8 +214,8 @@ func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *s
 	})
 }
 
-// found says what became of files that an earlier attempt asked Slack to show: a
-// receipt; an error if that is not known yet; neither, if Slack may be asked again.
+// found returns the outcome of an earlier attempt that asked Slack to show files: a receipt, an
+// error if it is not known yet, or neither if Slack may be asked again.
 func (s *Slack) found(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
 	r, err := s.look(ctx, m, u, thread)
 	switch {
@@ -252,9 +251,8 @@ func (s *Slack) findFiles(ctx context.Context, m channel.Message) (*channel.Rece
 	return s.found(ctx, m, u, &thread)
 }
 
-// refusedIDs is for files that Slack does not find any more. If it was asked before
-// to show them and knows them, it took them then: the chat has them, or will not.
-// Otherwise it has forgotten the bytes, which go up again.
+// refusedIDs handles files that Slack does not find any more. If it knows them and was asked before
+// to show them, it took them then. Otherwise it has lost the bytes, which are uploaded again.
 func (s *Slack) refusedIDs(ctx context.Context, m channel.Message, u *upload, before bool) (channel.Receipt, error) {
 	if before {
 		if _, err := s.look(ctx, m, *u, new(string)); err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// api is the client of the Bot API. Nothing in it goes anywhere but to its server.
+// api is the client of the Bot API. It sends nothing to other servers.
 type api struct {
 	base   string
 	client *http.Client
@@ -29,8 +29,7 @@ func newAPI(set *Settings, clock transfer.Clock) (*api, error) {
 	return &api{base, client}, nil
 }
 
-// secret puts the token in the address when the request goes out, so that no error
-// holds it.
+// secret puts the token in the address when the request goes out, so that no error holds it.
 type secret struct {
 	transfer.Transport
 	token string
@@ -44,8 +43,8 @@ func (s secret) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (a *api) address(method string) string { return a.base + "/bot/" + method }
 
-// post calls a method that shows something in a chat, with a body of transfer's. Its
-// error reports whether it may have done so.
+// post calls a method that shows something in a chat. The error is Ambiguous if Telegram may have
+// done so.
 func (a *api) post(ctx context.Context, method string, body *transfer.Body, answer any) error {
 	got, err := transfer.Post(ctx, a.client, platformName, a.address(method), http.Header{}, body)
 	var refusal *transfer.Answer
@@ -60,7 +59,7 @@ func (a *api) post(ctx context.Context, method string, body *transfer.Body, answ
 	return read(method, got, answer)
 }
 
-// read takes an answer apart.
+// read reads an answer into answer, which may be nil. An answer of another form is Ambiguous.
 func read(method string, got []byte, answer any) error {
 	var said struct {
 		OK          *bool           `json:"ok"`
@@ -87,10 +86,11 @@ func read(method string, got []byte, answer any) error {
 	return nil
 }
 
-// maxAnswer is how many bytes of an answer are read: 100 updates at most.
+// maxAnswer is the most bytes of an answer, which has 100 updates at most.
 const maxAnswer = 16 << 20
 
-// ask calls a method that shows nothing new in a chat, however often it is called.
+// ask calls a method that may be repeated, since it shows nothing new. answer may be nil. An error
+// without a refusal is Passing.
 func (a *api) ask(ctx context.Context, method string, args, answer any) error {
 	body, err := json.Marshal(args)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
-// UnsendWithin is 48 hours, by the documentation of deleteMessage.
+// UnsendWithin returns 48 hours: https://core.telegram.org/bots/api#deletemessage.
 func (t *Telegram) UnsendWithin() time.Duration { return unsendable }
 
-// change calls a method that changes a message.
+// change calls a method that changes the message of c, with its chat and id.
 func (t *Telegram) change(ctx context.Context, c channel.Change, method string, a args) error {
 	ctx, open, leave, err := t.Enter(ctx)
 	if err != nil {
@@ -85,8 +85,8 @@ func (t *Telegram) React(ctx context.Context, c channel.Change) error {
 	return emoji.Hint(err, c.Emoji, func(s string) bool { return slices.Contains(strings.Fields(reactions), emoji.Bare(s)) })
 }
 
-// reactions are what Telegram takes: ReactionTypeEmoji of the Bot API. A chat may take
-// fewer.
+// reactions are the emoji that Telegram takes; a chat may take fewer:
+// https://core.telegram.org/bots/api#reactiontypeemoji.
 const reactions = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
 
 // Typing implements channel.Typing. Telegram hides it by itself after 5 seconds.

@@ -54,7 +54,7 @@ func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) 
 	return all
 }
 
-// lacks says what the bot cannot do in a chat; empty: nothing that is known.
+// lacks returns what the bot cannot do in a chat, as far as Telegram says; empty: nothing.
 func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, remedy string) {
 	var c struct {
 		chat

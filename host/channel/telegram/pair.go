@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// privacy is what privacy mode means.
+// privacy says what privacy mode does, and how to leave it.
 const privacy = "privacy mode hides what does not speak to the bot: turn it off with @BotFather, /setprivacy, and add the bot again, or make the bot an admin"
 
 // Account implements channel.Linker.
@@ -84,7 +84,7 @@ func (t *Telegram) test(ctx context.Context, p channel.Pairing) error {
 // findFor is how long pair waits for a message.
 const findFor = 2 * time.Minute
 
-// find names the chats from which updates come. They stay with Telegram, for the host.
+// find names the chats of new updates. It does not acknowledge them, so the host gets them later.
 func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) error {
 	var hook webhook
 	if err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {

@@ -1,12 +1,12 @@
-// Package telegram is the channel to a Telegram bot of the operator's own, by the Bot
-// API (https://core.telegram.org/bots/api), and long polling or a webhook.
+// Package telegram is the channel to a Telegram bot of the operator's own. It uses the Bot API
+// (https://core.telegram.org/bots/api), with long polling or a webhook.
 //
 //	channels/<name>/telegram-messages.db   updates until the host has them
 //	channels/<name>/telegram.lock          held by the one process that runs the channel
 //	channels/<name>/tmp/                   members' files on their way; without a name, swept at start
 //
-// Telegram takes no key for a repeat and answers no question about what was sent: the
-// channel is blind. A request whose body was not wholly read was not carried out.
+// Telegram has no key for a repeated message and does not say what was sent: the channel is blind. It
+// does not carry out a request whose body it has not read to the end.
 package telegram
 
 import (
@@ -63,10 +63,10 @@ func (t *Telegram) Apply(to channel.Setup) {
 // Owns reports whether chat has the form tg:number.
 func (t *Telegram) Owns(chat groups.JID) bool { return owns(chat) }
 
-// Repeat is that Telegram looks at no id.
+// Repeat says that Telegram ignores a Message.ID.
 func (t *Telegram) Repeat() channel.Repeat { return channel.Repeat{} }
 
-// Connected reports whether updates come in, for whom, and what somebody has to see to.
+// Connected reports whether updates come in. detail also names what the operator should fix.
 func (t *Telegram) Connected() (ok bool, detail string) {
 	ok, detail = t.Bot.Connected()
 	for _, trouble := range []string{t.membership.trouble(), t.moved.trouble(t.Serves)} {
@@ -77,8 +77,8 @@ func (t *Telegram) Connected() (ok bool, detail string) {
 	return ok, detail
 }
 
-// Run hears updates until ctx is done. While the token is missing or refused, or
-// another program polls for the bot, it waits and Send is held.
+// Run receives updates until ctx is done. While the token is missing or refused, or another program
+// polls for the bot, it waits, and Send returns a Held error.
 func (t *Telegram) Run(ctx context.Context, in channel.Inbox) error {
 	defer t.api.client.CloseIdleConnections()
 	return t.Bot.Run(ctx, in, t)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	asking      = 20 * time.Second // how long a question to Telegram may take that no Send waits for
+	asking      = 20 * time.Second // how long askShort may take
 	mostUpdates = 100              // of one answer
 	polling     = 25               // seconds that Telegram holds a poll open: less than transfer.HeaderTimeout
 	maxUpdate   = 256 << 10        // bytes of one update
@@ -52,7 +52,7 @@ func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) er
 	return t.poll(ctx, j)
 }
 
-// poll asks Telegram for updates.
+// poll asks Telegram for updates. The next question acknowledges those that were kept.
 func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	for offset, most := int64(0), mostUpdates; ; {
 		var all []json.RawMessage
@@ -77,7 +77,7 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	}
 }
 
-// askShort asks Telegram what it answers soon.
+// askShort is api.ask for a method that answers at once.
 func (t *Telegram) askShort(ctx context.Context, method string, args, answer any) error {
 	ctx, end := context.WithTimeout(ctx, asking)
 	defer end()
@@ -95,8 +95,7 @@ func (t *Telegram) register(ctx context.Context) {
 	}
 }
 
-// keep makes an update of a group's chat durable and returns its number. What nobody
-// wants to know is passed over.
+// keep makes an update durable if it is of a group's chat and for the host, and returns its number.
 func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMessage) (int64, error) {
 	u, in, err := decode(raw, t.self.Load())
 	if err != nil || len(raw) > maxUpdate {
@@ -149,7 +148,7 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 	return u.ID, j.Keep(ctx, journal.Inbound{Chat: in.Chat, ID: in.ID, Sender: in.Sender, Info: []byte{}, Body: raw, Received: time.Now(), Event: !in.Kind.IsMessage()})
 }
 
-// stranger is for a chat that no group has.
+// stranger reports to the host a message in a chat of no group.
 func (t *Telegram) stranger(u *update, in *channel.Inbound) {
 	if u.Message == nil {
 		return
@@ -186,8 +185,8 @@ func (t *Telegram) Give(ctx context.Context, in channel.Inbox, m journal.Inbound
 	return in.Receive(ctx, *got)
 }
 
-// refer gives the files of a quote the Refs with which they came in the first time, as far
-// as the journal has their message, so that the host knows them again.
+// refer gives the files of a quote their first Refs, if the journal has their message, so that the
+// host recognizes them.
 func (t *Telegram) refer(ctx context.Context, q *channel.Quote, of *message, m journal.Inbound) {
 	if len(q.Files) == 0 {
 		return

@@ -24,14 +24,12 @@ type Answer struct {
 
 func (a *Answer) Error() string { return fmt.Sprintf("it answered %q", media.Cut(string(a.Body), 200)) }
 
-// Post sends a message to a platform; who is the platform's name for people. It
-// closes b. With status 2xx it returns the answer, cut at 64 KiB. Any other
-// status is an error of this class: Held for 401, 403 and a redirect, which is
-// not followed; Passing for 408, 429 and 503; Ambiguous for any other
-// 5xx; Permanent for the rest, of which 404 and 410 mean an unknown chat.
-// The cause of such an error is an *Answer.
-// Without an answer the error is Ambiguous if the whole body was sent, and
-// Passing otherwise.
+// Post sends a message to a platform; who is the platform's name for people. It closes b. With
+// status 2xx it returns the answer, cut at 64 KiB. Any other status is an error of this class: Held
+// for 401, 403 and a redirect, which is not followed; Passing for 408, 429 and 503; Ambiguous for
+// any other 5xx; Permanent for the rest, of which 404 and 410 mean an unknown chat. The cause of
+// such an error is an *Answer. Without an answer the error is Ambiguous if the whole body was sent,
+// and Passing otherwise.
 func Post(ctx context.Context, c *http.Client, who, address string, header http.Header, b *Body) (answer []byte, err error) {
 	defer b.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, b)

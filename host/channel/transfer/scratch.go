@@ -16,9 +16,8 @@ import (
 // again. It returns an error if the disk has no room. A nil Reserve always succeeds.
 type Reserve func(bytes int64) (release func(), err error)
 
-// Scratch is a directory for temporary bytes, such as ciphertext. Its files have
-// no name: they are deleted when they are closed, even by a crash. A temporary
-// error is a *channel.Error.
+// Scratch is a directory for temporary bytes, such as ciphertext. Its files have no name: they are
+// deleted when they are closed, even by a crash. A temporary error is a *channel.Error.
 type Scratch struct {
 	dir     string
 	reserve Reserve
