@@ -1,6 +1,5 @@
-// Package push is the channel to a program of the operator's own, the receiver:
-// each message is one signed POST to its URL, and it posts back what members
-// write, as docs/push.md describes.
+// Package push is the channel to a program of the operator's own, the receiver: each message is one
+// signed POST to its URL, and it posts back what members write, as docs/push.md describes.
 //
 //	channels/<name>/push-messages.db   replies until the host has them, and the ids that were seen
 //	channels/<name>/push.lock          held by the one process that takes replies
@@ -25,7 +24,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // Push is the channel. New of its Platform makes one.
@@ -54,9 +52,6 @@ func (p *Push) Apply(s channel.Setup) { p.SetChats(s) }
 
 // Owns says whether chat has the form push:name.
 func (p *Push) Owns(chat groups.JID) bool { return platform{}.Owns(chat) }
-
-// Limits is what Send takes.
-func (p *Push) Limits() media.Limits { return p.settings.Limits() }
 
 // Repeat is the receiver's promise to show a webhook-id once.
 func (p *Push) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }
@@ -87,7 +82,7 @@ func (p *Push) Connect(ctx context.Context, o *bot.Open, up func(string)) error 
 func (p *Push) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	open := p.Open()
 	if open == nil {
-		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the channel does not run", Hint: "it is tried again by itself"}
+		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the channel does not run", Hint: channel.Again}
 	}
 	address, _, err := open.Kept(ctx, f)
 	if err != nil {
