@@ -25,7 +25,7 @@ var tooDense = map[string]density{
 	"host/assistant":        {18, 9.2},
 	"host/channel/discord":  {10, 6.0},
 	"host/channel/slack":    {14, 6.7},
-	"host/channel/telegram": {13, 5.9},
+	"host/channel/telegram": {11, 5.6},
 	"host/channel/web":      {15, 6.9},
 	"host/outbox":           {17, 9.2},
 }

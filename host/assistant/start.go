@@ -3,6 +3,7 @@ package assistant
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -11,7 +12,11 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
+
+// errSentMeanwhile ends a second try before it starts.
+var errSentMeanwhile = errors.New("the run that was lost sight of went on and sent something")
 
 // start records the turn and starts its assistant.
 func (s *session) start(ctx context.Context, prompt string) error {
@@ -55,6 +60,32 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	}
 	s.child, err = s.launch(ctx, plan.Runtime, spec)
 	return err
+}
+
+// launch starts the assistant. An engine that takes longer than the chat's patience
+// is reported.
+func (s *session) launch(ctx context.Context, in runtime.Runtime, spec runtime.Spec) (child runtime.Session, err error) {
+	started := make(chan struct{})
+	s.helpers.Go(func() {
+		defer close(started)
+		child, err = in.Start(ctx, spec)
+	})
+	patience := time.NewTimer(s.m.limits().NoticeAfter)
+	defer patience.Stop()
+	select {
+	case <-started:
+	case <-patience.C:
+		s.m.mu.Lock()
+		told := s.c.told
+		s.c.cause, s.c.told, s.c.lastErr = cause.Engine, true, "the start takes long"
+		s.m.mu.Unlock()
+		s.log.Warn("assistant has trouble", "cause", string(cause.Engine), "error", "the start takes long")
+		if !told {
+			s.remark(ctx, notThere)
+		}
+		<-started
+	}
+	return child, err
 }
 
 // begin records which thread this session's requests belong to, and tells a thread if the

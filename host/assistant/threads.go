@@ -10,6 +10,10 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
+// turnPatience is how long another thread waits before the present turn gets no further
+// messages. So a busy thread does not block the others for ever.
+const turnPatience = 5 * time.Minute
+
 // threadsFile holds a group's register. It has no suffix, so that earlier versions do not
 // take it for a message.
 const threadsFile = "threads"

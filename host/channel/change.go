@@ -7,15 +7,14 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// Change is something done to a message that a chat has already. A change says
-// how the message is to be from then on, so the host makes it again if it does not
-// know whether it was made: making it twice shows what making it once shows.
-// Its errors are those of Send. Permanent is also the error if the platform no
-// longer has the message, or no longer allows the change.
+// Change edits, deletes or reacts to a message that a chat has already, or ends its question.
+// Making a change twice shows what making it once shows, so the host repeats a change if it
+// does not know whether it was made. The errors have the classes of Send; the error is
+// Permanent, too, if the platform no longer has the message or no longer allows the change.
 type Change struct {
 	ID     string // made before the first attempt, the same on every retry; 32 lower-case hex digits
 	Chat   groups.JID
-	Thread string    // in which Target stands; empty: the chat itself
+	Thread string    // that has Target; empty: the chat itself
 	Target string    // the platform's id of the message: a Receipt.ID of this channel or, for a reaction, an Inbound.ID
 	Sent   time.Time // when Target was sent, as its Receipt says
 	Files  bool      // Target has files: an edit replaces their caption
@@ -27,7 +26,7 @@ type Change struct {
 // Editor is implemented by a channel whose account can change the text of what it sent.
 type Editor interface {
 	Edit(ctx context.Context, c Change) error
-	// EditWithin is how long after it was sent a message may be edited; Forever: always.
+	// EditWithin returns how long after it was sent a message may be edited; Forever: always.
 	EditWithin() time.Duration
 }
 
@@ -39,13 +38,13 @@ type Reactor interface {
 // Unsender is implemented by a channel whose account can delete for everybody what it sent.
 type Unsender interface {
 	Unsend(ctx context.Context, c Change) error
-	// UnsendWithin is how long after it was sent a message may be deleted; Forever: always.
+	// UnsendWithin returns how long after it was sent a message may be deleted; Forever: always.
 	UnsendWithin() time.Duration
 }
 
-// Poll is a question with choices. The question is Message.Text, which is plain. What members
-// choose comes in as KindVote with the Receipt's ID as Target, with choices as they
-// stand here. Only a channel with Limits.Poll gets one.
+// Poll has the choices of a question, which is Message.Text and plain. A vote comes in as a
+// KindVote: its Target is the Receipt's ID, its Choices are texts of these Choices. Only a
+// channel with Limits.Poll gets a Poll.
 type Poll struct {
 	Choices []string // two at least; plain text, one line each, all different
 	Several bool     // a member may choose more than one

@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// Class says what a caller of Send may do after an error.
+// Class is what a caller of Send may do after an error.
 type Class int
 
 // The classes. An error that is no *Error is Passing.
@@ -21,7 +21,7 @@ const (
 	Held                   // not sent; the channel is down until an operator acts. Time spent held does not count against the deadline
 )
 
-// String is the class's name, for logs and tests.
+// String returns the name of the class, for logs and tests.
 func (c Class) String() string {
 	switch c {
 	case Passing:
@@ -36,8 +36,8 @@ func (c Class) String() string {
 	return fmt.Sprintf("class %d", int(c))
 }
 
-// Form is what a platform may refuse of a message without its content. Package ladder
-// says what takes its place.
+// Form is the part of a message's form that a platform may refuse without refusing its content.
+// Package ladder says what takes its place.
 type Form string
 
 // The forms.
@@ -48,7 +48,7 @@ const (
 	FormThread Form = "thread" // the thread is gone, or takes no messages
 )
 
-// Row is what a platform's refusal means.
+// Row says what a platform's refusal means, as an entry of a table.
 type Row struct {
 	Status int    // the platform's number; 0: any
 	Said   string // a part of the platform's own words, in lower case; empty: any
@@ -59,7 +59,7 @@ type Row struct {
 	Form   Form // what is refused; empty: the content, or all
 }
 
-// RowOf is the first row that fits a refusal.
+// RowOf returns the first row that fits a refusal; false if none does.
 func RowOf(rows []Row, status int, said string) (Row, bool) {
 	said = strings.ToLower(said)
 	i := slices.IndexFunc(rows, func(r Row) bool { return (r.Status == 0 || r.Status == status) && strings.Contains(said, r.Said) })
@@ -69,12 +69,15 @@ func RowOf(rows []Row, status int, said string) (Row, bool) {
 	return rows[i], true
 }
 
-// Error is the row as an error, with the platform's words as its cause.
+// Error returns the row as an error. cause has the platform's words.
 func (r Row) Error(cause error) *Error {
 	return &Error{Class: r.Class, Code: r.Code, Message: r.Words, Hint: r.Hint, Form: r.Form, Err: cause}
 }
 
-// Error is what Send returns when it knows more than that it went wrong.
+// Again is the Hint of an error after which the host tries again.
+const Again = "it is tried again by itself"
+
+// Error is an error of Send whose class or remedy the channel knows.
 type Error struct {
 	Class      Class
 	Code       string        // stable, for programs: "file_too_large", "not_a_member"
@@ -92,35 +95,34 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %v", e.Message, e.Err)
 }
 
-// Unwrap is the refusal, for the protocol's reply, and the cause.
+// Unwrap returns the refusal, for the protocol's reply, and the cause.
 func (e *Error) Unwrap() []error {
 	return []error{&refusal.Error{Code: e.Code, Message: e.Message, Hint: e.Hint}, e.Err}
 }
 
-// ClassOf is the class of any error that Send returned. Nil is Passing.
-func ClassOf(err error) Class {
+// errorOf returns the Error in the chain of err, or a zero Error, whose class is Passing.
+func errorOf(err error) Error {
 	var e *Error
 	if errors.As(err, &e) {
-		return e.Class
+		return *e
 	}
-	return Passing
+	return Error{}
 }
 
-// FormOf is the form that an error of Send refuses; empty if it refuses more.
+// ClassOf returns the class of any error of Send. The class of nil is Passing.
+func ClassOf(err error) Class { return errorOf(err).Class }
+
+// HintOf returns what to do about an error; empty if the error does not say.
+func HintOf(err error) string { return errorOf(err).Hint }
+
+// FormOf returns the form that an error of Send refuses; empty if it refuses more than a form.
 func FormOf(err error) Form {
-	var e *Error
-	if errors.As(err, &e) && e.Class == Permanent {
+	if e := errorOf(err); e.Class == Permanent {
 		return e.Form
 	}
 	return ""
 }
 
-// RetryAfterOf is how long the platform wants to be left alone after any error
-// that Send returned; 0 where it did not say.
-func RetryAfterOf(err error) time.Duration {
-	var e *Error
-	if errors.As(err, &e) {
-		return max(0, e.RetryAfter)
-	}
-	return 0
-}
+// RetryAfterOf returns how long the platform wants to be left alone after an error of Send;
+// 0 if it did not say.
+func RetryAfterOf(err error) time.Duration { return max(0, errorOf(err).RetryAfter) }

@@ -7,7 +7,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// File is the outbox's own copy of what was accepted; nothing can change it.
+// File is a file of a Message: the outbox's own copy, which nobody else can change.
 type File struct {
 	media.Info
 	SHA256 string // of the content, lower-case hex

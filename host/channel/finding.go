@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Severity says how much a finding matters.
+// Severity is how much a finding matters.
 type Severity string
 
 // The severities, from least to most.
@@ -19,12 +19,12 @@ const (
 	Fault   Severity = "fault"   // does not work, or is not safe
 )
 
-// Finding is what one check of the doctor says.
+// Finding is the result of one check of the doctor.
 type Finding struct {
 	Check    string   `json:"check"` // stable, for programs
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`
-	Remedy   string   `json:"remedy,omitempty"` // what to do; empty where nothing has to be
+	Remedy   string   `json:"remedy,omitempty"` // what to do; may be empty
 }
 
 // AddressTaken returns why nobody could listen on an address now, or nil.

@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Kind is what a member did.
+// Kind is what a member did with an Inbound.
 type Kind string
 
 // The kinds. The zero Kind is a message.
@@ -39,26 +39,24 @@ const (
 	RoleAdmin   Role = "admin"
 )
 
-// Inbound is what a member wrote or did in a chat. A channel keeps it durable
-// from the moment at which the platform forgets it until the Inbox has kept it, or
-// has refused it for a day. After a crash it may come twice; see Inbox. Of what is neither a message nor a
-// location it may keep the latest few hundred and lose older ones, so that a
-// flood of reactions is cheap. Everything in it is foreign, and bounded by the
-// channel.
+// Inbound is what a member wrote or did in a chat. The channel keeps it durable from the moment
+// at which the platform forgets it until the Inbox has kept it, or has refused it for a day.
+// After a crash it may come twice; see Inbox. Of events that are no message the channel may keep
+// the latest few hundred alone, so that a flood of reactions is cheap. Everything in it is
+// foreign, and bounded by the channel.
 type Inbound struct {
 	Kind   Kind
 	ID     string // the platform's, of this and not of Target; one sender uses it once in a chat
 	Chat   groups.JID
 	Thread string // the platform's id of the thread in the chat; empty: none
 	From   string // the member's name, as CleanName leaves it; not an identity
-	Sender string // who the platform itself says wrote it, the same in all chats; may be a phone number, so not for a model. Empty where nobody vouches
+	Sender string // who the platform itself says wrote it, the same in all chats; may be a phone number, so not for a model. Empty if nobody vouches
 	Also   string // another id by which the platform vouches for the sender, such as a number beside a hidden id; may be empty
 	Role   Role   // of the sender, as far as the channel knows it without asking. Admin if the chat is the sender's own, or has no roles and belongs to all who are in it
 	Time   time.Time
 
-	// Target is the platform's id of the message that is edited, deleted, reacted
-	// to or voted on. It is the sender's word: there may be no such message, and
-	// it may be another member's.
+	// Target is the platform's id of the message that is edited, deleted, reacted to or voted
+	// on, as the sender claims: there may be no such message, or it may be another member's.
 	Target string
 
 	Text      string
@@ -68,9 +66,8 @@ type Inbound struct {
 	Author    string // of a forwarded message: who wrote it, by the platform's word, as From; may be empty
 
 	// Told is the platform's own name of a kind of message that the channel cannot show, such
-	// as "dice": Text says what it was and is not the member's. ToldName has its form. It
-	// counts what is lost. So it is empty if the other fields have all of the message, and of
-	// a KindNote whose Text says what the member did.
+	// as "dice"; ToldName reports its form. Text then says what it was, in the channel's words.
+	// Told is empty if nothing of the message is lost.
 	Told string
 
 	Direct bool // speaks to the assistant without its trigger word: a mention, a reply to it
@@ -92,7 +89,7 @@ type Location struct {
 	Name                string  // with its address, one line; may be empty
 }
 
-// String is the location in words, for Inbound.Text.
+// String returns the location in words, for Inbound.Text.
 func (l Location) String() string {
 	return strings.TrimSpace(fmt.Sprintf("Location: %.6f, %.6f %s", l.Latitude, l.Longitude, l.Name))
 }
@@ -103,8 +100,8 @@ type Person struct {
 	Sender string // as Inbound.Sender
 }
 
-// Attachment is a file that a member sent. Its bytes stay with the channel, a
-// Fetcher, which is asked for them after Receive, also by a later host.
+// Attachment is a file that a member sent. After Receive, the host asks the channel, a Fetcher,
+// for its bytes; it may ask after a restart, too.
 type Attachment struct {
 	media.Info
 	Ref string // names the file to its channel
@@ -112,17 +109,16 @@ type Attachment struct {
 
 // Roles is implemented by a channel that can ask its platform what a member may do.
 type Roles interface {
-	// RoleOf asks for the role of the member with that Inbound.Sender in a chat now;
-	// RoleUnknown: the platform has none for them. An error passes.
+	// RoleOf asks for the present role in a chat of the member with that Inbound.Sender. It
+	// returns RoleUnknown if the platform gives none. An error is temporary.
 	RoleOf(ctx context.Context, chat groups.JID, sender string) (Role, error)
 }
 
 // Fetcher is implemented by every channel that has files of members.
 type Fetcher interface {
-	// Fetch brings a file's bytes to this host and opens them; reading them
-	// does not wait for the platform any more. It takes as long as the size
-	// allows and no longer. A Permanent *Error says that nobody will ever have
-	// the file; a Held one, that the platform was not asked. Other errors pass.
+	// Fetch copies a file's bytes to this host and opens the copy, so that reading it does not wait
+	// for the platform. The size bounds the time. A Permanent *Error means that the file cannot be
+	// had any more, a Held one that the platform was not asked. Other errors are temporary.
 	Fetch(ctx context.Context, f FileRef) (io.ReadCloser, error)
 }
 
@@ -130,17 +126,17 @@ type Fetcher interface {
 type FileRef struct {
 	Chat    groups.JID
 	Ref     string // of its Attachment
-	Patient bool   // bytes that come slowly are waited for; otherwise they soon end the attempt
+	Patient bool   // wait for bytes that come slowly; otherwise they soon end the attempt
 }
 
-// Unfetchable is a file that nobody will ever have: why, in words for the agent.
+// Unfetchable returns the permanent error of a file that cannot be had any more. why is in words
+// for the agent.
 func Unfetchable(why string) error {
 	return &Error{Class: Permanent, Code: "not_fetchable", Message: why, Hint: "ask the member to send the file again"}
 }
 
-// Quote is the message that another one answers. From, Sender and Text are of
-// the message itself, as the channel knows it from its own record. Where that
-// does not have it, the quote is what the answer's writer says it was.
+// Quote is the message that another one answers. From, Sender and Text are of the message
+// itself, from the channel's own record or the platform. Without either, the quote is Unverified.
 type Quote struct {
 	ID         string
 	From       string
@@ -151,9 +147,9 @@ type Quote struct {
 	Forwarded  bool   // as Inbound.Forwarded
 	Elsewhere  bool   // it stands in another chat
 	Own        bool   // the assistant's, by the channel's own record
-	Unverified bool   // by the word of who quotes alone; never with Sender or Own
+	Unverified bool   // only its quoter claims it; never with Sender or Own
 
-	// Files of that message, which the host fetches like those of the answer. One
-	// without a Ref is no longer to be had.
+	// Files are those of the message. The host fetches them like those of the answer; a file
+	// without a Ref cannot be had any more.
 	Files []Attachment `json:"-"`
 }

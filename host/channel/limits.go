@@ -7,9 +7,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Check is why the channel of that name does not take a message, a permanent
-// error. The host splits texts, groups files and refuses before it calls Send;
-// this is the channel's own last look.
+// Check returns a permanent error if m exceeds the limits of the channel of that name. Send
+// calls it as a last check: the host has split texts and grouped files by then.
 func Check(name string, m Message, l media.Limits) error {
 	if most := max(1, l.Files); len(m.Files) > most {
 		return &Error{Class: Permanent, Code: "too_many_files",

@@ -2,10 +2,10 @@ package channel
 
 import "time"
 
-// LinkSettings is implemented by Settings of a channel whose server can serve, beside its
-// own, files that are too large for their chats. It passes requests on to Setup.Links.
+// LinkSettings is implemented by Settings of a channel whose server can also serve files that
+// are too large for their chats: it passes requests for them on to Setup.Links.
 type LinkSettings interface {
-	// Links says how links are offered; ok is false if they are not.
+	// Links returns how links are offered; ok is false if they are not.
 	Links() (terms LinkTerms, ok bool)
 }
 

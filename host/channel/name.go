@@ -10,11 +10,10 @@ import (
 // maxName is how many characters of a name are shown.
 const maxName = 64
 
-// CleanName makes a name that a person or a chat was given fit for a page, a
-// log and a prompt: one line of at most 64 characters, without controls, marks
-// of writing direction, tags or anything else that shows as nothing and could
-// make it pass for another's. It is empty where nothing to be seen is left. It
-// is not escaped, and proves nothing.
+// CleanName makes the name of a person or a chat fit for a page, a log and a prompt: one line of
+// at most 64 characters, without controls, direction marks, tags and other invisible characters
+// that could make it pass for another name. It is empty if nothing visible is left. The name is
+// not escaped, and proves nothing.
 func CleanName(name string) string {
 	in := []rune(name)
 	var out []rune

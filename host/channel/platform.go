@@ -14,9 +14,9 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Platform is all that the host needs to know of a chat platform. A table of them
-// goes to the commands. Only the form of a chat's id (package groups), the demo and
-// the import from NanoClaw know a platform by name besides.
+// Platform is all that the host knows of a chat platform. The commands get a table of them. Only
+// the form of a chat's id (package groups), the demo and the import from NanoClaw name a
+// platform besides.
 type Platform interface {
 	Key() string  // what longshore.yaml calls the platform: "web"
 	Help() string // what the platform is, in one sentence for people
@@ -24,12 +24,12 @@ type Platform interface {
 	// Owns reports whether a chat is one of the platform's, by its form alone.
 	Owns(chat groups.JID) bool
 
-	// Settings returns the defaults of the keys that stand below the channel's key in
-	// longshore.yaml: a new pointer to a struct. The tags of its fields state the
-	// whole form of each key: yaml, help, and those that config/form.go lists.
+	// Settings returns a pointer to a new struct with the defaults of the channel's keys in
+	// longshore.yaml. The tags of its fields state the whole form of each key: yaml, help, and
+	// those that config/form.go lists.
 	Settings() Settings
 
-	// New makes the channel, and opens nothing: see Channel.Run and Opener.
+	// New makes the channel, and opens nothing; Channel.Run and Opener do.
 	New(Setup) (Channel, error)
 
 	// Examine returns the doctor's findings about a configured channel, beside those
@@ -51,32 +51,32 @@ type OwnStores interface {
 
 // Settings are a channel's own part of longshore.yaml.
 type Settings interface {
-	// Check reports what is wrong with the values beyond their form, and fills in
-	// what depends on more than one key.
+	// Check reports what is wrong with the values beyond their form, and fills in what depends
+	// on more than one key.
 	Check(Checker)
 
-	// Limits is what the platform takes with these settings.
+	// Limits returns what the platform takes with these settings.
 	Limits() media.Limits
 }
 
 // ListenSettings is implemented by Settings of a channel that listens at an address.
 type ListenSettings interface {
-	// ListensAt is host:port; empty: nowhere.
+	// ListensAt returns host:port; empty: nowhere.
 	ListensAt() string
 }
 
-// Checker tells settings of the file they stand in, and takes what is wrong
-// with them. Keys are those of the settings: "listen". What is noted gets the
-// line, and of several problems with one key the first counts.
+// Checker gives Settings.Check its file, and takes the mistakes. Keys are those of the settings:
+// "listen". Of several mistakes in one key the first counts.
 type Checker interface {
-	Has(key string) bool // the file holds the key, even with nothing behind it
-	Bad(key, message, hint string)
+	Has(key string) bool           // the file holds the key, even without a value
+	Bad(key, message, hint string) // reports a mistake; the checker adds the line
 
-	Secret(key string, value *setting.Secret, file string) // looks up ${NAME}, or reads the file of the key with _file behind
+	// Secret sets value from the environment if it is ${NAME}, or from file, the value of the
+	// key with _file at its end.
+	Secret(key string, value *setting.Secret, file string)
 }
 
-// Setup is what the host gives a channel of its platform: an entry of
-// longshore.yaml, and the means to work with it.
+// Setup is what the host gives a channel: its entry in longshore.yaml, and what it works with.
 type Setup struct {
 	Name     string // of the channel in longshore.yaml
 	Settings Settings
@@ -92,33 +92,33 @@ type Setup struct {
 
 	Tasks TaskBook // may be nil
 
-	// Links serves the files behind links, at /links/ beside what the channel serves
-	// itself. It checks each request for itself. It may be nil.
+	// Links serves the files behind links, at /links/ of the channel's server. It checks each
+	// request itself. It may be nil.
 	Links http.Handler
 
 	Host Host // nil: a NoHost
 }
 
-// Host is what a channel asks and reports beside what goes to its Inbox. All methods
-// return at once and may be called from several goroutines.
+// Host takes a channel's questions and reports beside its Inbox. All methods return at once and
+// may be called from several goroutines.
 type Host interface {
 	// ReportTime takes the platform's time, which comes with each answer of its API.
 	ReportTime(platform time.Time)
 
-	// ReportUnknown takes each new message that a person wrote in a chat that is not
-	// among Setup.Chats. The channel does not keep that message.
+	// ReportUnknown takes each new message of a person in a chat that is not among Setup.Chats.
+	// The channel does not keep the message.
 	ReportUnknown(UnknownChat)
 
-	// Reserve is called before temporary files grow by so many bytes; release gives
-	// them back. The error says why the disk has no room for them.
+	// Reserve is called before temporary files grow by so many bytes; release ends the
+	// reservation. The error says why the disk has no room.
 	Reserve(bytes int64) (release func(), err error)
 
 	// Room returns why no further message of a member may be kept now, or nil.
 	Room() error
 }
 
-// NoHost is the Host of a channel that stands alone: it listens to nothing, and its
-// disk is never full.
+// NoHost is the Host of a channel that stands alone: it ignores reports, and its disk is never
+// full.
 type NoHost struct{}
 
 func (NoHost) ReportTime(time.Time)          {}
@@ -138,23 +138,21 @@ type UnknownChat struct {
 	Text string
 }
 
-// Applier is implemented by a channel whose chats and settings may change while it
-// runs, but for the settings whose fields have the tag restart:"true". A change to
-// another channel wants a restart of the host.
+// Applier is implemented by a channel whose chats and settings may change while it runs, except
+// settings whose fields have the tag restart:"true". A change to any other channel needs a
+// restart of the host.
 type Applier interface {
-	// Apply takes what is in force from now on: the chats of the groups, the
-	// settings that may change, and all else of the Setup that a configuration
-	// changes. Connections and what is being sent go on. Accepted messages to
-	// a chat that is gone are still sent.
+	// Apply takes a new configuration's chats, settings and the rest of the Setup. Connections
+	// and sends go on. Accepted messages to a chat that was removed are still sent.
 	Apply(Setup)
 }
 
-// NamedChat is a chat, what people call it, and what members should know of it.
+// NamedChat is a chat of a group, with what members may see of it.
 type NamedChat struct {
 	JID     groups.JID
 	Name    string
 	Trigger string // the word that calls the assistant, for members to see; empty: no word is needed, or the group gives no hints
-	Heard   bool   // the assistant may read everything that members write, also what does not call it
+	Heard   bool   // the assistant may read everything that members write, even without the trigger
 }
 
 // Linker is a Platform whose channels "longshore pair" links to an account. "longshore
@@ -163,12 +161,11 @@ type Linker interface {
 	Platform
 	Account() Account
 
-	// Guide returns, in lines for people, how an account is made whose tokens
-	// longshore.yaml names; empty: the account exists already. The channel need not be
-	// configured yet.
+	// Guide returns, in lines for people, how to make an account whose tokens longshore.yaml
+	// names; empty: the account exists already. The channel need not be configured yet.
 	Guide(channel string) string
 
-	// Link links an account to a channel that New has made, and returns its name. The
+	// Link links an account to a channel that New has made, and returns the account's name. The
 	// error is a *LinkedError if the channel has an account already.
 	Link(context.Context, Channel, Pairing) (account string, err error)
 }
@@ -190,21 +187,21 @@ type Pairing struct {
 	Running bool       // a host runs meanwhile, and may hear the account
 }
 
-// Screen is where the person who links an account reads. Its methods return at once.
+// Screen shows the person who links an account what to do. Its methods return at once.
 type Screen interface {
-	ShowQR(code string, valid time.Duration) // to be scanned; the next one replaces it
-	ShowCode(code string)                    // to be typed in
+	ShowQR(code string, valid time.Duration) // a code to scan; the next one replaces it
+	ShowCode(code string)                    // a code to type
 	Say(format string, args ...any)          // a line of its own
 }
 
-// SayLines says a text of several lines.
+// SayLines shows a text of several lines.
 func SayLines(s Screen, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		s.Say("%s", line)
 	}
 }
 
-// LinkedError says that a channel has an account already.
+// LinkedError is the error of Link if the channel has an account already.
 type LinkedError struct{ Account string }
 
 func (e *LinkedError) Error() string { return "an account is linked already: " + e.Account }

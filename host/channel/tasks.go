@@ -17,11 +17,11 @@ type Task struct {
 	Ended   bool   `json:"ended"` // it does not run again
 }
 
-// TaskBook is the scheduled tasks of the chats of one channel, for a channel that shows
-// them to members. Refusals have a refusal in their chain; other errors pass.
+// TaskBook holds the scheduled tasks of a channel's chats, for a channel that shows them to
+// members. An error that has a refusal in its chain is permanent; others are temporary.
 type TaskBook interface {
 	Tasks(ctx context.Context, chat groups.JID) ([]Task, error)
 
-	// Operate pauses, resumes, runs or cancels a task of the chat, and says so in words.
+	// Operate pauses, resumes, runs or cancels a task of the chat. words say what it did.
 	Operate(ctx context.Context, chat groups.JID, id, verb string) (words string, err error)
 }

@@ -12,25 +12,24 @@ const (
 	Unpinned = "unpinned a message"
 )
 
-// ToldName reports whether a name has the form of Inbound.Told: 1 to 64 letters, digits and
-// "._:-".
+// ToldName reports whether a name has the form of Inbound.Told: 1 to 64 letters, digits and "._:-".
 func ToldName(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
 }
 
-// IsMessage reports whether a member said something by this kind, so that it has a Quote,
-// can be quoted, and may start a turn. Whether a sticker does is the host's to decide.
+// IsMessage reports whether the kind is something that a member said: it may have a Quote, can
+// be quoted, and may start a turn. The host decides whether a sticker does.
 func (k Kind) IsMessage() bool {
 	return slices.Contains([]Kind{KindMessage, KindLocation, KindContact, KindPoll, KindSticker}, k)
 }
 
-// ContactText is a contact in words, for Inbound.Text: a name and its numbers or addresses.
+// ContactText returns a contact in words, for Inbound.Text: a name, its numbers and addresses.
 func ContactText(name string, numbers ...string) string {
 	return strings.TrimSpace("Contact: " + strings.Join(append([]string{name}, numbers...), " "))
 }
 
-// CardText is a contact in words, for Inbound.Text: who it is, as the platform says, and the
-// numbers and addresses of a vCard (RFC 6350). Without who, the vCard names the contact.
+// CardText returns a contact in words, for Inbound.Text: who, the platform's name for it, and
+// the numbers and addresses of a vCard (RFC 6350). If who is empty, the vCard's name counts.
 func CardText(who, card string) string {
 	var reach []string
 	for line := range strings.Lines(card) {
@@ -48,7 +47,7 @@ func CardText(who, card string) string {
 	return ContactText(strings.Join(strings.Fields(who), " "), reach...)
 }
 
-// PollText is a poll of a member in words, for Inbound.Text.
+// PollText returns a member's poll in words, for Inbound.Text.
 func PollText(question string, choices []string) string {
 	var b strings.Builder
 	b.WriteString("Poll: " + question)
@@ -58,8 +57,8 @@ func PollText(question string, choices []string) string {
 	return b.String()
 }
 
-// StickerText is a sticker in words, for Inbound.Text. The name, such as the emoji that the
-// sticker stands for, may be empty.
+// StickerText returns a sticker in words, for Inbound.Text. The name, such as the emoji that it
+// stands for, may be empty.
 func StickerText(name string) string {
 	if name == "" {
 		return "sent a sticker"
@@ -67,6 +66,6 @@ func StickerText(name string) string {
 	return "sent a sticker: " + name
 }
 
-// NotShown is a message in words that the channel cannot show, for Inbound.Text: what the
-// member did, such as "rolled a die", or the platform's name of the kind, as in Inbound.Told.
+// NotShown returns the words, for Inbound.Text, for a message that the channel cannot show. kind
+// is what the member did, such as "rolled a die", or the platform's name as in Inbound.Told.
 func NotShown(kind string) string { return "sent something that cannot be shown here: " + kind }

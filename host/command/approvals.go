@@ -25,15 +25,10 @@ func newApprovals(e *env) *cobra.Command {
 }
 
 func (e *env) listApprovals(items []operator.Item) error {
-	if len(items) == 0 {
-		e.Say("nothing waits for an approval")
-		return nil
-	}
-	t := e.Table("ID", "GROUP", "CHAT", "SIZE", "SINCE", "WHAT")
-	for _, i := range items {
-		t.Row(shortID(i), i.Group, i.Chat, media.Size(i.Bytes), terminal.Ago(i.Created), contents(i))
-	}
-	if err := t.Flush(); err != nil {
+	err := terminal.List(&e.Terminal, "nothing waits for an approval", []string{"ID", "GROUP", "CHAT", "SIZE", "SINCE", "WHAT"}, items, func(i operator.Item) []string {
+		return []string{shortID(i), i.Group, i.Chat, media.Size(i.Bytes), terminal.Ago(i.Created), contents(i)}
+	})
+	if err != nil || len(items) == 0 {
 		return err
 	}
 	e.Say("")
@@ -43,7 +38,7 @@ func (e *env) listApprovals(items []operator.Item) error {
 	return nil
 }
 
-// contents names the files of an item, and without files its text.
+// contents returns the names of an item's files, or its text if it has no files.
 func contents(i operator.Item) string {
 	names := strings.Join(i.Names, ", ")
 	if more := i.Files - len(i.Names); more > 0 && names != "" {

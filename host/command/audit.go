@@ -65,11 +65,11 @@ func (e *env) printTrail(s audit.Summary) error {
 	return nil
 }
 
-// auditQuery is what search looks for; what is empty says nothing.
+// auditQuery is what search looks for. An empty field matches everything.
 type auditQuery struct {
 	audit.Query
 	since, until string
-	most         int
+	most         int // entries; 0: all
 }
 
 func newAuditSearch(e *env) *cobra.Command {
@@ -79,7 +79,7 @@ func newAuditSearch(e *env) *cobra.Command {
 		Short: "list what left, and what was refused",
 		Args:  terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q := q // --watch comes again
+			q := q // --watch calls this again
 			if q.most < 0 {
 				return terminal.Usage("there is no negative number of entries", "0 lists all that there are")
 			}
@@ -116,7 +116,7 @@ func newAuditSearch(e *env) *cobra.Command {
 	return cmd
 }
 
-// timeOf reads a time, or how long ago it was.
+// timeOf parses a time, or a duration before now. An empty text is the zero time.
 func timeOf(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -132,8 +132,8 @@ func timeOf(s string) (time.Time, error) {
 	return time.Time{}, terminal.Usage(fmt.Sprintf("%q is no time", s), "write 2026-01-31, 2026-01-31T12:00, or 24h for a day ago")
 }
 
-// searchTrail prints the entries that fit, the oldest first. With a bound, it holds so many
-// in memory; without one it prints each as soon as it is read.
+// searchTrail prints the entries that match, the oldest first. With a bound, it holds that many in
+// memory; without one it prints them while it reads.
 func (e *env) searchTrail(ctx context.Context, dir string, q *auditQuery) error {
 	if q.most == 0 && e.Watched != nil {
 		return terminal.Usage("--watch shows so many entries at most", "say how many, as --most 1000")
@@ -148,7 +148,7 @@ func (e *env) searchTrail(ctx context.Context, dir string, q *auditQuery) error 
 	return e.Answer(all, func() error { return e.listTrail(all) })
 }
 
-// each gives the entries that fit.
+// each calls see with each entry that matches.
 func (q *auditQuery) each(dir string, see func(audit.Entry) error) error {
 	return audit.Search(dir, func(entry audit.Entry) error {
 		if !q.Fits(entry) {
@@ -158,7 +158,7 @@ func (q *auditQuery) each(dir string, see func(audit.Entry) error) error {
 	})
 }
 
-// trailPage is how many entries streamTrail aligns with each other.
+// trailPage is how many entries streamTrail prints as one table.
 const trailPage = 1000
 
 func (e *env) streamTrail(dir string, q *auditQuery) error {
@@ -184,18 +184,12 @@ func (e *env) streamTrail(dir string, q *auditQuery) error {
 }
 
 func (e *env) listTrail(all []audit.Entry) error {
-	if len(all) == 0 {
-		e.Say("nothing in the trail fits")
-		return nil
-	}
-	t := e.Table("TIME", "GROUP", "EVENT", "WHAT")
-	for _, entry := range all {
-		t.Row(terminal.ClockText(entry.Time), entry.Group, entry.Event, inTrail(entry))
-	}
-	return t.Flush()
+	return terminal.List(&e.Terminal, "nothing in the trail fits", []string{"TIME", "GROUP", "EVENT", "WHAT"}, all, func(entry audit.Entry) []string {
+		return []string{terminal.ClockText(entry.Time), entry.Group, entry.Event, inTrail(entry)}
+	})
 }
 
-// inTrail is an entry in a line.
+// inTrail describes an entry on one line.
 func inTrail(e audit.Entry) string {
 	var what []string
 	for _, p := range e.Parts {

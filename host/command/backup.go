@@ -46,12 +46,8 @@ user, or root.`,
 	}
 	cmd.Flags().BoolVar(&secrets, "secrets", false, "copy the files of secrets that longshore.yaml names, too")
 	cmd.Flags().IntVar(&keep, "keep", 0, "delete the oldest backups in DIRECTORY, so that this `number` is left")
-	cmd.AddCommand(&cobra.Command{
-		Use:   "verify BACKUP",
-		Short: "read a whole backup and compare it with its manifest",
-		Args:  terminal.Exactly("backup"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return e.verifyBackup(cmd.Context(), args[0]) },
-	})
+	cmd.AddCommand(terminal.Verb("verify BACKUP", "read a whole backup and compare it with its manifest",
+		func(cmd *cobra.Command, args []string) error { return e.verifyBackup(cmd.Context(), args[0]) }))
 	return cmd
 }
 
@@ -99,11 +95,7 @@ func (e *env) verifyBackup(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if e.JSON {
-		if err := e.PrintJSON(c); err != nil {
-			return err
-		}
-	} else {
+	err = e.Answer(c, func() error {
 		e.Say("backup of %s by longshore %s: %s in %s", c.Taken.Local().Format(time.DateTime), c.Program, media.Size(c.Bytes), media.Count(c.Files, "file"))
 		for _, line := range c.Wrong {
 			e.Say("wrong: %s", line)
@@ -111,11 +103,12 @@ func (e *env) verifyBackup(ctx context.Context, dir string) error {
 		for _, path := range c.Strange {
 			e.Say("not in the manifest: %s", path)
 		}
-	}
-	if len(c.Wrong)+len(c.Strange) > 0 {
+		return nil
+	})
+	if err == nil && len(c.Wrong)+len(c.Strange) > 0 {
 		return &terminal.Error{Code: terminal.ExitFailed, Err: errors.New("the backup is damaged"), Hint: "use another backup"}
 	}
-	return nil
+	return err
 }
 
 func newRestore(e *env) *cobra.Command {
@@ -163,13 +156,12 @@ func (e *env) restore(ctx context.Context, dir string, nothingSent bool) error {
 	return nil
 }
 
-// restored is an installation that a backup is restored to.
+// restored is the installation that restore makes.
 type restored struct {
 	*env
-	nothingSent bool // by the old host after the backup
-
-	parts    int64 // that it may have sent
-	requests int   // that it may have carried
+	nothingSent bool  // the old host has sent nothing since the backup
+	parts       int64 // messages that the old host may have sent since the backup
+	requests    int   // requests that it may have carried
 }
 
 // LayoutOf implements backup.Installation.
@@ -189,7 +181,8 @@ func (r *restored) Prepare(ctx context.Context, l groups.Layout, taken time.Time
 	return err
 }
 
-// doubt marks what the old host may have sent after the backup was taken.
+// doubt marks the messages that the old host may have sent since the backup was taken, and holds its
+// requests back. It returns how many there are of each.
 func doubt(ctx context.Context, l groups.Layout, taken time.Time) (parts int64, requests int, err error) {
 	s := outbox.Store(l.Outbox(), store.Home{Installation: l.Installation(), Aside: l.Aside()})
 	if there, err := store.Examine(ctx, s, false); err != nil {

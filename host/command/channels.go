@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
@@ -8,23 +10,16 @@ import (
 )
 
 func newChannels(e *env) *cobra.Command {
-	return terminal.Family("channels", "look at the host's channels", &cobra.Command{
-		Use:   "list",
-		Short: "list the channels of the running host, and what each waits for",
-		Args:  terminal.Exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				s, err := c.Status(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if !s.Running { // a list without channels would be read as a host without any
-					return operator.ErrNoHost
-				}
-				return e.Answer(s.Channels, func() error { return e.listChannels(s.Channels) })
-			})
-		},
+	list := terminal.Verb("list", "list the channels of the running host, and what each waits for", func(cmd *cobra.Command, _ []string) error {
+		return ask(e, cmd, func(c operator.Control, ctx context.Context) ([]operator.Channel, error) {
+			s, err := c.Status(ctx)
+			if err == nil && !s.Running { // an empty list would mean a host without channels
+				err = operator.ErrNoHost
+			}
+			return s.Channels, err
+		}, e.listChannels)
 	})
+	return terminal.Family("channels", "look at the host's channels", list)
 }
 
 func (e *env) listChannels(all []operator.Channel) error {

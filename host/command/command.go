@@ -1,5 +1,4 @@
-// Package command holds the commands of longshore, a file each: what they take,
-// what they print, and the exit code.
+// Package command holds the commands of longshore, a file each: arguments, output and exit codes.
 package command
 
 import (
@@ -24,27 +23,24 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Main executes the command line of this process and returns its exit code.
-// version is the program's, empty if it was built without one, and platforms
-// are the chat platforms that it has. An interrupt or
-// SIGTERM ends the command in order.
+// Main is Run for this process. SIGINT and SIGTERM cancel the command.
 func Main(version string, platforms []channel.Platform, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return Run(ctx, version, platforms, args, os.Stdin, os.Stdout, os.Stderr)
 }
 
-// env is what a command may touch of the world outside its arguments.
+// env is what a command may use of the world beside its arguments.
 type env struct {
 	terminal.Terminal
 	getenv    func(string) string
-	version   string             // of the program; empty: built without one
-	platforms []channel.Platform // that the configuration may name
+	version   string             // of the program; empty: it was built without one
+	platforms []channel.Platform // the platforms that the configuration may name
 }
 
-// Run executes one command line and returns the process's exit code.
-// "longshore agentrunner …" is the container's program in the same binary, so
-// that a demo needs no second one; it parses its own arguments.
+// Run executes one command line and returns the exit code. version is the program's, empty if it was
+// built without one; platforms are the chat platforms that the program has. The arguments of
+// "longshore agentrunner", the container's program in the same binary, go to that program.
 func Run(ctx context.Context, version string, platforms []channel.Platform, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "agentrunner" {
 		return cli.Main(cli.Version(version), args[1:], stdin, stdout, stderr)
@@ -61,8 +57,7 @@ func (e *env) run(ctx context.Context, args []string) int {
 	return terminal.ExitOK
 }
 
-// interrupted returns what a command ends with whose context a signal ended. Other errors
-// stay as they are.
+// interrupted replaces err by an error with exit code 130 if a signal has cancelled the command.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
@@ -70,17 +65,14 @@ func interrupted(ctx context.Context, err error) error {
 	return &terminal.Error{Code: terminal.ExitInterrupted, Err: errors.New("interrupted")}
 }
 
-// newAgentrunner only shows up in the help: Run handles "agentrunner" before cobra does.
+// newAgentrunner is in the help only: Run handles "agentrunner" before cobra does.
 func newAgentrunner() *cobra.Command {
-	return &cobra.Command{
-		Use:                "agentrunner COMMAND",
-		Short:              "act as the program in an assistant's container",
-		Long:               "Acts as the program in an assistant's container: longshore agentrunner help\nlists its commands.",
-		DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return terminal.Usage("agentrunner comes first", "usage: longshore agentrunner …")
-		},
-	}
+	cmd := terminal.Verb("agentrunner COMMAND", "act as the program in an assistant's container", func(*cobra.Command, []string) error {
+		return terminal.Usage("agentrunner comes first", "usage: longshore agentrunner …")
+	})
+	cmd.Args, cmd.DisableFlagParsing = nil, true
+	cmd.Long = "Acts as the program in an assistant's container: longshore agentrunner help\nlists its commands."
+	return cmd
 }
 
 // newRoot builds the tree of commands.

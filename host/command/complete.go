@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -11,32 +10,41 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/remote/tokens"
+	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
-// completeTimeout is for how long a shell waits for the host's ids.
+// completeTimeout is how long a shell waits for the host's ids.
 const completeTimeout = 2 * time.Second
 
-// suggest returns what may stand at a place of the command line. An error suggests nothing.
+// suggest returns the words that may stand at a place of the command line; none after an error.
 type suggest func(ctx context.Context, c *config.Config) []string
 
-// complete has a shell suggest groups, channels, ids and names wherever one is wanted. What
-// is suggested goes by a command's path, or else by that of its family.
+// complete registers the suggestions of groups, channels, ids and names with cobra. Those for
+// arguments are found by the command's path, or by its family's.
 func (e *env) complete(root *cobra.Command) {
 	args := map[string]suggest{
-		"why": e.groupNames, "logs": e.groupNames, "workspace remove": e.groupNames, "tokens new": e.groupNames,
-		"pair": e.channelNames, "unpair": e.channelNames, "store set-aside": storeNames,
-		"queue": e.itemIDs(operator.Filter{}), "errors": e.itemIDs(operator.Filter{Failed: true}), "approvals": e.itemIDs(operator.Filter{Waiting: true}),
-		"tasks": e.taskIDs, "links": e.linkIDs, "tokens revoke": e.tokenIDs, "groups approve": e.pairingCodes,
+		"why": groupNames, "logs": groupNames, "workspace remove": groupNames, "tokens new": groupNames,
+		"pair": channelNames, "unpair": channelNames, "store set-aside": storeNames,
+		"queue": itemIDs(operator.Filter{}), "errors": itemIDs(operator.Filter{Failed: true}), "approvals": itemIDs(operator.Filter{Waiting: true}),
+		"tasks":          fromHost(ofAll(operator.Control.Tasks, ""), func(t tasks.Task) string { return t.ID }),
+		"links":          fromHost(ofAll(operator.Control.Links, ""), func(l operator.Link) string { return l.ID }),
+		"tokens revoke":  fromHost(operator.Control.Tokens, func(t tokens.Token) string { return t.ID }),
+		"groups approve": fromHost(operator.Control.PairingCodes, func(p operator.PairingCode) string { return p.Code }),
 	}
-	flags := map[string]suggest{"group": e.groupNames, "channel": e.channelNames, "assistant": assistantNames}
+	flags := map[string]suggest{"group": groupNames, "channel": channelNames, "assistant": assistantNames}
 	for _, cmd := range root.Commands() {
 		all := append(cmd.Commands(), cmd)
 		for _, one := range all {
 			path := strings.TrimPrefix(one.CommandPath(), root.Name()+" ")
-			by := cmp.Or(pathIn(args, path), pathIn(args, cmd.Name()))
-			if by != "" && one.Name() != "list" && (one != cmd || len(all) == 1) {
-				one.ValidArgsFunction = e.suggestions(args[by])
+			by := args[path]
+			if by == nil {
+				by = args[cmd.Name()]
+			}
+			if by != nil && one.Name() != "list" && (one != cmd || len(all) == 1) {
+				one.ValidArgsFunction = e.suggestions(by)
 			}
 			for flag, by := range flags {
 				if one.Flags().Lookup(flag) != nil {
@@ -47,15 +55,7 @@ func (e *env) complete(root *cobra.Command) {
 	}
 }
 
-// pathIn is the path if there are suggestions for it, or else empty.
-func pathIn(args map[string]suggest, path string) string {
-	if args[path] == nil {
-		return ""
-	}
-	return path
-}
-
-// suggestions returns the function that cobra calls at the Tab key.
+// suggestions returns the function that cobra calls when the Tab key is pressed.
 func (e *env) suggestions(by suggest) func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		e.find(cmd.Flags().Changed("config"))
@@ -69,59 +69,32 @@ func (e *env) suggestions(by suggest) func(cmd *cobra.Command, args []string, ty
 	}
 }
 
-func (e *env) groupNames(_ context.Context, c *config.Config) (all []string) {
-	for _, g := range c.Groups {
-		all = append(all, g.Folder)
+// fromHost suggests what the running host lists, by the word that of returns for each.
+func fromHost[T any](list func(operator.Control, context.Context) ([]T, error), of func(T) string) suggest {
+	return func(ctx context.Context, c *config.Config) (words []string) {
+		all, _ := list(operator.NewClient(operator.ControlDir(c.Layout())), ctx)
+		for _, one := range all {
+			words = append(words, of(one))
+		}
+		return words
 	}
-	return all
 }
 
-func (e *env) channelNames(_ context.Context, c *config.Config) (all []string) {
+// ofAll makes a list that takes an argument one without.
+func ofAll[In, T any](list func(operator.Control, context.Context, In) ([]T, error), in In) func(operator.Control, context.Context) ([]T, error) {
+	return func(c operator.Control, ctx context.Context) ([]T, error) { return list(c, ctx, in) }
+}
+
+func itemIDs(f operator.Filter) suggest {
+	f.Limit = 100
+	return fromHost(ofAll(operator.Control.List, f), shortID)
+}
+
+func groupNames(_ context.Context, c *config.Config) []string { return live.Folders(c) }
+
+func channelNames(_ context.Context, c *config.Config) (all []string) {
 	for _, one := range c.Channels {
 		all = append(all, one.Name)
-	}
-	return all
-}
-
-func (e *env) itemIDs(f operator.Filter) suggest {
-	f.Limit = 100
-	return func(ctx context.Context, c *config.Config) (all []string) {
-		items, _ := operator.NewClient(operator.ControlDir(c.Layout())).List(ctx, f)
-		for _, i := range items {
-			all = append(all, shortID(i))
-		}
-		return all
-	}
-}
-
-func (e *env) taskIDs(ctx context.Context, c *config.Config) (all []string) {
-	tasks, _ := operator.NewClient(operator.ControlDir(c.Layout())).Tasks(ctx, "")
-	for _, t := range tasks {
-		all = append(all, t.ID)
-	}
-	return all
-}
-
-func (e *env) linkIDs(ctx context.Context, c *config.Config) (all []string) {
-	links, _ := operator.NewClient(operator.ControlDir(c.Layout())).Links(ctx, "")
-	for _, l := range links {
-		all = append(all, l.ID)
-	}
-	return all
-}
-
-func (e *env) tokenIDs(ctx context.Context, c *config.Config) (all []string) {
-	tokens, _ := operator.NewClient(operator.ControlDir(c.Layout())).Tokens(ctx)
-	for _, t := range tokens {
-		all = append(all, t.ID)
-	}
-	return all
-}
-
-func (e *env) pairingCodes(ctx context.Context, c *config.Config) (all []string) {
-	people, _ := operator.NewClient(operator.ControlDir(c.Layout())).PairingCodes(ctx)
-	for _, p := range people {
-		all = append(all, p.Code)
 	}
 	return all
 }

@@ -22,27 +22,14 @@ import (
 
 func newConfig(e *env) *cobra.Command {
 	return terminal.Family("config", "check, show and describe longshore.yaml",
-		&cobra.Command{
-			Use:   "validate",
-			Short: "check longshore.yaml as serve would, without starting anything",
-			Args:  terminal.Exactly(),
-			RunE:  func(*cobra.Command, []string) error { return e.validateConfig() },
-		},
-		&cobra.Command{
-			Use:   "show",
-			Short: "print the configuration with every default filled in; secrets are not shown",
-			Args:  terminal.Exactly(),
-			RunE:  func(*cobra.Command, []string) error { return e.showConfig() },
-		},
-		&cobra.Command{
-			Use:   "schema",
-			Short: "print the JSON Schema of longshore.yaml, for editors",
-			Args:  terminal.Exactly(),
-			RunE: func(*cobra.Command, []string) error {
-				_, err := e.Stdout.Write(config.Schema(e.platforms))
-				return err
-			},
-		},
+		terminal.Verb("validate", "check longshore.yaml as serve would, without starting anything",
+			func(*cobra.Command, []string) error { return e.validateConfig() }),
+		terminal.Verb("show", "print the configuration with every default filled in; secrets are not shown",
+			func(*cobra.Command, []string) error { return e.showConfig() }),
+		terminal.Verb("schema", "print the JSON Schema of longshore.yaml, for editors", func(*cobra.Command, []string) error {
+			_, err := e.Stdout.Write(config.Schema(e.platforms))
+			return err
+		}),
 	)
 }
 
@@ -54,21 +41,18 @@ func (e *env) validateConfig() error {
 	if len(problems) == 0 {
 		c = e.withRegistered(context.Background(), c)
 	}
-	if e.JSON {
-		if err := e.PrintJSON(map[string]any{"valid": len(problems) == 0, "problems": problems, "warnings": warningsOf(c)}); err != nil {
-			return err
-		}
-	} else {
+	err = e.Answer(map[string]any{"valid": len(problems) == 0, "problems": problems, "warnings": warningsOf(c)}, func() error {
 		e.printProblems("", problems)
 		e.printProblems("warning: ", warningsOf(c))
+		if len(problems) == 0 {
+			e.Say("%s is valid: %s, state in %s", e.Config, media.Count(len(c.Groups), "group"), c.State)
+		}
+		return nil
+	})
+	if err == nil && len(problems) > 0 {
+		err = tooManyProblems(e.Config, len(problems))
 	}
-	if len(problems) > 0 {
-		return tooManyProblems(e.Config, len(problems))
-	}
-	if !e.JSON {
-		e.Say("%s is valid: %s, state in %s", e.Config, media.Count(len(c.Groups), "group"), c.State)
-	}
-	return nil
+	return err
 }
 
 // servable reads the configuration and returns every problem that would stop
@@ -123,8 +107,8 @@ func (e *env) showConfig() error {
 	return nil
 }
 
-// load reads the configuration. It prints each problem with its line on stderr;
-// the error then holds only their number.
+// load reads the configuration. It prints each problem with its line on stderr, and the error then
+// only says how many there are.
 func (e *env) load() (*config.Config, error) {
 	c, err := config.Load(e.Config, e.platforms)
 	if err == nil {
@@ -138,7 +122,7 @@ func (e *env) load() (*config.Config, error) {
 	return nil, tooManyProblems(e.Config, len(problems))
 }
 
-// warningsOf returns the warnings of c; none if c could not be read.
+// warningsOf returns the warnings of c, a list for programs; empty if c is nil.
 func warningsOf(c *config.Config) []*config.Problem {
 	if c == nil || c.Warnings == nil {
 		return []*config.Problem{}
@@ -170,8 +154,8 @@ func noConfigHint(err error) string {
 	return "--config names the file itself"
 }
 
-// asHostUser is the hint if this user may not read the configuration: the command that may,
-// if the owner of the file, or else of its directory, is known.
+// asHostUser is the hint if this user may not read the configuration. It has the whole command if the
+// owner of the file, or of its directory, is known.
 func asHostUser(err error) string {
 	const hint = "run this as the user that the host runs as"
 	failed, ok := errors.AsType[*fs.PathError](err)

@@ -22,8 +22,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// hostOf returns a client of the host that runs on a state directory, or nil if
-// none runs. The host need not be healthy: status reports that.
+// hostOf returns a client of the host that runs on a state directory, nil if none runs. The host may
+// be unhealthy. The error is that this user may not ask.
 func hostOf(ctx context.Context, l groups.Layout) (*operator.Client, error) {
 	client := operator.NewClient(operator.ControlDir(l))
 	health := client.Health(ctx)
@@ -36,9 +36,8 @@ func hostOf(ctx context.Context, l groups.Layout) (*operator.Client, error) {
 	return client, nil
 }
 
-// withControl calls do with the Control of the running host. If no host runs, it
-// calls do with a Control of this process, which reads the outbox's records and
-// opens the outbox itself only for an action.
+// withControl calls do with the Control of the running host. If no host runs, do gets a Control of
+// this process, which reads the outbox's records and opens the outbox only for an action.
 func (e *env) withControl(ctx context.Context, do func(operator.Control) error) (err error) {
 	c, err := e.load()
 	if err != nil {
@@ -66,9 +65,8 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	return ofControl(do(control))
 }
 
-// withLastGood calls do with the Control of the running host, whose configuration
-// file has become invalid since the host read it. If no host runs, it returns
-// invalid, the error of the file.
+// withLastGood calls do with the Control of the running host although its file is invalid now. If no
+// host runs, it returns invalid, the error of the file.
 func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.Control) error) error {
 	layout, found := config.LayoutOf(e.Config, e.platforms)
 	if !found {
@@ -106,14 +104,14 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, db *state.DB
 	return ofControl(do(local))
 }
 
-// installation is that of a configuration, whose host does not run.
+// installation is the installation of a configuration whose host does not run.
 type installation struct {
 	env    *env
 	config *config.Config
 }
 
-// Act implements operator.Installation. It opens the stores that a host would open, with
-// channels that send nothing.
+// Act implements operator.Installation. It opens the stores that a host would open, with channels
+// that send nothing.
 func (i installation) Act(ctx context.Context, do func(*operator.Local) error) (err error) {
 	h, err := serve.New(ctx, i.config, serve.Options{
 		Version: readVersion(i.env.version).Version,
@@ -146,7 +144,7 @@ func outboxInUse() error {
 	return terminal.Hinted(errors.New("the outbox is in use, and whoever uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
 }
 
-// ofControl adds to an error of a Control its exit code and its hint.
+// ofControl gives an error of a Control its exit code and its hint.
 func ofControl(err error) error {
 	if _, has := errors.AsType[*terminal.Error](err); has {
 		return err
@@ -160,7 +158,7 @@ func ofControl(err error) error {
 	return err
 }
 
-// ask makes one call of the Control and prints the answer.
+// ask makes one call of the Control and prints the answer: as JSON, or for people by print.
 func ask[Out any](e *env, cmd *cobra.Command, call func(operator.Control, context.Context) (Out, error), print func(Out) error) error {
 	return e.withControl(cmd.Context(), func(c operator.Control) error {
 		answer, err := call(c, cmd.Context())
@@ -176,7 +174,7 @@ func askFor[In, Out any](e *env, cmd *cobra.Command, call func(operator.Control,
 	return ask(e, cmd, func(c operator.Control, ctx context.Context) (Out, error) { return call(c, ctx, in) }, print)
 }
 
-// tell is askFor for a call without an answer; people read that it is done.
+// tell is askFor for a call without an answer; people read done.
 func tell(e *env, cmd *cobra.Command, call func(operator.Control, context.Context, string) error, id, done string) error {
 	return ask(e, cmd, func(c operator.Control, ctx context.Context) (struct{}, error) { return struct{}{}, call(c, ctx, id) },
 		func(struct{}) error { e.Say("%s", done); return nil })

@@ -23,7 +23,7 @@ import (
 //go:embed demo.yaml
 var demoConfig []byte
 
-// demoListen is the address of the demo's page, if it is free.
+// demoListen is the usual address of the chat page of demo and setup.
 const demoListen = "127.0.0.1:8420"
 
 type demo struct {
@@ -90,11 +90,10 @@ func (d *demo) invite(h *serve.Host) {
 	fmt.Fprintf(d.Stdout, "stop   ctrl-c\n")
 }
 
-// webOf is the demo's one channel.
+// webOf returns the demo's one channel.
 func webOf(h *serve.Host) *web.Web { return h.Channels[0].(*web.Web) }
 
-// configure returns the demo's configuration, and a function that removes the
-// demo's state at the end.
+// configure returns the demo's configuration, and a function that removes a temporary state directory.
 func (d *demo) configure() (_ *config.Config, cleanup func() error, err error) {
 	dir, cleanup := d.state, func() error { return nil }
 	if dir == "" {
@@ -121,8 +120,7 @@ func (d *demo) configure() (_ *config.Config, cleanup func() error, err error) {
 	return cfg, cleanup, nil
 }
 
-// address is where the page listens: the address of the flag, otherwise the usual
-// port if it is free.
+// address returns where the page listens: at the flag's address, at the usual one, or at a free port.
 func (d *demo) address() string {
 	if d.listen != "" {
 		return d.listen

@@ -14,7 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/serve"
 )
 
-// demoTurn is how long the demo's turn may take.
+// demoTurn is how long an assistant may take to answer demo or setup.
 const demoTurn = 2 * time.Minute
 
 // playOnce plays a member who asks for the report, and checks the answer.
@@ -70,7 +70,7 @@ func (d *demo) compare(ctx context.Context, h *serve.Host, m member.Member, f *w
 	return nil
 }
 
-// steps records what happens to requests, each with the time since the start.
+// steps records what happens to requests, in milliseconds since the start.
 type steps struct {
 	mu    sync.Mutex
 	begin time.Time
@@ -79,10 +79,10 @@ type steps struct {
 
 func newSteps() *steps { return &steps{begin: time.Now()} }
 
-// maxSteps bounds what a demo that runs for long remembers.
+// maxSteps bounds the memory of a demo that runs for long.
 const maxSteps = 200
 
-// note is a host's trace.
+// note records a step. The host calls it as its serve.Options.Trace.
 func (s *steps) note(folder, request, step string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *steps) print(w io.Writer) {
 	}
 }
 
-// shortRequest is the end of a request's id, which tells requests apart.
+// shortRequest returns the end of a request's id, in which requests differ.
 func shortRequest(id string) string {
 	if len(id) > 12 {
 		return "…" + id[len(id)-12:]

@@ -40,11 +40,7 @@ Ends with exit code 4 if it finds a fault.`,
 			if probe {
 				findings = append(findings, e.probe(cmd.Context())...)
 			}
-			if e.JSON {
-				if err := e.PrintJSON(findings); err != nil {
-					return err
-				}
-			} else if err := e.printFindings(findings); err != nil {
+			if err := e.Answer(findings, func() error { return e.printFindings(findings) }); err != nil {
 				return err
 			}
 			if n := faults(findings); n > 0 {
@@ -58,7 +54,8 @@ Ends with exit code 4 if it finds a fault.`,
 	return cmd
 }
 
-// fix mends what it can, and says what it mended. An invalid configuration is examine's.
+// fix mends what it can and returns a finding for each thing it mended. It leaves an invalid
+// configuration to examine.
 func (e *env) fix() (findings []doctor.Finding) {
 	c, problems, err := e.servable()
 	if err != nil || len(problems) > 0 {
@@ -74,7 +71,7 @@ func (e *env) fix() (findings []doctor.Finding) {
 	return findings
 }
 
-// probe tries the keys of the assistants that groups have.
+// probe tries the key of each assistant that a group has.
 func (e *env) probe(ctx context.Context) (findings []doctor.Finding) {
 	c, problems, err := e.servable()
 	if err != nil || len(problems) > 0 {
@@ -88,8 +85,7 @@ func (e *env) probe(ctx context.Context) (findings []doctor.Finding) {
 	return findings
 }
 
-// examine runs every check of the doctor. An invalid configuration is itself a
-// finding; then no other check runs.
+// examine runs every check of the doctor. If the configuration is invalid, that is the only finding.
 func (e *env) examine(ctx context.Context) []doctor.Finding {
 	c, problems, err := e.servable()
 	if err != nil {
@@ -113,8 +109,7 @@ func (e *env) printFindings(findings []doctor.Finding) error {
 	return t.Flush()
 }
 
-func faults(findings []doctor.Finding) int {
-	n := 0
+func faults(findings []doctor.Finding) (n int) {
 	for _, f := range findings {
 		if f.Severity == doctor.Fault {
 			n++

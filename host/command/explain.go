@@ -15,15 +15,11 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// explain reports the outcome that each decision about a file would have. Nothing is
-// copied, recorded or sent; a running host is only asked for its state.
+// explain prints the outcome of each decision about a file. It copies, records and sends nothing, and
+// only asks a running host for its status.
 func (e *env) explain(ctx context.Context, c *config.Config, g groups.Group, call operator.Send) error {
 	steps, err := e.decide(ctx, c, g, call)
-	if e.JSON {
-		if err := e.PrintJSON(map[string]any{"accepted": err == nil, "steps": steps}); err != nil {
-			return err
-		}
-	} else if err := e.printSteps(steps); err != nil {
+	if err := e.Answer(map[string]any{"accepted": err == nil, "steps": steps}, func() error { return e.printSteps(steps) }); err != nil {
 		return err
 	}
 	if err != nil {
@@ -47,14 +43,14 @@ func (e *env) printSteps(steps []mounts.Step) error {
 	return t.Flush()
 }
 
-// decisions collects steps until one goes wrong.
+// decisions collects the steps up to the first that goes wrong.
 type decisions struct{ steps []mounts.Step }
 
 func (d *decisions) good(name, format string, args ...any) {
 	d.steps = append(d.steps, mounts.Step{Name: name, OK: true, Words: fmt.Sprintf(format, args...)})
 }
 
-// bad notes the step that went wrong, unless it is there already.
+// bad adds the step that went wrong, unless it is there already.
 func (d *decisions) bad(name string, err error) {
 	if n := len(d.steps); n > 0 && !d.steps[n-1].OK {
 		return
@@ -66,8 +62,7 @@ func (d *decisions) bad(name string, err error) {
 	d.steps = append(d.steps, mounts.Step{Name: name, Words: words})
 }
 
-// decide examines the file with a bridge that has no outbox, and notes each result
-// as a step.
+// decide examines the file with a bridge that has no outbox, and returns each result as a step.
 func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call operator.Send) ([]mounts.Step, error) {
 	now, err := live.New(c, nil)
 	if err != nil {
@@ -97,7 +92,7 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 	return d.steps, err
 }
 
-// opener opens as the bridge would, and notes each step.
+// opener returns what opens the file as the bridge would, and notes each step.
 func (d *decisions) opener(name string, seen *mounts.Map) bridge.Opener {
 	if mounts.InContainer(name) {
 		return func(name string) (*mounts.File, error) {
@@ -117,7 +112,7 @@ func (d *decisions) opener(name string, seen *mounts.Map) bridge.Opener {
 	}
 }
 
-// tell notes the file's properties, or the step that refused the file.
+// tell adds steps for the file's properties, or the step that refused the file.
 func (d *decisions) tell(found bridge.Finding, caption string, err error) {
 	if len(found.Files) == 0 {
 		d.bad("type", err)
@@ -149,7 +144,7 @@ func captionWords(limit int, caption string) string {
 	return fmt.Sprintf("%d characters of at most %d", n, limit)
 }
 
-// hostWords reports whether the host would send the file now.
+// hostWords says whether the host would send the file now.
 func (e *env) hostWords(ctx context.Context, c *config.Config, channel string) string {
 	status, err := operator.NewClient(operator.ControlDir(c.Layout())).Status(ctx)
 	if errors.Is(err, operator.ErrNoHost) {

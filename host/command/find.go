@@ -8,19 +8,14 @@ import (
 )
 
 const (
-	// defaultConfig is the configuration in the working directory.
-	defaultConfig = "longshore.yaml"
-	// systemConfig is that of a machine, for which a package makes the directory.
-	systemConfig = "/etc/longshore/longshore.yaml"
-	// systemState is the state directory that goes with it.
-	systemState = "/var/lib/longshore/state"
-	// configEnv names the configuration to every command.
-	configEnv = "LONGSHORE_CONFIG"
+	defaultConfig = "longshore.yaml"                // in the working directory
+	systemConfig  = "/etc/longshore/longshore.yaml" // of a machine; the Debian package makes the directory
+	systemState   = "/var/lib/longshore/state"      // goes with systemConfig
+	configEnv     = "LONGSHORE_CONFIG"              // the variable that names the configuration
 )
 
-// searched are the paths of a configuration that is not named, in order: in the
-// working directory, in the user's own (XDG Base Directory Specification), in the
-// machine's.
+// searched returns where a configuration may lie that nothing names, in order: the working directory,
+// the user's configuration (XDG Base Directory Specification), the machine's.
 func (e *env) searched() []string {
 	all := []string{defaultConfig}
 	own := e.getenv("XDG_CONFIG_HOME")
@@ -33,7 +28,7 @@ func (e *env) searched() []string {
 	return append(all, systemConfig)
 }
 
-// find decides which configuration the command reads.
+// find decides which configuration the command reads; named: by -c.
 func (e *env) find(named bool) {
 	e.Named = named
 	if named {
@@ -49,14 +44,14 @@ func (e *env) find(named bool) {
 			e.Config = path
 			return
 		}
-		if errors.Is(err, fs.ErrPermission) { // if no other place has one, the load says that this may not be read
+		if errors.Is(err, fs.ErrPermission) { // if no later path has a file, load reports this one
 			e.Config = path
 		}
 	}
 }
 
-// made is where a new configuration goes: where the operator says, or into the working
-// directory, even if there is one elsewhere.
+// made returns where a new configuration goes: where the operator says, or into the working directory,
+// even if there is one elsewhere.
 func (e *env) made() string {
 	if e.Named || e.getenv(configEnv) != "" {
 		return e.Config

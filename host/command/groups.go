@@ -23,27 +23,22 @@ import (
 
 func newGroups(e *env) *cobra.Command {
 	var name string
-	list := &cobra.Command{
-		Use:   "list",
-		Short: "list the configured groups, or the chats that a channel's account is in",
-		Args:  terminal.Exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := e.load()
+	list := terminal.Verb("list", "list the configured groups, or the chats that a channel's account is in", func(cmd *cobra.Command, _ []string) error {
+		cfg, err := e.load()
+		if err != nil {
+			return err
+		}
+		if name == "" {
+			return e.listGroups(cfg)
+		}
+		return e.withAccounts(cmd.Context(), cfg, nil, func(c operator.Control) error {
+			chats, err := c.Chats(cmd.Context(), name)
 			if err != nil {
 				return err
 			}
-			if name == "" {
-				return e.listGroups(cfg)
-			}
-			return e.withAccounts(cmd.Context(), cfg, nil, func(c operator.Control) error {
-				chats, err := c.Chats(cmd.Context(), name)
-				if err != nil {
-					return err
-				}
-				return e.listChats(cfg, name, chats)
-			})
-		},
-	}
+			return e.Answer(chats, func() error { return e.listChats(cfg, name, chats) })
+		})
+	})
 	list.Flags().StringVar(&name, "channel", "", "ask this `channel`'s account instead")
 
 	var g groups.Group
@@ -56,7 +51,6 @@ A running host takes it up at once, see: longshore reload --help`,
 		Args: terminal.Exactly("chat"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g.Chat = groups.JID(args[0])
-			// A chat that is taken is refused below: it may be free in one of several accounts.
 			if err := e.addGroup(g); err != nil {
 				return err
 			}
@@ -74,7 +68,7 @@ A running host takes it up at once, see: longshore reload --help`,
 	return terminal.Family("groups", "look at groups and chats, and add one", list, add, newRequests(e), newApprove(e))
 }
 
-// groupFlags are the settings of a new group.
+// groupFlags adds the flags for the settings of a new group.
 func groupFlags(cmd *cobra.Command, g *groups.Group) {
 	cmd.Flags().StringVar(&g.Name, "name", "", "what people call it")
 	cmd.Flags().StringVar(&g.Folder, "folder", "", "its `directory` (default: made of the name)")
@@ -82,7 +76,7 @@ func groupFlags(cmd *cobra.Command, g *groups.Group) {
 	cmd.Flags().StringVar(&g.Assistant, "assistant", "", "the `name` of an entry under assistants:")
 }
 
-// listedGroup is a group in the output for programs; the keys are those of longshore.yaml.
+// listedGroup is a group in the output for programs, with the keys of longshore.yaml.
 type listedGroup struct {
 	Folder    string   `json:"folder"`
 	Name      string   `json:"name"`
@@ -94,42 +88,30 @@ type listedGroup struct {
 	MaySendTo []string `json:"may_send_to,omitempty"`
 }
 
-func groupsForPrograms(all []groups.Group) []listedGroup {
-	out := []listedGroup{}
-	for _, g := range all {
-		out = append(out, listedGroup{g.Folder, g.Name, string(g.Chat), g.Channel, g.Main, g.Assistant, g.Trigger, g.MaySendTo})
-	}
-	return out
-}
-
 func (e *env) listGroups(cfg *config.Config) error {
-	if e.JSON {
-		return e.PrintJSON(groupsForPrograms(cfg.Groups))
-	}
-	t := e.Table("folder", "name", "chat", "channel", "assistant")
+	all := []listedGroup{}
 	for _, g := range cfg.Groups {
-		t.Row(g.Folder, g.Name, string(g.Chat), g.Channel, g.Assistant)
+		all = append(all, listedGroup{g.Folder, g.Name, string(g.Chat), g.Channel, g.Main, g.Assistant, g.Trigger, g.MaySendTo})
 	}
-	return t.Flush()
+	return e.Answer(all, func() error {
+		return terminal.List(&e.Terminal, "", []string{"folder", "name", "chat", "channel", "assistant"}, all, func(g listedGroup) []string {
+			return []string{g.Folder, g.Name, g.Chat, g.Channel, g.Assistant}
+		})
+	})
 }
 
 func (e *env) listChats(cfg *config.Config, channelName string, chats []channel.Chat) error {
-	if e.JSON {
-		return e.PrintJSON(chats)
-	}
 	taken := map[groups.Address]string{}
 	for _, g := range cfg.Groups {
 		taken[g.Address()] = "group " + g.Folder
 	}
-	t := e.Table("chat", "name", "members", "note")
-	for _, c := range chats {
-		t.Row(string(c.JID), c.Name, strconv.Itoa(c.Members), cmp.Or(taken[groups.Address{Channel: channelName, JID: c.JID}], c.Note))
-	}
-	return t.Flush()
+	return terminal.List(&e.Terminal, "", []string{"chat", "name", "members", "note"}, chats, func(c channel.Chat) []string {
+		return []string{string(c.JID), c.Name, strconv.Itoa(c.Members), cmp.Or(taken[groups.Address{Channel: channelName, JID: c.JID}], c.Note)}
+	})
 }
 
-// addGroup writes a group into the configuration file if serve could start with
-// the changed file.
+// addGroup writes a group into the configuration file if serve could start with the changed file.
+// Another group may have the chat on another account.
 func (e *env) addGroup(g groups.Group) error {
 	named := g.Folder != ""
 	if !named {
@@ -156,7 +138,7 @@ func (e *env) addGroup(g groups.Group) error {
 	return e.warnOfLast()
 }
 
-// mayAdd refuses a group that cannot be added, in words for an operator.
+// mayAdd refuses a group that cannot be added, with a hint for an operator. named: by --folder.
 func mayAdd(l groups.Layout, all []groups.Group, g groups.Group, named bool) error {
 	r := refusal.Of(l.MayAdd(all, g, named))
 	if r == nil {
@@ -169,7 +151,7 @@ func mayAdd(l groups.Layout, all []groups.Group, g groups.Group, named bool) err
 	return terminal.Hinted(errors.New(r.Message), hint)
 }
 
-// warnOfLast prints the warnings about the group that was added, which is the file's last.
+// warnOfLast prints the warnings about the file's last group, which was just added.
 func (e *env) warnOfLast() error {
 	cfg, err := config.Load(e.Config, e.platforms)
 	if err != nil {

@@ -28,18 +28,12 @@ Ask the person for the code before you approve it: names are their own.`,
 			if err != nil {
 				return err
 			}
-			if e.JSON {
-				return e.PrintJSON(codes)
-			}
-			if len(codes) == 0 {
-				e.Say("nobody waits; with direct: pairing in longshore.yaml, people who write in a direct chat get a code")
-				return nil
-			}
-			t := e.Table("code", "channel", "chat", "name", "for another")
-			for _, p := range codes {
-				t.Row(p.Code, p.Channel, p.Chat, p.From, time.Until(p.Until).Round(time.Minute).String())
-			}
-			return t.Flush()
+			return e.Answer(codes, func() error {
+				const none = "nobody waits; with direct: pairing in longshore.yaml, people who write in a direct chat get a code"
+				return terminal.List(&e.Terminal, none, []string{"code", "channel", "chat", "name", "for another"}, codes, func(p operator.PairingCode) []string {
+					return []string{p.Code, p.Channel, p.Chat, p.From, time.Until(p.Until).Round(time.Minute).String()}
+				})
+			})
 		},
 	}
 }
@@ -59,7 +53,7 @@ does nothing in a chat.`,
 	return cmd
 }
 
-// codes asks the running host for its pairing codes.
+// codes asks the running host for its pairing codes. The list is never nil: programs read it as JSON.
 func (e *env) codes(ctx context.Context) ([]operator.PairingCode, error) {
 	cfg, err := e.load()
 	if err != nil {
@@ -73,13 +67,12 @@ func (e *env) codes(ctx context.Context) ([]operator.PairingCode, error) {
 		return nil, terminal.Hinted(err, terminal.AsOwner)
 	}
 	if codes == nil {
-		codes = []operator.PairingCode{} // a list for programs, too
+		codes = []operator.PairingCode{}
 	}
 	return codes, ofControl(err)
 }
 
-// approve makes a group for the chat of a code, has the host take it up, and ends
-// the code.
+// approve makes a group for the chat of a code, reloads the host, and ends the code.
 func (e *env) approve(ctx context.Context, code string, g groups.Group) error {
 	codes, err := e.codes(ctx)
 	if err != nil {
@@ -112,7 +105,8 @@ func (e *env) approve(ctx context.Context, code string, g groups.Group) error {
 	return nil
 }
 
-// addApproved adds the group, which needs an assistant: nobody would answer.
+// addApproved adds the group, with the only assistant if none is named: without one nobody would
+// answer.
 func (e *env) addApproved(cfg *config.Config, g groups.Group) error {
 	if g.Assistant == "" && len(cfg.Assistants) == 1 {
 		for name := range cfg.Assistants {

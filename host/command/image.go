@@ -53,7 +53,7 @@ agentrunner, which is looked for beside longshore. Nothing secret goes in.`,
 	return cmd
 }
 
-// findRunner looks for agentrunner beside this program unless one is named.
+// findRunner sets path to the agentrunner beside this program, unless path names one.
 func findRunner(path *string) error {
 	if *path != "" {
 		return nil
@@ -65,11 +65,10 @@ func findRunner(path *string) error {
 	return nil
 }
 
-// buildEngine is the engine that the configuration names; without a configuration, this
-// machine's.
+// buildEngine connects to the engine that the configuration names, or without one to this machine's.
 func (e *env) buildEngine(ctx context.Context) (*docker.Engine, error) {
 	cfg, err := config.Load(e.Config, e.platforms)
-	if err != nil { // images are built before there is one
+	if err != nil { // an image may be built before there is a configuration
 		return docker.Connect(ctx, e.getenv)
 	}
 	return doctor.Connect(ctx, cfg, e.getenv)
@@ -88,9 +87,5 @@ func (e *env) buildImage(cmd *cobra.Command, o docker.BuildOptions) error {
 	if err != nil {
 		return err
 	}
-	if e.JSON {
-		return e.PrintJSON(map[string]string{"image": o.Tag, "id": id, "engine": engine.Facts().Host})
-	}
-	e.Say("built %s", o.Tag)
-	return nil
+	return e.Done(map[string]string{"image": o.Tag, "id": id, "engine": engine.Facts().Host}, "built %s", o.Tag)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// importFlags are what import nanoclaw takes.
+// importFlags are the flags of import nanoclaw.
 type importFlags struct {
 	to, allowlist string
 	apply, force  bool
@@ -71,8 +71,8 @@ func (e *env) importNanoClaw(cmd *cobra.Command, dir string, f importFlags) erro
 	return e.sayImport(plan, f)
 }
 
-// outside rejects an output path inside the imported installation: v1's main group
-// might see the file there, and import promises to change nothing in it.
+// outside rejects an output path inside the imported installation: v1's main group might see the file
+// there, and import promises to change nothing in that directory.
 func outside(dir, file string) error {
 	parent, err := filepath.Abs(filepath.Dir(file))
 	if err == nil {

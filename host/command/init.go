@@ -26,7 +26,7 @@ func newInit(e *env) *cobra.Command {
 			if e.JSON {
 				return e.PrintJSON(map[string]string{"wrote": e.made()})
 			}
-			with := "" // the file, where the commands would not find it by themselves
+			with := "" // the flag without which the commands do not find the file
 			if e.Named {
 				with = " -c " + e.Config
 			}
@@ -45,15 +45,15 @@ func newInit(e *env) *cobra.Command {
 	return cmd
 }
 
-// writeConfig writes the file with mode 0600, since secrets may come to stand
-// in it.
+// writeConfig writes a file with mode 0600, because secrets may come into it. With force it replaces a
+// file that is there, which keeps its owner and mode.
 func writeConfig(path string, text []byte, force bool) error {
 	if _, err := os.Lstat(path); err == nil && !force {
 		return terminal.Hinted(fmt.Errorf("%s is there already", path), "give --force to overwrite it, or --config for another file")
 	}
 	old, err := os.ReadFile(path)
 	if err == nil {
-		err = safefs.Replace(path, old, text) // its owner stays who it is
+		err = safefs.Replace(path, old, text)
 	} else {
 		err = safefs.WriteFile(path, text, 0o600)
 	}

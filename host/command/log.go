@@ -11,8 +11,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// newLog is the host's log, as longshore.yaml wants it: text for people on a
-// terminal, JSON for whatever collects it otherwise.
+// newLog returns a log to w. Without a format in longshore.yaml, it writes text to a terminal and JSON
+// to anything else.
 func newLog(w io.Writer, o config.Log) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.Level)); err != nil {
@@ -27,8 +27,8 @@ func newLog(w io.Writer, o config.Log) *slog.Logger {
 	}))
 }
 
-// printableAttr keeps foreign text in log fields from moving a cursor or
-// turning the direction of writing.
+// printableAttr makes foreign text in log fields printable, so that it cannot move a cursor or turn
+// the direction of writing.
 func printableAttr(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:

@@ -20,7 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// logEvery is how often logs -f asks.
+// logEvery is how often logs -f asks the host and reads the file.
 const logEvery = 500 * time.Millisecond
 
 func newLogs(e *env) *cobra.Command {
@@ -53,13 +53,13 @@ journalctl -u longshore.`,
 	return cmd
 }
 
-// logView prints the host's log lines, and an assistant's log file.
+// logView prints the lines of the host's log and of an assistant's log file.
 type logView struct {
 	e     *env
 	host  *operator.Client // nil: no host runs
 	query operator.LogQuery
-	file  string // of the assistant; empty: of none
-	read  int64  // bytes of it
+	file  string // the assistant's log; empty: no group was named
+	read  int64  // bytes of file that were printed
 }
 
 func (e *env) viewLogs(ctx context.Context, args []string, lines int) (*logView, error) {
@@ -85,8 +85,7 @@ func (e *env) viewLogs(ctx context.Context, args []string, lines int) (*logView,
 	return v, nil
 }
 
-// logLine is a line of either log. An assistant's has no level and no fields, and the
-// time is its own matter.
+// logLine is a line of either log. An assistant's line has no level, fields or time of its own.
 type logLine struct {
 	Time      time.Time `json:"time,omitzero"`
 	Level     string    `json:"level,omitempty"`
@@ -96,13 +95,14 @@ type logLine struct {
 	Assistant bool      `json:"assistant,omitempty"`
 }
 
-// print prints what came since the last time: the assistant's lines before the host's.
+// print prints the lines since the last call: the assistant's before the host's. If the host does not
+// answer, the assistant's lines are printed all the same.
 func (v *logView) print(ctx context.Context) error {
 	all, err := v.ofAssistant()
 	if err != nil {
 		return err
 	}
-	var unheard error // what the assistant wrote is printed all the same
+	var unheard error
 	if v.host != nil {
 		page, err := v.host.Log(ctx, v.query)
 		if err != nil {
@@ -119,12 +119,12 @@ func (v *logView) print(ctx context.Context) error {
 			return err
 		}
 	}
-	v.query.Limit = 0 // what comes from now on is printed whole
+	v.query.Limit = 0 // later lines are printed whole
 	return unheard
 }
 
 func (e *env) printLogLine(l logLine) error {
-	if e.JSON { // a value a line, which can be followed
+	if e.JSON { // one value a line, for programs that follow
 		b, err := json.Marshal(l)
 		if err == nil {
 			_, err = fmt.Fprintf(e.Stdout, "%s\n", b)
@@ -146,10 +146,11 @@ func (e *env) printLogLine(l logLine) error {
 	return nil
 }
 
-// maxTail is how much of an assistant's log is read at once, in bytes.
+// maxTail is how many bytes of an assistant's log are read at once.
 const maxTail = 256 << 10
 
-// ofAssistant is what the assistant wrote since the last time: whole lines, the newest.
+// ofAssistant returns the whole lines that the assistant has written since the last call, the newest
+// that maxTail and the limit have room for.
 func (v *logView) ofAssistant() (all []logLine, err error) {
 	if v.file == "" {
 		return nil, nil
@@ -166,7 +167,7 @@ func (v *logView) ofAssistant() (all []logLine, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the assistant's log: %w", err)
 	}
-	if info.Size() < v.read { // a new run began it anew
+	if info.Size() < v.read { // a new run has truncated the file
 		v.read = 0
 	}
 	from := max(v.read, info.Size()-maxTail)
@@ -175,7 +176,7 @@ func (v *logView) ofAssistant() (all []logLine, err error) {
 		return nil, fmt.Errorf("read the assistant's log: %w", err)
 	}
 	end := bytes.LastIndexByte(text, '\n') + 1
-	if from > v.read { // it begins within a line
+	if from > v.read { // the text begins within a line
 		text = text[min(end, bytes.IndexByte(text, '\n')+1):end]
 	} else {
 		text = text[:end]
@@ -190,7 +191,7 @@ func (v *logView) ofAssistant() (all []logLine, err error) {
 	return all, nil
 }
 
-// follow prints until ctx is done, which is no error. A host that restarts is waited for.
+// follow prints until ctx is done, which is no error. It waits for a host that restarts.
 func (v *logView) follow(ctx context.Context) error {
 	tick := time.NewTicker(logEvery)
 	defer tick.Stop()

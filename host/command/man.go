@@ -21,7 +21,7 @@ func newMan() *cobra.Command {
 		Short: "write the man pages, one a command",
 		Long: `man writes the man pages of longshore and of agentrunner into an existing directory.
 Their date is SOURCE_DATE_EPOCH, in seconds, or today.`,
-		Args: terminal.Exactly("DIRECTORY"),
+		Args: terminal.Exactly("directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			date := time.Now()
 			if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
@@ -60,7 +60,7 @@ func documented(c *cobra.Command) bool {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage is the page of one command, in the language of man(7). Its texts stand as in the help.
+// manPage returns the page of one command in the language of man(7), with the texts of its help.
 func manPage(cmd *cobra.Command, date string) string {
 	cmd.InitDefaultHelpFlag()
 	var see []string
@@ -86,7 +86,7 @@ func manPage(cmd *cobra.Command, date string) string {
 	return page
 }
 
-// roff writes a text so that troff shows it as it is.
+// roff escapes a text for troff.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n.", "\n\\&.", "\n'", "\n\\&'").Replace("\n" + text)
 	return text[1:]

@@ -42,9 +42,7 @@ token in its environment as LONGSHORE_TOKEN.`,
 			if e.JSON {
 				return e.PrintJSON(map[string]string{"cli": cli, "place": place, "text": text})
 			}
-			// Where to put it goes to stderr, so that stdout can be
-			// redirected into the file.
-			fmt.Fprintf(e.Stderr, "put this into %s\n", place)
+			fmt.Fprintf(e.Stderr, "put this into %s\n", place) // stdout may be redirected into that file
 			_, err = fmt.Fprint(e.Stdout, text)
 			return err
 		},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -37,24 +38,20 @@ in longshore.yaml that this is a test, and prints what each answered.`,
 	}
 }
 
-// printNotified prints how each target took the test; a target that did not is an error.
+// printNotified prints what each target answered. It returns an error if one did not take the test.
 func (e *env) printNotified(all []operator.Notified) error {
+	err := e.Answer(all, func() error {
+		for _, n := range all {
+			e.Say("%s: %s", n.Target, cmp.Or(n.Error, "taken"))
+		}
+		return nil
+	})
 	failed := 0
 	for _, n := range all {
 		if n.Error != "" {
 			failed++
 		}
 	}
-	err := e.Answer(all, func() error {
-		for _, n := range all {
-			if n.Error != "" {
-				e.Say("%s: %s", n.Target, media.Printable(n.Error))
-				continue
-			}
-			e.Say("%s: taken", n.Target)
-		}
-		return nil
-	})
 	if err == nil && failed > 0 {
 		err = &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("%s did not take the test", media.Count(failed, "target")), Hint: "correct notify: in longshore.yaml, then: longshore reload"}
 	}

@@ -20,7 +20,7 @@ import (
 // signs one browser in, and init writes it and names the command.
 func TestTheOperatorsPageWasNamedByNoFirstCommand(t *testing.T) {
 	t.Run("setup", func(t *testing.T) {
-		listen, err := pageAddress()
+		listen, err := usualOrFree(demoListen)
 		if err != nil {
 			t.Fatal(err)
 		}

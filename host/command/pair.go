@@ -68,7 +68,7 @@ func newUnpair(e *env) *cobra.Command {
 	return cmd
 }
 
-// linkers are the platforms that have accounts to link.
+// linkers returns the platforms that have accounts to link.
 func linkers(platforms []channel.Platform) (all []channel.Linker) {
 	for _, p := range platforms {
 		if one, ok := p.(channel.Linker); ok {
@@ -78,7 +78,7 @@ func linkers(platforms []channel.Platform) (all []channel.Linker) {
 	return all
 }
 
-// pairListen is where the page with the QR code is served: here, at a free port.
+// pairListen is the usual address of the page with the QR code: loopback, at a free port.
 const pairListen = "127.0.0.1:0"
 
 // pairing is one run of "pair".
@@ -165,7 +165,7 @@ func (e *env) account(cfg *config.Config, platform channel.Platform, names []str
 	return one, nil
 }
 
-// words returns the arguments of "pair" and "unpair" that name the channel.
+// words returns the arguments of "pair" and "unpair" that name a channel.
 func words(c config.Channel) string {
 	if c.Name == c.Platform.Key() {
 		return c.Name
@@ -180,7 +180,7 @@ func (e *env) unopened(cfg *config.Config, c config.Channel, db *state.DB) (chan
 	return c.Platform.New(setup)
 }
 
-// ShowCode prints the code that is typed into the phone.
+// ShowCode implements channel.Screen: it prints the code to type into the phone.
 func (p *pairing) ShowCode(code string) {
 	p.Say("%s:", p.platform.Account().Type)
 	p.Say("")
@@ -188,7 +188,8 @@ func (p *pairing) ShowCode(code string) {
 	p.Say("")
 }
 
-// ShowQR draws the code where the terminal has room for it.
+// ShowQR implements channel.Screen: it draws the code on the page, and in the terminal if that has
+// room.
 func (p *pairing) ShowQR(code string, valid time.Duration) {
 	if p.page != nil {
 		p.page.Show(code, valid)
@@ -210,7 +211,7 @@ func (p *pairing) otherwise() string {
 	return "make it larger, or give --phone"
 }
 
-// screen is the terminal's size; unlimited if the output is not a terminal.
+// screen returns the terminal's size in characters; unlimited if stdout is no terminal.
 func (p *pairing) screen() (columns, rows int) {
 	if f, ok := p.Stdout.(*os.File); ok {
 		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil {
@@ -220,7 +221,7 @@ func (p *pairing) screen() (columns, rows int) {
 	return 1 << 16, 1 << 16
 }
 
-// drawQR draws a code in half blocks, and says how large the drawing is.
+// drawQR draws a code in half blocks, and returns the size of the drawing in characters.
 func drawQR(code string) (drawing string, width, height int) {
 	var b bytes.Buffer
 	qrterminal.GenerateWithConfig(code, qrterminal.Config{

@@ -37,36 +37,37 @@ func newErrors(e *env) *cobra.Command {
 		newAct(e, "drop", "take a failed delivery off the list, or remove a request for good", "dropped", operator.Control.Drop))
 }
 
-// newList is a command that lists what matches f; print is for people.
+// newList is a command that lists the items that match f; print is for people.
 func newList(e *env, short string, f *operator.Filter, print func([]operator.Item) error) *cobra.Command {
-	list := &cobra.Command{
-		Use:   "list",
-		Short: short,
-		Args:  terminal.Exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := e.folderOf(&f.Group); err != nil {
-				return err
-			}
-			return askFor(e, cmd, operator.Control.List, *f, print)
-		},
-	}
-	list.Flags().StringVarP(&f.Group, "group", "g", "", "only this group's; its `folder`, name or chat")
+	list := newGroupList(e, short, func(c operator.Control, ctx context.Context, folder string) ([]operator.Item, error) {
+		f.Group = folder
+		return c.List(ctx, *f)
+	}, print)
 	list.Flags().IntVarP(&f.Limit, "limit", "n", 0, "the newest `N` only (1000)")
 	return list
 }
 
-func newShow(e *env, short string) *cobra.Command {
-	return &cobra.Command{
-		Use:   "show ID",
-		Short: "show " + short,
-		Args:  terminal.Exactly("id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return askFor(e, cmd, operator.Control.Show, args[0], e.printItem)
-		},
-	}
+// newGroupList is a command that lists what call returns for all groups, or for the group that a flag
+// names; print is for people.
+func newGroupList[Out any](e *env, short string, call func(operator.Control, context.Context, string) ([]Out, error), print func([]Out) error) *cobra.Command {
+	var group string
+	list := terminal.Verb("list", short, func(cmd *cobra.Command, _ []string) error {
+		if err := e.folderOf(&group); err != nil {
+			return err
+		}
+		return askFor(e, cmd, call, group, print)
+	})
+	list.Flags().StringVarP(&group, "group", "g", "", "only this group's; its `folder`, name or chat")
+	return list
 }
 
-// newAct is a command that applies one action to each of the named items.
+func newShow(e *env, short string) *cobra.Command {
+	return terminal.Verb("show ID", "show "+short, func(cmd *cobra.Command, args []string) error {
+		return askFor(e, cmd, operator.Control.Show, args[0], e.printItem)
+	})
+}
+
+// newAct is a command that applies act to each of the named items, and ends at the first error.
 func newAct(e *env, verb, short, done string, act func(operator.Control, context.Context, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " ID…",
@@ -99,19 +100,14 @@ func atLeastOne(cmd *cobra.Command, args []string) error {
 }
 
 func (e *env) listQueue(items []operator.Item) error {
-	if len(items) == 0 {
-		e.Say("nothing is waiting")
-		return nil
-	}
-	t := e.Table("ID", "GROUP", "CHAT", "STATE", "FILES", "SIZE", "TRIES", "SINCE", "LAST TRY MET")
-	for _, i := range items {
-		t.Row(shortID(i), i.Group, i.Chat, i.State, strconv.Itoa(i.Files), media.Size(i.Bytes), strconv.Itoa(i.Attempts), terminal.Ago(i.Created), media.Cut(i.Message, 60))
-	}
-	return t.Flush()
+	head := []string{"ID", "GROUP", "CHAT", "STATE", "FILES", "SIZE", "TRIES", "SINCE", "LAST TRY MET"}
+	return terminal.List(&e.Terminal, "nothing is waiting", head, items, func(i operator.Item) []string {
+		return []string{shortID(i), i.Group, i.Chat, i.State, strconv.Itoa(i.Files), media.Size(i.Bytes), strconv.Itoa(i.Attempts), terminal.Ago(i.Created), media.Cut(i.Message, 60)}
+	})
 }
 
-// brokenTurns are the groups of a running host whose last turn broke, only the one with the folder if
-// one is given.
+// brokenTurns returns the groups of the running host whose last turn broke, or of them the one with
+// the folder. Without a host there are none.
 func (e *env) brokenTurns(folder string) (broken []operator.Group) {
 	c, err := e.load()
 	if err != nil {
@@ -120,7 +116,7 @@ func (e *env) brokenTurns(folder string) (broken []operator.Group) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	s, err := operator.NewClient(operator.ControlDir(c.Layout())).Status(ctx)
-	if err != nil { // without a host no turn is known
+	if err != nil {
 		return nil
 	}
 	return slices.DeleteFunc(s.Groups, func(g operator.Group) bool {
@@ -143,11 +139,10 @@ func (e *env) listErrors(items []operator.Item, broken []operator.Group) error {
 	if len(broken) > 0 {
 		e.Say("")
 	}
-	t := e.Table("ID", "WHAT", "GROUP", "STATE", "CODE", "SINCE")
-	for _, i := range items {
-		t.Row(shortID(i), string(i.Kind), i.Group, i.State, i.Code, terminal.Ago(i.Created))
-	}
-	if err := t.Flush(); err != nil {
+	err := terminal.List(&e.Terminal, "", []string{"ID", "WHAT", "GROUP", "STATE", "CODE", "SINCE"}, items, func(i operator.Item) []string {
+		return []string{shortID(i), string(i.Kind), i.Group, i.State, i.Code, terminal.Ago(i.Created)}
+	})
+	if err != nil {
 		return err
 	}
 	e.Say("")
@@ -160,7 +155,7 @@ func (e *env) listErrors(items []operator.Item, broken []operator.Group) error {
 	return nil
 }
 
-// printItem prints all that is known of an item.
+// printItem prints an item with its steps, its parts and its request.
 func (e *env) printItem(i operator.Item) error {
 	t := e.Table()
 	t.Row("id", i.ID)
@@ -203,19 +198,13 @@ func (e *env) printItem(i operator.Item) error {
 }
 
 func (e *env) printTimeline(steps []operator.Event) error {
-	if len(steps) == 0 {
-		return nil
-	}
-	e.Say("")
-	t := e.Table("STEP", "PART", "TIME", "DETAIL")
-	for _, s := range steps {
+	return terminal.Section(&e.Terminal, []string{"STEP", "PART", "TIME", "DETAIL"}, steps, func(s operator.Event) []string {
 		part := ""
 		if s.Part > 0 {
 			part = strconv.Itoa(s.Part)
 		}
-		t.Row(s.What, part, terminal.ClockText(s.Time), media.Cut(s.Detail, 100))
-	}
-	return t.Flush()
+		return []string{s.What, part, terminal.ClockText(s.Time), media.Cut(s.Detail, 100)}
+	})
 }
 
 func (e *env) printPart(n int, p operator.Part) error {
@@ -226,7 +215,7 @@ func (e *env) printPart(n int, p operator.Part) error {
 		t.Row("  file", fmt.Sprintf("%s, %s, %s", p.Name, p.MIME, media.Size(p.Bytes)))
 		t.Row("  sha256", p.SHA256)
 	}
-	waits := p.State == string(outbox.Waiting) // a person says yes or no to all of its words
+	waits := p.State == string(outbox.Waiting) // for a person's yes or no to all of its text
 	if p.Text != "" && !waits {
 		t.Row("  text", media.Cut(p.Text, 200))
 	}
@@ -258,8 +247,8 @@ func (e *env) printPart(n int, p operator.Part) error {
 	return nil
 }
 
-// shortID is enough to name an item: the beginning of a delivery's key, or a
-// request's whole name.
+// shortID returns what names an item on the command line: the first 12 characters of a delivery's id,
+// or a request's whole name.
 func shortID(i operator.Item) string {
 	if i.Kind == operator.Delivery && len(i.ID) > 12 {
 		return i.ID[:12]

@@ -42,8 +42,8 @@ groups, or with less than half of them, is applied only with --remove.`,
 	return cmd
 }
 
-// reload makes the running host apply the configuration file, and prints the
-// changes. If no host runs, the error is operator.ErrNoHost.
+// reload makes the running host apply the configuration file, and prints the changes. If no host runs,
+// the error is operator.ErrNoHost.
 func (e *env) reload(ctx context.Context, remove bool) error {
 	cfg, err := e.load()
 	if err != nil {
@@ -56,12 +56,8 @@ func (e *env) reload(ctx context.Context, remove bool) error {
 	if err != nil {
 		return ofControl(err)
 	}
-	if e.JSON {
-		if err := e.PrintJSON(r); err != nil {
-			return err
-		}
-	} else {
-		e.printReloaded(r)
+	if err := e.Answer(r, func() error { e.printReloaded(r); return nil }); err != nil {
+		return err
 	}
 	if n := len(r.Problems); n > 0 {
 		return terminal.Hinted(fmt.Errorf("%s has %s; the host runs on with the one applied at %s", r.File, media.Count(n, "problem"), terminal.ClockText(r.Applied)),
@@ -88,15 +84,15 @@ func (e *env) printReloaded(r operator.Reloaded) {
 	}
 }
 
-// reloadOnHangup makes h read its configuration again on each SIGHUP, until the
-// caller calls stop. The log has the result, and n hears when it begins and ends.
+// reloadOnHangup reloads h on each SIGHUP, until the caller calls stop, which waits for the goroutine.
+// h logs the result; n reports to the service manager when a reload begins and ends.
 func reloadOnHangup(ctx context.Context, h *serve.Host, n service.Notifier) (stop func()) {
 	hangups, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)
 	go func() {
 		defer close(done)
 		for range hangups {
-			if ctx.Err() == nil { // one that ends takes up nothing
+			if ctx.Err() == nil { // a host that ends takes up nothing
 				_ = n.Tell("RELOADING=1")
 				_, _ = h.Reload(ctx, false)
 				_ = n.Tell("READY=1")

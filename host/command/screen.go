@@ -9,7 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/screen"
 )
 
-// screenRule is a rule as the operator reads it.
+// screenRule is a rule in the output.
 type screenRule struct {
 	Rule string `json:"rule"`
 	On   bool   `json:"on"`
@@ -17,35 +17,26 @@ type screenRule struct {
 }
 
 func newScreen(e *env) *cobra.Command {
-	return terminal.Family("screen", "see which files may not leave", &cobra.Command{
-		Use:   "rules",
-		Short: "list the rules by which files are kept in",
-		Args:  terminal.Exactly(),
-		RunE: func(*cobra.Command, []string) error {
-			c, err := e.load()
-			if err != nil {
-				return err
-			}
-			var all []screenRule
-			for _, r := range screen.BuiltIn() {
-				all = append(all, screenRule{r.Name, !slices.Contains(c.Screen.Off, r.Name), r.What})
-			}
-			for _, d := range c.Screen.Deny {
-				all = append(all, screenRule{d.Rule, true, "by longshore.yaml"})
-			}
-			return e.Answer(all, func() error { return e.listRules(all) })
-		},
-	})
-}
-
-func (e *env) listRules(all []screenRule) error {
-	t := e.Table("RULE", "STATE", "KEEPS IN")
-	for _, r := range all {
-		state := "on"
-		if !r.On {
-			state = "off"
+	rules := terminal.Verb("rules", "list the rules by which files are kept in", func(*cobra.Command, []string) error {
+		c, err := e.load()
+		if err != nil {
+			return err
 		}
-		t.Row(r.Rule, state, r.What)
-	}
-	return t.Flush()
+		var all []screenRule
+		for _, r := range screen.BuiltIn() {
+			all = append(all, screenRule{r.Name, !slices.Contains(c.Screen.Off, r.Name), r.What})
+		}
+		for _, d := range c.Screen.Deny {
+			all = append(all, screenRule{d.Rule, true, "by longshore.yaml"})
+		}
+		return e.Answer(all, func() error {
+			return terminal.List(&e.Terminal, "", []string{"RULE", "STATE", "KEEPS IN"}, all, func(r screenRule) []string {
+				if r.On {
+					return []string{r.Rule, "on", r.What}
+				}
+				return []string{r.Rule, "off", r.What}
+			})
+		})
+	})
+	return terminal.Family("screen", "see which files may not leave", rules)
 }

@@ -38,7 +38,7 @@ refuse the file last.`,
 				return err
 			}
 			group, err := findGroup(c, call.Group)
-			if err != nil && !dryRun { // a running host may still serve it
+			if err != nil && !dryRun { // the running host may still serve the group
 				s, _ := operator.NewClient(operator.ControlDir(c.Layout())).Status(cmd.Context())
 				if g, ok := servedAs(s, call.Group, c.Groups); ok {
 					group.Folder, err = g.Folder, nil
@@ -74,7 +74,7 @@ refuse the file last.`,
 	return cmd
 }
 
-// folderOf replaces the folder, name or chat of a group by its folder; empty stays empty.
+// folderOf replaces the name or chat of a group by its folder. Empty stays empty.
 func (e *env) folderOf(group *string) error {
 	if *group == "" {
 		return nil
@@ -88,8 +88,7 @@ func (e *env) folderOf(group *string) error {
 	return err
 }
 
-// findGroup finds a group by its folder, or by its chat or name if no other
-// group has the same.
+// findGroup finds a group by its folder, or by a chat or name that only one group has.
 func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 	if wanted == "" {
 		return groups.Group{}, terminal.Usage("no group given", oneOf(c.Groups))
@@ -116,7 +115,7 @@ func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 	return groups.Group{}, terminal.Usage(fmt.Sprintf("%q means several groups", wanted), "name one of "+folders(found))
 }
 
-// oneOf is the hint for a name that no group has.
+// oneOf returns the hint for a name that no group has.
 func oneOf(all []groups.Group) string {
 	if len(all) == 0 {
 		return "the file has no groups; to add one: longshore groups add CHAT"
@@ -132,9 +131,8 @@ func folders(all []groups.Group) string {
 	return strings.Join(names, ", ")
 }
 
-// send asks the running host to accept the file. If no host runs, it records the file
-// in the outbox for the next one. It does not wait for the platform: "longshore
-// queue show" reports the outcome.
+// send asks the running host to accept the file. If no host runs, it records the file in the outbox
+// for the next host. It does not wait for the platform: "longshore queue show" has the outcome.
 func (e *env) send(ctx context.Context, call operator.Send) error {
 	return e.withControl(ctx, func(c operator.Control) error {
 		_, online := c.(*operator.Client)
@@ -142,19 +140,15 @@ func (e *env) send(ctx context.Context, call operator.Send) error {
 		if err != nil {
 			return e.tellRefusal(err)
 		}
-		if e.JSON {
-			return e.PrintJSON(item)
+		words := "%s: accepted for %s"
+		if !online {
+			words = "%s: kept for %s; goes out when the host runs"
 		}
-		if online {
-			e.Say("%s: accepted for %s", shortID(item), item.Chat)
-		} else {
-			e.Say("%s: kept for %s; goes out when the host runs", shortID(item), item.Chat)
-		}
-		return nil
+		return e.Done(item, words, shortID(item), item.Chat)
 	})
 }
 
-// tellRefusal prints a refusal as JSON if --json was given.
+// tellRefusal prints a refusal as JSON if --json was given, and returns the error of the command.
 func (e *env) tellRefusal(err error) error {
 	if r := bridge.AsRefusal(err); e.JSON && r != nil {
 		answer := refusal.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
@@ -172,7 +166,7 @@ func refusedSend(err error) error {
 		return err
 	}
 	hint := r.Hint
-	switch r.Code { // the hints of these are for the queue, which keeps a request
+	switch r.Code { // the hints of these two are for requests, which wait in the queue
 	case "disk_full":
 		hint = "nothing was kept: make room on the disk of the state directory, and send it again"
 	case "over_quota":

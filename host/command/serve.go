@@ -32,7 +32,7 @@ On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
 			if err != nil {
 				return err
 			}
-			if cfg != nil { // what else could not be read comes first
+			if cfg != nil {
 				problems = append(problems, cfg.Unset...)
 			}
 			if len(problems) > 0 {
@@ -45,7 +45,7 @@ On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
 }
 
 func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
-	// Asked first, or the second host would complain of a port in use.
+	// Ask first: otherwise a second host would complain of a port in use.
 	if host, err := hostOf(ctx, cfg.Layout()); err != nil {
 		return err
 	} else if host != nil {
@@ -72,9 +72,9 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	return err
 }
 
-// notifyManager reports to the service manager, if one started this process, until ctx is
-// done or stop is called. The watchdog is fed by a status that the host answers through
-// its control socket, which asks the outbox, the queues, the channels and the assistants.
+// notifyManager reports to the service manager, if one started this process, until ctx is done or stop
+// is called. stop waits for its goroutine. The host counts as alive while it answers a status
+// through its control socket, for which it asks the outbox, the queues, channels and assistants.
 func notifyManager(ctx context.Context, n service.Notifier, log *slog.Logger, l groups.Layout) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -92,7 +92,7 @@ func notifyManager(ctx context.Context, n service.Notifier, log *slog.Logger, l 
 	}
 }
 
-// configFile is longshore.yaml for the host that runs by it.
+// configFile implements serve.File with the file that the command names.
 type configFile struct{ *env }
 
 // Load implements serve.File.

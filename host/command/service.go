@@ -52,22 +52,13 @@ It ends with exit code 3 if the machine has no such service manager.`,
 		},
 	}
 	install.Flags().BoolVar(&show, "print", false, "only print the file")
-	uninstall := &cobra.Command{
-		Use:   "uninstall",
-		Short: "stop the service and remove its file; state and configuration stay",
-		Args:  terminal.Exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	uninstall := terminal.Verb("uninstall", "stop the service and remove its file; state and configuration stay",
+		func(cmd *cobra.Command, _ []string) error {
 			return e.uninstallService(cmd.Context(), managerHere(e.getenv))
-		},
-	}
-	status := &cobra.Command{
-		Use:   "status",
-		Short: "say whether the service is installed and runs",
-		Args:  terminal.Exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.serviceStatus(cmd.Context(), managerHere(e.getenv))
-		},
-	}
+		})
+	status := terminal.Verb("status", "say whether the service is installed and runs", func(cmd *cobra.Command, _ []string) error {
+		return e.serviceStatus(cmd.Context(), managerHere(e.getenv))
+	})
 	return terminal.Family("service", "run the host by systemd or launchd", install, uninstall, status)
 }
 
@@ -77,7 +68,7 @@ type manager struct {
 	system  bool   // a service of the machine, not of the user
 	file    string // of the service
 	running string // a path that exists while the manager runs
-	program string // that operates it
+	program string // the manager's command
 	log     string // the command that shows the service's log
 }
 
@@ -106,7 +97,7 @@ func (m manager) text(s service.Service) ([]byte, error) {
 	return s.Unit()
 }
 
-// here is an error with exit code 3 if the manager does not run.
+// here returns an error with exit code 3 if the manager does not run.
 func (m manager) here() error {
 	if _, err := os.Stat(m.running); err == nil {
 		return nil
@@ -117,7 +108,7 @@ func (m manager) here() error {
 	}
 }
 
-// operate runs the manager's program, and returns what it printed.
+// operate runs the manager's program and returns its output.
 func (m manager) operate(ctx context.Context, args ...string) (string, error) {
 	if !m.launchd && !m.system {
 		args = append([]string{"--user"}, args...)
@@ -132,7 +123,8 @@ func (m manager) operate(ctx context.Context, args ...string) (string, error) {
 	return string(said), nil
 }
 
-// describeService is the host of the configuration, as a manager shall run it.
+// describeService describes the host of the configuration for the manager. A service of the machine
+// runs as the owner of longshore.yaml.
 func (e *env) describeService(m manager) (service.Service, error) {
 	cfg, err := e.load()
 	if err != nil {
@@ -161,7 +153,7 @@ func (e *env) describeService(m manager) (service.Service, error) {
 	return s, nil
 }
 
-// ownerOf is the user to whom a file belongs.
+// ownerOf returns the user to whom a file belongs.
 func ownerOf(info fs.FileInfo) (*user.User, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -170,7 +162,7 @@ func ownerOf(info fs.FileInfo) (*user.User, error) {
 	return user.LookupId(strconv.Itoa(int(stat.Uid)))
 }
 
-// writable are the directories that the host or an assistant writes to.
+// writable returns the directories that the host or an assistant writes to.
 func writable(cfg *config.Config) []string {
 	dirs := []string{filepath.Dir(cfg.File), cfg.State}
 	for _, g := range cfg.Groups {
@@ -205,17 +197,14 @@ func (e *env) installService(ctx context.Context, m manager, text []byte) error 
 			return terminal.Hinted(err, "the service's log: "+m.log)
 		}
 	}
-	if e.JSON {
-		return e.PrintJSON(map[string]string{"wrote": m.file})
-	}
-	e.Say("wrote %s; the host runs", m.file)
+	also := ""
 	if !m.system && !m.launchd {
-		e.Say("so that it runs while you are not signed in: loginctl enable-linger")
+		also = "\nso that it runs while you are not signed in: loginctl enable-linger"
 	}
-	return nil
+	return e.Done(map[string]string{"wrote": m.file}, "wrote %s; the host runs"+also, m.file)
 }
 
-// ours is an error if the service's file is missing, or was written by somebody else.
+// ours returns an error if the service's file is missing, or if another program wrote it.
 func (m manager) ours() error {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
@@ -249,14 +238,10 @@ func (e *env) uninstallService(ctx context.Context, m manager) error {
 			return err
 		}
 	}
-	if e.JSON {
-		return e.PrintJSON(map[string]string{"removed": m.file})
-	}
-	e.Say("removed %s; state and configuration are as they were", m.file)
-	return nil
+	return e.Done(map[string]string{"removed": m.file}, "removed %s; state and configuration are as they were", m.file)
 }
 
-// serviceState is what "longshore service status" says.
+// serviceState is the output of "longshore service status".
 type serviceState struct {
 	File    string `json:"file"`
 	State   string `json:"state"`   // the manager's word, such as active
@@ -285,13 +270,11 @@ func (e *env) serviceStatus(ctx context.Context, m manager) error {
 		facts[key] = value
 	}
 	s := serviceState{File: facts["FragmentPath"], State: facts["ActiveState"], Started: facts["UnitFileState"], PID: facts["MainPID"]}
-	if e.JSON {
-		err = e.PrintJSON(s)
-	} else {
-		t := e.Table("state", "at boot", "process", "file")
-		t.Row(s.State, s.Started, s.PID, s.File)
-		err = t.Flush()
-	}
+	err = e.Answer(s, func() error {
+		return terminal.List(&e.Terminal, "", []string{"state", "at boot", "process", "file"}, []serviceState{s}, func(s serviceState) []string {
+			return []string{s.State, s.Started, s.PID, s.File}
+		})
+	})
 	if err == nil && s.State != "active" {
 		err = &terminal.Error{Code: terminal.ExitFailed, Err: errors.New("the service does not run"), Hint: "longshore service install; its log: " + m.log}
 	}

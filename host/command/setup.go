@@ -29,7 +29,7 @@ import (
 //go:embed setup.yaml
 var setupConfig []byte
 
-// setup is one run of "setup": its answers.
+// setup is one run of "setup" with its answers.
 type setup struct {
 	*env
 	terminal.Prompter
@@ -40,7 +40,7 @@ type setup struct {
 	noService bool
 	setupAgent
 	setupChannel
-	wrote []string // files, which a setup that fails removes
+	wrote []string // the files that undo removes
 }
 
 func newSetup(e *env) *cobra.Command {
@@ -97,11 +97,10 @@ func (s *setup) run(ctx context.Context) error {
 		}
 	}
 	if s.listen == "" {
-		listen, err := pageAddress()
-		if err != nil {
+		var err error
+		if s.listen, err = usualOrFree(demoListen); err != nil {
 			return err
 		}
-		s.listen = listen
 	}
 	cfg, folder, err := s.make(ctx)
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *setup) run(ctx context.Context) error {
 		return err
 	}
 	installer := *s.env
-	if s.JSON { // one value, at the end
+	if s.JSON { // only the value at the end is printed
 		installer.Stdout = io.Discard
 	}
 	if err := installer.installService(ctx, s.manager, text); err != nil {
@@ -128,8 +127,8 @@ func (s *setup) run(ctx context.Context) error {
 	return s.try(ctx, cfg, folder)
 }
 
-// make writes the configuration and links the channel's account. If that fails, it removes
-// what it has written, and asks for the channel again.
+// make writes the configuration and links the channel's account. If the link fails, make removes the
+// files and asks for the channel again.
 func (s *setup) make(ctx context.Context) (cfg *config.Config, folder string, err error) {
 	for {
 		if folder, err = s.write(); err != nil {
@@ -159,15 +158,15 @@ func (s *setup) make(ctx context.Context) (cfg *config.Config, folder string, er
 	}
 }
 
-// note is for people only.
+// note prints a line for people only.
 func (s *setup) note(format string, args ...any) {
 	if !s.JSON {
 		s.Say(format, args...)
 	}
 }
 
-// until calls try until it succeeds, and prints the reason of each failure. try asks for
-// what was wrong. An error that no other answer removes is returned.
+// until calls try, which asks for an answer, until it succeeds, and prints each failure. It returns an
+// error that no other answer removes.
 func (s *setup) until(ctx context.Context, try func() error) error {
 	for {
 		err := try()
@@ -197,7 +196,7 @@ func (s *setup) askGroup(ctx context.Context) error {
 	})
 }
 
-// layout is that of the installation that write makes.
+// layout returns the layout of the installation that write makes.
 func (s *setup) layout() groups.Layout {
 	if filepath.Clean(s.Config) == systemConfig {
 		return groups.Layout{State: systemState}
@@ -222,14 +221,11 @@ func (s *setup) askService(ctx context.Context) error {
 	})
 }
 
-// pageAddress is the usual address of the page, or one with a free port: one that stays
-// the same at each start.
-func pageAddress() (string, error) { return usualOrFree(demoListen) }
-
 // operatorListen is the usual address of the operator's page.
 const operatorListen = "127.0.0.1:8400"
 
-// usualOrFree is an address, or one with a free port if that is taken.
+// usualOrFree returns the usual address, or if it is taken one with a free port of loopback. It goes
+// into longshore.yaml, so that it stays the same at each start.
 func usualOrFree(usual string) (string, error) {
 	ln, err := net.Listen("tcp", usual)
 	if err != nil {
@@ -241,8 +237,8 @@ func usualOrFree(usual string) (string, error) {
 	return ln.Addr().String(), ln.Close()
 }
 
-// write makes the configuration, and returns the group's folder. Nothing is written that
-// serve would not start with.
+// write writes the configuration and returns the group's folder. It writes nothing that serve would
+// not start with.
 func (s *setup) write() (folder string, err error) {
 	folder = groups.FolderOf(s.group)
 	operators, err := usualOrFree(operatorListen)
@@ -272,8 +268,7 @@ func (s *setup) write() (folder string, err error) {
 	cfg, err := config.Parse(s.Config, text, s.getenv, s.platforms)
 	if problems := wrongWith(cfg, err); len(problems) > 0 {
 		s.printProblems("", problems)
-		err = fmt.Errorf("these answers would make a configuration with %s; nothing is written", media.Count(len(problems), "problem"))
-		return "", err
+		return "", fmt.Errorf("these answers would make a configuration with %s; nothing is written", media.Count(len(problems), "problem"))
 	}
 	if err != nil {
 		return "", err
@@ -284,7 +279,7 @@ func (s *setup) write() (folder string, err error) {
 	return folder, err
 }
 
-// serveAndTry runs the host until it is told to stop, or until the try went wrong.
+// serveAndTry runs the host until ctx is done, or until try fails.
 func (s *setup) serveAndTry(ctx context.Context, cfg *config.Config, folder string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -295,7 +290,7 @@ func (s *setup) serveAndTry(ctx context.Context, cfg *config.Config, folder stri
 	}()
 	err := s.try(ctx, cfg, folder)
 	if err != nil {
-		asked := ctx.Err() != nil // the host ended, or the operator had enough
+		asked := ctx.Err() != nil // the host has ended, or the operator has stopped it
 		cancel()
 		if served := <-ended; asked {
 			return served
@@ -306,15 +301,15 @@ func (s *setup) serveAndTry(ctx context.Context, cfg *config.Config, folder stri
 	return <-ended
 }
 
-// tried is what "setup" says at the end.
+// tried is the output of "setup".
 type tried struct {
 	Wrote    string   `json:"wrote"`
 	Page     string   `json:"page"`
-	Operator string   `json:"operator_page,omitempty"` // signs one browser in to it, once
-	Files    []string `json:"files"`                   // that arrived in the chat as the assistant wrote them
+	Operator string   `json:"operator_page,omitempty"` // an address that signs in one browser, once
+	Files    []string `json:"files"`                   // the files that arrived as the assistant wrote them
 }
 
-// try asks the assistant for its report as a member would, and checks each file.
+// try asks the assistant for files as a member would, and compares each with what it wrote.
 func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTurn)
 	defer cancel()
@@ -338,7 +333,7 @@ func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) erro
 			return fmt.Errorf("download %s: %w", msg.File.Name, err)
 		}
 		wrote, err := member.SumFile(cfg.Layout().Workspace(folder), msg.File.Name)
-		if errors.Is(err, fs.ErrNotExist) && s.agent != "sample" { // it keeps its files where it likes
+		if errors.Is(err, fs.ErrNotExist) && s.agent != "sample" { // an agent CLI may write elsewhere
 			wrote, err = received, nil
 		}
 		if err != nil {
@@ -353,7 +348,7 @@ func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) erro
 		return err
 	}
 	took := time.Since(begin).Seconds()
-	if page, err := operator.NewClient(operator.ControlDir(cfg.Layout())).PageURL(ctx); err == nil { // else another user's
+	if page, err := operator.NewClient(operator.ControlDir(cfg.Layout())).PageURL(ctx); err == nil { // another user's host may refuse
 		end.Operator = page.URL
 	}
 	return s.Answer(end, func() error {

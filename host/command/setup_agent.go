@@ -24,21 +24,21 @@ import (
 // sampleLine is the assistant of setup.yaml.
 const sampleLine = "  sample: { runtime: process, agent: sample }\n"
 
-// setupAgent is the answers about the assistant.
+// setupAgent holds the answers about the assistant.
 type setupAgent struct {
-	agent   string // empty: asked
+	agent   string // empty: it is asked for
 	keyFile string
 	model   string
 	baseURL string
 	boxed   bool   // in a container
-	image   string // of it; empty: the usual one
+	image   string // of the container; empty: the usual one
 
 	key     string // as it was typed or read
-	typed   bool
-	refused bool // the model: another one is asked for
+	typed   bool   // the key was typed
+	refused bool   // the service refused the model: another one is asked for
 }
 
-// cliKey are the variables of an agent CLI for one service.
+// cliKey names the variables of an agent CLI for one service.
 type cliKey struct{ key, base string }
 
 var (
@@ -47,8 +47,7 @@ var (
 	googleKey    = cliKey{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"}
 )
 
-// cliKeyOf are those of the agent that was chosen. It is false for the sample, and for
-// agents that setup does not offer: those are a line in longshore.yaml.
+// cliKeyOf returns the variables of the chosen agent; false for the sample, which has none.
 func (s *setupAgent) cliKeyOf() (cliKey, bool) {
 	if s.agent == "opencode" {
 		return s.opencodeKey(), true
@@ -57,15 +56,15 @@ func (s *setupAgent) cliKeyOf() (cliKey, bool) {
 	return k, ok
 }
 
-// maxKey is the most that is read as a key, in bytes.
+// maxKey is the largest key or token, in bytes.
 const maxKey = 16 << 10
 
-// cliPackages are npm's packages of the agent CLIs.
+// cliPackages returns npm's packages of the agent CLIs.
 func cliPackages() map[string]string {
 	return map[string]string{"claude": "@anthropic-ai/claude-code", "codex": "@openai/codex", "gemini": "@google/gemini-cli", "opencode": "opencode-ai"}
 }
 
-// askAgent fills in which assistant it is, its model and its key, and tries the key.
+// askAgent asks for the assistant, its model and its key, and tries the key.
 func (s *setup) askAgent(ctx context.Context) error {
 	if s.image != "" && !s.boxed {
 		return terminal.Usage("--image is for an assistant in a container", "longshore setup --container --image "+s.image)
@@ -80,7 +79,7 @@ func (s *setup) askAgent(ctx context.Context) error {
 			return terminal.Usage(fmt.Sprintf("setup knows no assistant %q", name), "choose sample, claude, codex, gemini or opencode; others go into longshore.yaml: docs/assistants.md")
 		}
 		usual = name
-		if name == "opencode" && s.In == nil { // the flags before the machine
+		if name == "opencode" && s.In == nil { // check the flags before the machine
 			if err := s.askOpencode(ctx); err != nil {
 				return err
 			}
@@ -97,8 +96,8 @@ func (s *setup) askAgent(ctx context.Context) error {
 	return s.until(ctx, func() error { return s.askKey(ctx) })
 }
 
-// checkProgram checks that the assistant can run here: that there is its CLI, or the engine and
-// the image.
+// checkProgram checks that the assistant can run here: that the CLI is in the PATH, or that engine and
+// image are there.
 func (s *setup) checkProgram(ctx context.Context, agent string) error {
 	then := "; or begin with: longshore setup --agent sample"
 	if s.In != nil {
@@ -128,7 +127,7 @@ func (s *setup) checkProgram(ctx context.Context, agent string) error {
 	return nil
 }
 
-// askKey fills in the model, if the agent needs one, and the key, and tries both.
+// askKey asks for the model, if one is needed, and for the key, and tries both.
 func (s *setup) askKey(ctx context.Context) (err error) {
 	switch {
 	case s.agent == "opencode":
@@ -145,8 +144,8 @@ func (s *setup) askKey(ctx context.Context) (err error) {
 	return s.tryKey(ctx)
 }
 
-// tryKey asks the service whether it takes the key, and has the model. It forgets what the
-// service refuses.
+// tryKey asks the service whether it takes the key and has the model. If not, it forgets the one that
+// the service refused.
 func (s *setup) tryKey(ctx context.Context) error {
 	variables, _ := s.cliKeyOf()
 	f := doctor.Probe(ctx, s.agent, config.Assistant{Agent: s.agent, Env: map[string]setting.Secret{
@@ -175,7 +174,7 @@ func (s *setup) tryKey(ctx context.Context) error {
 // readKey reads the key from the file that a flag names, or from the terminal.
 func (s *setup) readKey(ctx context.Context) (err error) {
 	file, key := s.keyFile, ""
-	s.keyFile = "" // if it does not do, the next one is typed
+	s.keyFile = "" // if this key is refused, the next one is typed
 	switch {
 	case file != "":
 		if file, err = filepath.Abs(file); err == nil {
@@ -209,8 +208,7 @@ func readKeyFile(file string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// putAgent writes the assistant into the configuration. A key that was typed goes into a
-// file of its own beside it.
+// putAgent writes the assistant into the text of the configuration. A typed key goes into a file.
 func (s *setup) putAgent(text []byte) (_ []byte, err error) {
 	variables, ok := s.cliKeyOf()
 	if !ok {
@@ -244,7 +242,7 @@ func (s *setup) putAgent(text []byte) (_ []byte, err error) {
 	return bytes.Replace(text, []byte(sampleLine), []byte(b.String()), 1), nil
 }
 
-// request is what setup asks the assistant for.
+// request returns the message that asks the assistant for files.
 func (s *setup) request() string {
 	if s.agent == "sample" {
 		return "send me the report"
@@ -252,7 +250,7 @@ func (s *setup) request() string {
 	return "Write the file hello.txt with one line of greeting into your working directory, and send it to this chat with your tool send_file. Then say that it is sent."
 }
 
-// files is how many files the assistant sends then.
+// files returns how many files the assistant sends in answer to request.
 func (s *setup) files() int {
 	if s.agent == "sample" {
 		return 2

@@ -21,22 +21,22 @@ import (
 	"github.com/longshore-bridge/longshore/internal/near"
 )
 
-// pageLine is the chat page of setup.yaml, whose address is replaced first.
+// pageLine is the line of setup.yaml below which the channel is written.
 const pageLine = "channels:\n"
 
-// setupChannel is the answers about a channel beside the chat page.
+// setupChannel holds the answers about a channel beside the chat page.
 type setupChannel struct {
-	channel string   // key of its platform; "none"; empty: asked
+	channel string   // key of its platform, or "none"; empty: it is asked for
 	secrets []string // KEY=FILE each
-	chat    string   // that becomes a group of its own
-	usual   string   // the channel of an empty answer; empty: none
+	chat    string   // the chat that becomes a group of its own
+	usual   string   // the channel that an empty answer means; empty: none
 
 	platform channel.Linker    // nil: the page alone
-	kept     map[string]string // the files of the secrets, by their keys
-	typedIn  map[string]string // secrets that were typed, by their keys
+	kept     map[string]string // the files with secrets, by key
+	typedIn  map[string]string // the typed secrets, by key
 }
 
-// secretKeys are the keys of a platform's settings that hold secrets.
+// secretKeys returns the keys of a platform's settings that hold secrets.
 func secretKeys(s channel.Settings) (keys []string) {
 	of := reflect.TypeOf(s).Elem()
 	for i := range of.NumField() {
@@ -47,7 +47,7 @@ func secretKeys(s channel.Settings) (keys []string) {
 	return keys
 }
 
-// askChannel fills in which channel there is beside the page, and the secrets of its account.
+// askChannel asks for the channel beside the page and for the secrets of its account.
 func (s *setup) askChannel(ctx context.Context) error {
 	var offered []string
 	known := linkers(s.platforms)
@@ -80,8 +80,8 @@ func (s *setup) askChannel(ctx context.Context) error {
 	return s.askSecrets(ctx)
 }
 
-// askSecrets reads the secrets of the channel's account from the files that flags name, or
-// from the terminal.
+// askSecrets takes the secrets of the channel's account from the files that flags name, or asks for
+// them.
 func (s *setup) askSecrets(ctx context.Context) error {
 	s.kept, s.typedIn = map[string]string{}, map[string]string{}
 	keys := secretKeys(s.platform.Settings())
@@ -117,12 +117,12 @@ func (s *setup) askSecrets(ctx context.Context) error {
 	return nil
 }
 
-// oneWord reports whether a text can be a key or a token.
+// oneWord reports whether a text can be a key or a token: printable ASCII without space.
 func oneWord(text string) bool {
 	return text != "" && len(text) <= maxKey && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// keep puts a secret that was typed into a file of its own beside the configuration.
+// keep writes a typed secret into a new file in the directory secrets beside the configuration.
 func (s *setup) keep(name, text string) (path string, err error) {
 	dir, err := filepath.Abs(filepath.Dir(s.Config))
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *setup) undo() {
 	s.wrote = nil
 }
 
-// putChannel writes the channel into the configuration.
+// putChannel writes the channel into the text of the configuration.
 func (s *setup) putChannel(text []byte) ([]byte, error) {
 	if s.platform == nil {
 		return text, nil
@@ -174,10 +174,10 @@ func (s *setup) link(ctx context.Context) error {
 		return nil
 	}
 	p := &pairing{env: s.env, platform: s.platform}
-	if s.platform.Account().Scan == "" { // others cannot send before the host runs
+	if s.platform.Account().Scan == "" { // an account that scans a code cannot send before the host runs
 		p.to = groups.JID(s.chat)
 	}
-	if s.JSON { // one value, at the end
+	if s.JSON { // only the value at the end goes to stdout
 		quiet := *s.env
 		quiet.Stdout = s.Stderr
 		p.env = &quiet
@@ -185,7 +185,7 @@ func (s *setup) link(ctx context.Context) error {
 	return p.run(ctx, nil)
 }
 
-// addChat makes the chat a group of the running host, and sends it a file if link has not.
+// addChat makes the chat a group of the running host, and sends a file there if link has not.
 func (s *setup) addChat(ctx context.Context) error {
 	if s.platform == nil {
 		return nil

@@ -27,7 +27,7 @@ func TestSetupWithClaudeCodeEndsWithItsFile(t *testing.T) {
 		}
 		return modeltest.Answer{Text: "it is sent"}
 	})
-	listen, err := pageAddress()
+	listen, err := usualOrFree(demoListen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSetupInAContainerKeepsTheKeyAtHome(t *testing.T) {
 		}
 		return modeltest.Answer{Text: "it is sent"}
 	})
-	listen, err := pageAddress()
+	listen, err := usualOrFree(demoListen)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
-// opencodeModel is a model as in the remedies.
+// opencodeModel is the example of a model in questions and hints.
 const opencodeModel = "anthropic/claude-sonnet-4-5"
 
-// opencodeKeys are the variables that opencode reads for the providers whose key can be
-// tried. It knows more of them, each with variables of its own.
+// opencodeKeys are the variables that opencode reads, by provider: the providers whose key doctor.Probe
+// can try. opencode knows more.
 var opencodeKeys = map[string]cliKey{"anthropic": anthropicKey, "openai": openAIKey, "google": googleKey}
 
-// opencodeKey are the variables for the provider of the model. An address of one's own is
-// OpenAI's to opencode, and so is the host's, which keeps the key of a container.
+// opencodeKey returns the variables for the provider of the model. Behind --base-url, and behind the
+// host's proxy for a container, opencode uses OpenAI's.
 func (s *setupAgent) opencodeKey() cliKey {
 	if s.plainModel() {
 		return openAIKey
@@ -25,11 +25,11 @@ func (s *setupAgent) opencodeKey() cliKey {
 	return opencodeKeys[provider]
 }
 
-// plainModel says that opencode has a provider made by its driver, which knows the model
-// by its name alone.
+// plainModel reports whether the model has no provider before its name, because our driver of opencode
+// makes the provider.
 func (s *setupAgent) plainModel() bool { return s.baseURL != "" || s.boxed }
 
-// askOpencode fills in the model, which says whose key opencode wants.
+// askOpencode asks for the model, whose provider decides which key opencode needs.
 func (s *setup) askOpencode(ctx context.Context) error {
 	form, example := "PROVIDER/MODEL, such as "+opencodeModel, opencodeModel
 	if s.plainModel() {

@@ -40,7 +40,7 @@ func TestSetupWithOpencodeEndsWithItsFile(t *testing.T) {
 	service.Handle("/", httputil.NewSingleHostReverseProxy(behind))
 	server := httptest.NewServer(service)
 	defer server.Close()
-	listen, err := pageAddress()
+	listen, err := usualOrFree(demoListen)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,7 +151,7 @@ func TestCtrlCEndsSetupAtEachQuestion(t *testing.T) {
 			})
 		}
 	})
-	listen, err := pageAddress()
+	listen, err := usualOrFree(demoListen)
 	if err != nil {
 		t.Fatal(err)
 	}

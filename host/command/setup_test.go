@@ -69,7 +69,7 @@ func (s settingUp) end(t *testing.T) {
 }
 
 func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
-	listen, err := pageAddress()
+	listen, err := usualOrFree(demoListen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
 	stage.Write(t, wrong, "123:AAAAAAAAAAAAAAAAAAAAAAAA")
 	platforms := withTelegramAt(server.URL)
 	file := filepath.Join(dir, "longshore.yaml")
-	listen, err := pageAddress()
+	listen, err := usualOrFree(demoListen)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,14 +16,9 @@ import (
 )
 
 func newStatus(e *env) *cobra.Command {
-	return &cobra.Command{
-		Use:   "status",
-		Short: "say what the host is doing",
-		Args:  terminal.Exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(e, cmd, operator.Control.Status, e.printStatus)
-		},
-	}
+	return terminal.Verb("status", "say what the host is doing", func(cmd *cobra.Command, _ []string) error {
+		return ask(e, cmd, operator.Control.Status, e.printStatus)
+	})
 }
 
 func (e *env) printStatus(s operator.Status) error {
@@ -39,15 +35,15 @@ func (e *env) printStatus(s operator.Status) error {
 		return err
 	}
 	e.Say("")
-	t := e.Table("GROUP", "NAME", "CHAT", "PENDING", "SIZE", "OLDEST", "NOT YET TAKEN")
-	for _, g := range s.Groups {
+	head := []string{"GROUP", "NAME", "CHAT", "PENDING", "SIZE", "OLDEST", "NOT YET TAKEN"}
+	err := terminal.List(&e.Terminal, "", head, s.Groups, func(g operator.Group) []string {
 		name := g.Name
 		if g.Main {
 			name += " (main)"
 		}
-		t.Row(g.Folder, name, g.Chat, strconv.Itoa(g.Pending), media.Size(g.Bytes), terminal.Ago(g.Oldest), strconv.Itoa(g.Waiting))
-	}
-	if err := t.Flush(); err != nil {
+		return []string{g.Folder, name, g.Chat, strconv.Itoa(g.Pending), media.Size(g.Bytes), terminal.Ago(g.Oldest), strconv.Itoa(g.Waiting)}
+	})
+	if err != nil {
 		return err
 	}
 	if approvals := approvalsOf(s); approvals > 0 {
@@ -58,20 +54,16 @@ func (e *env) printStatus(s operator.Status) error {
 		return err
 	}
 	e.printTold(s.Told)
-	if len(s.Assistants) > 0 {
-		e.Say("")
-		t := e.Table("ASSISTANT OF", "STATE", "SINCE", "CAUSE", "DETAIL")
-		for _, a := range s.Assistants {
-			t.Row(a.Group, a.State, terminal.Ago(a.Started), a.Cause, a.Detail)
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
+	err = terminal.Section(&e.Terminal, []string{"ASSISTANT OF", "STATE", "SINCE", "CAUSE", "DETAIL"}, s.Assistants, func(a operator.Assistant) []string {
+		return []string{a.Group, a.State, terminal.Ago(a.Started), a.Cause, a.Detail}
+	})
+	if err != nil {
+		return err
 	}
 	return e.printFailures(s)
 }
 
-// printFaults prints what is wrong with the host, and what to do.
+// printFaults prints what is wrong with the host and what to do about it.
 func (e *env) printFaults(s operator.Status) {
 	for i, f := range s.Faults {
 		if i == 0 {
@@ -103,31 +95,21 @@ func (e *env) printFailures(s operator.Status) error {
 	if len(s.Failures) == 0 {
 		return nil
 	}
-	t := e.Table("FAILED LATELY", "GROUP", "CODE", "SINCE", "MESSAGE")
-	for _, f := range s.Failures {
-		t.Row(shortID(f), f.Group, f.Code, terminal.Ago(f.Created), media.Cut(f.Message, 60))
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	return terminal.List(&e.Terminal, "", []string{"FAILED LATELY", "GROUP", "CODE", "SINCE", "MESSAGE"}, s.Failures, func(f operator.Item) []string {
+		return []string{shortID(f), f.Group, f.Code, terminal.Ago(f.Created), media.Cut(f.Message, 60)}
+	})
 }
 
 // printListeners prints each group's assistant, and how many messages were not for it.
 func (e *env) printListeners(all []operator.Group) error {
 	e.Say("")
-	t := e.Table("GROUP", "ASSISTANT", "TRIGGER", "LAST TURN", "NOT CALLED", "NOT ALLOWED")
-	for _, g := range all {
-		who := g.Assistant
-		if who == "" {
-			who = "nobody answers"
-		}
-		t.Row(g.Folder, who, g.Trigger, lastTurn(g.Turns), strconv.Itoa(g.NotCalled), strconv.Itoa(g.NotAllowed))
-	}
-	return t.Flush()
+	head := []string{"GROUP", "ASSISTANT", "TRIGGER", "LAST TURN", "NOT CALLED", "NOT ALLOWED"}
+	return terminal.List(&e.Terminal, "", head, all, func(g operator.Group) []string {
+		return []string{g.Folder, cmp.Or(g.Assistant, "nobody answers"), g.Trigger, lastTurn(g.Turns), strconv.Itoa(g.NotCalled), strconv.Itoa(g.NotAllowed)}
+	})
 }
 
-// printTold prints on one line what members sent that could only be told in words.
+// printTold prints on one line the kinds of messages that assistants only read described in words.
 func (e *env) printTold(all []assistant.Told) {
 	var words []string
 	for _, t := range all {
@@ -139,7 +121,7 @@ func (e *env) printTold(all []assistant.Told) {
 	}
 }
 
-// lastTurn is how a group's last turn ended, and when.
+// lastTurn says how a group's last turn ended, and when.
 func lastTurn(t assistant.Turns) string {
 	if t.Broke.After(t.Done) {
 		return "broke " + terminal.Ago(t.Broke) + ": " + media.Cut(t.Trouble, 30)

@@ -44,22 +44,18 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 		return terminal.Hinted(operator.ErrRunning, "stop the host first")
 	}
 	moved, err := store.SetAside(stores, time.Now())
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case e.JSON:
-		return e.PrintJSON(map[string]any{"store": name, "directory": moved.Dir, "bytes": moved.Bytes})
-	case moved.Dir == "":
-		e.Say("nothing was there of the store %s; the host starts with an empty one", name)
-		return nil
 	}
-	e.Say("%s of the store %s are in %s now; the host starts with an empty one", media.Size(moved.Bytes), name, moved.Dir)
-	e.Say("delete that directory when it is not needed any more")
-	return nil
+	answer := map[string]any{"store": name, "directory": moved.Dir, "bytes": moved.Bytes}
+	if moved.Dir == "" {
+		return e.Done(answer, "nothing was there of the store %s; the host starts with an empty one", name)
+	}
+	return e.Done(answer, "%s of the store %s are in %s now; the host starts with an empty one\ndelete that directory when it is not needed any more",
+		media.Size(moved.Bytes), name, moved.Dir)
 }
 
-// storesCalled finds the stores that have that name on the command line, and
-// returns all such names.
+// storesCalled returns the stores with that name on the command line, and the names of all stores.
 func storesCalled(cfg *config.Config, name string) (found []store.Spec, names []string) {
 	for _, s := range serve.StoresOf(cfg, false) {
 		if s.Name == name {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -15,72 +16,38 @@ import (
 )
 
 func newTasks(e *env) *cobra.Command {
-	var group string
-	list := &cobra.Command{
-		Use:   "list",
-		Short: "list what assistants have scheduled",
-		Args:  terminal.Exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := e.folderOf(&group); err != nil {
-				return err
+	list := newGroupList(e, "list what assistants have scheduled", operator.Control.Tasks, e.listTasks)
+	show := terminal.Verb("show ID", "show one task with its prompt", func(cmd *cobra.Command, args []string) error {
+		return ask(e, cmd, func(c operator.Control, ctx context.Context) (tasks.Task, error) {
+			all, err := c.Tasks(ctx, "")
+			if i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == args[0] }); i >= 0 {
+				return all[i], err
 			}
-			return askFor(e, cmd, operator.Control.Tasks, group, e.listTasks)
-		},
-	}
-	list.Flags().StringVarP(&group, "group", "g", "", "only this group's; its `folder`, name or chat")
-	show := &cobra.Command{
-		Use:   "show ID",
-		Short: "show one task with its prompt",
-		Args:  terminal.Exactly("id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				all, err := c.Tasks(cmd.Context(), "")
-				if err != nil {
-					return err
-				}
-				i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == args[0] })
-				if i < 0 {
-					return terminal.Hinted(errors.New("no task has the id "+media.Printable(args[0])), "see: longshore tasks list")
-				}
-				return e.Answer(all[i], func() error { return e.printTask(all[i]) })
-			})
-		},
-	}
+			return tasks.Task{}, cmp.Or(err, terminal.Hinted(errors.New("no task has the id "+media.Printable(args[0])), "see: longshore tasks list"))
+		}, e.printTask)
+	})
 	return terminal.Family("tasks", "look at what assistants have scheduled, and act on it", list, show,
 		newTaskVerb(e, "pause", "let no due time of a task begin a run"), newTaskVerb(e, "resume", "let a paused task run again, from its next time on"),
 		newTaskVerb(e, "cancel", "delete a task"), newTaskVerb(e, "run", "begin a run of a task now; its schedule stays as it is"))
 }
 
 func newTaskVerb(e *env, verb, short string) *cobra.Command {
-	return &cobra.Command{
-		Use:   verb + " ID",
-		Short: short,
-		Args:  terminal.Exactly("id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error {
-				answer, err := c.OperateTask(cmd.Context(), args[0], verb)
-				if err != nil {
-					return err
-				}
-				return e.Answer(answer, func() error { e.Say("%s", answer.Words); return nil })
-			})
+	return terminal.Verb(verb+" ID", short, func(cmd *cobra.Command, args []string) error {
+		return ask(e, cmd, func(c operator.Control, ctx context.Context) (tasks.Answer, error) {
+			return c.OperateTask(ctx, args[0], verb)
 		},
-	}
+			func(answer tasks.Answer) error { e.Say("%s", answer.Words); return nil })
+	})
 }
 
 func (e *env) listTasks(all []tasks.Task) error {
-	if len(all) == 0 {
-		e.Say("nothing is scheduled")
-		return nil
-	}
-	t := e.Table("ID", "GROUP", "NAME", "SCHEDULE", "STATUS", "NEXT", "ZONE")
-	for _, one := range all {
-		t.Row(one.ID, one.Folder, cmp.Or(one.Name, media.Cut(one.Prompt, 30)), one.Type+" "+one.Value, one.Status, inZone(one.Next, one.Zone), one.Zone)
-	}
-	return t.Flush()
+	head := []string{"ID", "GROUP", "NAME", "SCHEDULE", "STATUS", "NEXT", "ZONE"}
+	return terminal.List(&e.Terminal, "nothing is scheduled", head, all, func(t tasks.Task) []string {
+		return []string{t.ID, t.Folder, cmp.Or(t.Name, media.Cut(t.Prompt, 30)), t.Type + " " + t.Value, t.Status, inZone(t.Next, t.Zone), t.Zone}
+	})
 }
 
-// inZone is a time by the clocks of a zone of that name.
+// inZone writes a time in the time zone of that name, in UTC if there is no such zone.
 func inZone(t time.Time, name string) string {
 	if t.IsZero() {
 		return "-"

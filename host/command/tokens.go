@@ -6,39 +6,22 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 func newTokens(e *env) *cobra.Command {
-	list := &cobra.Command{
-		Use:   "list",
-		Short: "list the tokens that count",
-		Args:  terminal.Exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(e, cmd, operator.Control.Tokens, e.listTokens)
-		},
-	}
-	revoke := &cobra.Command{
-		Use:   "revoke ID",
-		Short: "end a token; what was accepted with it goes on",
-		Args:  terminal.Exactly("id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return tell(e, cmd, operator.Control.RevokeToken, args[0], "revoked")
-		},
-	}
+	list := terminal.Verb("list", "list the tokens that count", func(cmd *cobra.Command, _ []string) error {
+		return ask(e, cmd, operator.Control.Tokens, e.listTokens)
+	})
+	revoke := terminal.Verb("revoke ID", "end a token; what was accepted with it goes on", func(cmd *cobra.Command, args []string) error {
+		return tell(e, cmd, operator.Control.RevokeToken, args[0], "revoked")
+	})
 	return terminal.Family("tokens", "let assistants elsewhere in, and end that", list, newTokensNew(e), revoke)
 }
 
 func (e *env) listTokens(all []tokens.Token) error {
-	if len(all) == 0 {
-		e.Say("there are no tokens")
-		return nil
-	}
-	t := e.Table("ID", "GROUP", "THREAD", "FROM", "MADE")
-	for _, k := range all {
-		t.Row(k.ID, k.Folder, media.Printable(k.Thread), k.Peer, k.Made.Format("2006-01-02 15:04Z"))
-	}
-	return t.Flush()
+	return terminal.List(&e.Terminal, "there are no tokens", []string{"ID", "GROUP", "THREAD", "FROM", "MADE"}, all, func(k tokens.Token) []string {
+		return []string{k.ID, k.Folder, k.Thread, k.Peer, k.Made.Format("2006-01-02 15:04Z")}
+	})
 }
 
 func newTokensNew(e *env) *cobra.Command {

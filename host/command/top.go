@@ -14,6 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -69,7 +70,7 @@ func (e *env) topLive(ctx context.Context, c operator.Control, every time.Durati
 	})
 }
 
-// topLines is an Overview as lines of at most so many columns. All text is printable.
+// topLines returns an overview as printable lines of at most so many columns.
 func (e *env) topLines(o operator.Overview, columns int) []string {
 	var b bytes.Buffer
 	e = &env{Terminal: terminal.Terminal{Stdout: &b, Config: e.Config, Named: e.Named, Verbs: e.Verbs}}
@@ -93,7 +94,7 @@ func (e *env) topLines(o operator.Overview, columns int) []string {
 	}
 	e.printFaults(s)
 	for _, print := range []func(*env, operator.Overview) error{topChannels, topGroups, topQueue, topFailed, topTasks} {
-		_ = print(e, o) // a buffer takes everything
+		_ = print(e, o) // writing to a buffer does not fail
 	}
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	for i, line := range lines {
@@ -118,7 +119,7 @@ func approvalsOf(s operator.Status) (n int) {
 
 func topChannels(e *env, o operator.Overview) error { return e.printChannels(o.Status) }
 
-// The busiest groups come first: a screen may not have room for all.
+// topGroups prints the busiest groups first: a screen may not have room for all.
 func topGroups(e *env, o operator.Overview) error {
 	state := map[string]operator.Assistant{}
 	for _, a := range o.Status.Assistants {
@@ -130,54 +131,36 @@ func topGroups(e *env, o operator.Overview) error {
 	}
 	slices.SortStableFunc(all, func(a, b operator.Group) int { return cmp.Compare(busy(b), busy(a)) })
 	e.Say("")
-	t := e.Table("GROUP", "STATE", "WAIT", "QUEUE", "SIZE", "NOT CALLED", "CAUSE")
-	for _, g := range all {
+	return terminal.List(&e.Terminal, "", []string{"GROUP", "STATE", "WAIT", "QUEUE", "SIZE", "NOT CALLED", "CAUSE"}, all, func(g operator.Group) []string {
 		a := state[g.Folder]
 		what := cmp.Or(a.State, "idle")
 		if g.Assistant == "" {
 			what = "nobody answers"
 		}
-		t.Row(media.Cut(g.Folder, 20), what, strconv.Itoa(g.Waiting), strconv.Itoa(g.Pending), media.Size(g.Bytes), strconv.Itoa(g.NotCalled), cmp.Or(a.Cause, a.Detail))
-	}
-	return t.Flush()
+		return []string{media.Cut(g.Folder, 20), what, strconv.Itoa(g.Waiting), strconv.Itoa(g.Pending), media.Size(g.Bytes), strconv.Itoa(g.NotCalled), cmp.Or(a.Cause, a.Detail)}
+	})
 }
 
 func topQueue(e *env, o operator.Overview) error {
-	if len(o.Queue) == 0 {
-		return nil
-	}
-	e.Say("")
-	t := e.Table("QUEUE", "GROUP", "STATE", "DONE", "SIZE", "TRIES", "LAST TRY MET")
-	for _, i := range o.Queue {
+	return terminal.Section(&e.Terminal, []string{"QUEUE", "GROUP", "STATE", "DONE", "SIZE", "TRIES", "LAST TRY MET"}, o.Queue, func(i operator.Item) []string {
 		done := ""
 		if i.Bytes > 0 {
 			done = strconv.FormatInt(100*i.Done/i.Bytes, 10) + " %"
 		}
-		t.Row(shortID(i), media.Cut(i.Group, 20), i.State, done, media.Size(i.Bytes), strconv.Itoa(i.Attempts), i.Message)
-	}
-	return t.Flush()
+		return []string{shortID(i), media.Cut(i.Group, 20), i.State, done, media.Size(i.Bytes), strconv.Itoa(i.Attempts), i.Message}
+	})
 }
 
 func topFailed(e *env, o operator.Overview) error {
-	if len(o.Failed) == 0 {
-		return nil
-	}
-	e.Say("")
-	t := e.Table("FAILED", "GROUP", "CODE", "SINCE", "MESSAGE")
-	for _, i := range slices.Backward(o.Failed[max(0, len(o.Failed)-operator.RecentFailures):]) {
-		t.Row(media.Cut(shortID(i), 24), media.Cut(i.Group, 20), i.Code, terminal.Ago(i.Created), i.Message)
-	}
-	return t.Flush()
+	newest := slices.Clone(o.Failed[max(0, len(o.Failed)-operator.RecentFailures):])
+	slices.Reverse(newest)
+	return terminal.Section(&e.Terminal, []string{"FAILED", "GROUP", "CODE", "SINCE", "MESSAGE"}, newest, func(i operator.Item) []string {
+		return []string{media.Cut(shortID(i), 24), media.Cut(i.Group, 20), i.Code, terminal.Ago(i.Created), i.Message}
+	})
 }
 
 func topTasks(e *env, o operator.Overview) error {
-	if len(o.Tasks) == 0 {
-		return nil
-	}
-	e.Say("")
-	t := e.Table("TASK", "GROUP", "SCHEDULE", "STATUS", "NEXT")
-	for _, task := range o.Tasks {
-		t.Row(task.ID, media.Cut(task.Folder, 20), task.Words, task.Status, terminal.ClockText(task.Next))
-	}
-	return t.Flush()
+	return terminal.Section(&e.Terminal, []string{"TASK", "GROUP", "SCHEDULE", "STATUS", "NEXT"}, o.Tasks, func(t tasks.Task) []string {
+		return []string{t.ID, media.Cut(t.Folder, 20), t.Words, t.Status, terminal.ClockText(t.Next)}
+	})
 }

@@ -35,15 +35,15 @@ how much disk the steps need. It changes nothing; "longshore serve" upgrades.`,
 	return cmd
 }
 
-// upgradePlan is what "upgrade --check --json" prints.
+// upgradePlan is the output of "upgrade --check".
 type upgradePlan struct {
 	Version  string         `json:"version"` // of this program
 	Problems []string       `json:"problems"`
 	Warnings []string       `json:"warnings"`
 	Stores   []plannedStore `json:"stores"`
-	Needs    int64          `json:"needs_bytes"` // beside what is there
+	Needs    int64          `json:"needs_bytes"` // more disk than the stores take now
 	Free     int64          `json:"free_bytes"`
-	Faults   int            `json:"faults"` // what keeps this program from starting
+	Faults   int            `json:"faults"` // how many things keep this program from starting
 }
 
 type plannedStore struct {
@@ -81,8 +81,8 @@ func (e *env) checkUpgrade(ctx context.Context) error {
 	return nil
 }
 
-// look plans each store. A step changes a database in one transaction, whose log can
-// become as large as the database.
+// look plans each store. A step changes a database in one transaction, whose log can become as large
+// as the database.
 func (p *upgradePlan) look(ctx context.Context, cfg *config.Config) {
 	for _, s := range serve.StoresOf(cfg, true) {
 		plan := store.PlanOf(ctx, s)
@@ -115,11 +115,10 @@ func (e *env) printUpgrade(p upgradePlan, stores bool) error {
 		e.Say("the stores were not read: correct the configuration first")
 		return nil
 	}
-	t := e.Table("store", "on disk", "this program", "steps", "size")
-	for _, s := range p.Stores {
-		t.Row(s.Name, onDisk(s), schemaText(s.Wants), fmt.Sprint(s.Steps), media.Size(s.Bytes))
-	}
-	if err := t.Flush(); err != nil {
+	err := terminal.List(&e.Terminal, "", []string{"store", "on disk", "this program", "steps", "size"}, p.Stores, func(s plannedStore) []string {
+		return []string{s.Name, onDisk(s), schemaText(s.Wants), fmt.Sprint(s.Steps), media.Size(s.Bytes)}
+	})
+	if err != nil {
 		return err
 	}
 	for _, s := range p.Stores {
@@ -144,7 +143,7 @@ func onDisk(s plannedStore) string {
 	return schemaText(s.Version)
 }
 
-// schemaText is a schema's version; some stores are kept by a library.
+// schemaText returns a schema's version, a dash for a store that a library keeps.
 func schemaText(version int) string {
 	if version == 0 {
 		return "-"

@@ -12,7 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 )
 
-// versionInfo is what "longshore version" says.
+// versionInfo is the output of "longshore version".
 type versionInfo struct {
 	Version  string            `json:"version"`
 	Revision string            `json:"revision,omitempty"`
@@ -24,8 +24,8 @@ type versionInfo struct {
 	Modules  map[string]string `json:"modules"`
 }
 
-// notable are the modules whose version decides how a platform or a format is
-// spoken.
+// notable returns the modules whose versions a bug report needs: they speak with platforms or read
+// formats.
 func notable() []string {
 	return []string{
 		"github.com/fsnotify/fsnotify",
@@ -37,7 +37,7 @@ func notable() []string {
 	}
 }
 
-// readVersion collects what the linker and the go command left in the binary.
+// readVersion returns what the linker and the go command have written into the binary.
 func readVersion(version string) versionInfo {
 	info := versionInfo{
 		Version: cli.Version(version), Go: runtime.Version(),

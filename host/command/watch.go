@@ -15,7 +15,7 @@ import (
 // watchEvery is how often --watch runs a command.
 const watchEvery = 2 * time.Second
 
-// watchable adds --watch to every list: all commands called list, and these.
+// watchable adds --watch to all commands called list, and to three more.
 func (e *env) watchable(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		for _, one := range append(cmd.Commands(), cmd) {
@@ -39,8 +39,8 @@ func (e *env) addWatch(cmd *cobra.Command) {
 	}
 }
 
-// watcher runs a command again and again. The command prints into memory, so that a
-// terminal never shows half of an answer.
+// watcher runs a command repeatedly. The command prints into memory, so that a terminal never shows
+// half of an answer.
 type watcher struct {
 	env   *env
 	title string
@@ -49,8 +49,8 @@ type watcher struct {
 	args  []string
 }
 
-// watch runs until ctx is done, which is no error. The command's first error ends it; a
-// later one is shown, and the host may come back.
+// watch runs until ctx is done, which is no error. If the first run of the command fails, so does
+// watch; a later error is shown, because the host may come back.
 func (w *watcher) watch(ctx context.Context, every time.Duration) error {
 	answer, err := w.once()
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *watcher) watch(ctx context.Context, every time.Duration) error {
 	defer tick.Stop()
 	for {
 		if _, failed := fmt.Fprint(w.env.Stdout, answer); failed != nil {
-			return fmt.Errorf("print: %w", failed) // nobody reads on
+			return fmt.Errorf("print: %w", failed)
 		}
 		if err != nil {
 			fmt.Fprint(w.env.Stderr, w.trouble(err))
@@ -96,7 +96,7 @@ func (w *watcher) once() (string, error) {
 	e := w.env
 	stdout, stderr := e.Stdout, e.Stderr
 	e.Watched, e.Stdout = stdout, &out
-	if !e.JSON { // of which only answers are lines
+	if !e.JSON { // in JSON, only answers are lines
 		e.Stderr = &out
 	}
 	defer func() { e.Watched, e.Stdout, e.Stderr = nil, stdout, stderr }()
@@ -104,7 +104,7 @@ func (w *watcher) once() (string, error) {
 	return out.String(), err
 }
 
-// trouble is an error in words; empty if there is none.
+// trouble returns the text of an error with its hint; empty if there is none.
 func (w *watcher) trouble(err error) string {
 	if err == nil {
 		return ""

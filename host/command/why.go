@@ -46,13 +46,7 @@ Ends with exit code 4 if something stops the answer.`,
 			}
 			w := &path{env: e, config: c, group: g, probe: probe}
 			w.walk(cmd.Context())
-			if err := e.Answer(map[string]any{"group": g.Folder, "answers": !w.stopped, "steps": w.steps}, w.print); err != nil {
-				return err
-			}
-			if w.stopped {
-				return &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("the assistant of group %s does not answer", g.Folder)}
-			}
-			return nil
+			return w.answer(g.Folder, "the assistant of group %s does not answer")
 		},
 	}
 	cmd.Flags().BoolVar(&probe, "probe", false, "try the assistant's key at its service")
@@ -67,7 +61,7 @@ type step struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// path is the way from a member's message to an answer, as far as it was walked.
+// path is the way from a member's message to an answer, as far as walk has come.
 type path struct {
 	env     *env
 	config  *config.Config
@@ -77,7 +71,7 @@ type path struct {
 	served  operator.Group // the group as the host serves it
 	probe   bool           // try the key
 	steps   []step
-	stopped bool
+	stopped bool // the last step keeps the assistant from answering
 }
 
 func (w *path) good(name, format string, args ...any) {
@@ -89,12 +83,12 @@ func (w *path) stop(name, words, remedy string) {
 	w.stopped = true
 }
 
-// warn notes what may keep the answer, or a part of it.
+// warn adds what may keep the answer or a part of it.
 func (w *path) warn(name, words, remedy string) {
 	w.steps = append(w.steps, step{Name: name, Words: words, Remedy: remedy})
 }
 
-// walk takes the steps in the order of a message.
+// walk takes the steps in the order of a message, up to the first that stops it.
 func (w *path) walk(ctx context.Context) {
 	for _, check := range []func(context.Context){
 		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.key, w.mounts, w.budget, w.turn, w.policy, w.queue, w.delivery,
@@ -103,6 +97,16 @@ func (w *path) walk(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// answer prints the steps. If one of them stopped the walk, it returns an error of the group or chat
+// who, with exit code 4.
+func (w *path) answer(who, failed string) error {
+	err := w.env.Answer(map[string]any{"group": who, "answers": !w.stopped, "steps": w.steps}, w.print)
+	if err == nil && w.stopped {
+		err = &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf(failed, who)}
+	}
+	return err
 }
 
 func (w *path) print() error {
@@ -152,7 +156,7 @@ func (w *path) channel(context.Context) {
 	}
 }
 
-// registration compares the group of the file with the one that the host serves.
+// registration compares the group in the file with the group that the host serves.
 func (w *path) registration(context.Context) {
 	g := w.group
 	i := slices.IndexFunc(w.status.Groups, func(s operator.Group) bool { return s.Folder == g.Folder })
@@ -221,7 +225,7 @@ func (w *path) elsewhere(ctx context.Context) {
 	}
 }
 
-// program asks the host, since its PATH and its user count.
+// program asks the host what the assistant lacks: the host's PATH and user decide.
 func (w *path) program(ctx context.Context) {
 	findings, err := w.client.Environment(ctx, w.group.Folder)
 	if err != nil {
@@ -237,7 +241,7 @@ func (w *path) program(ctx context.Context) {
 	w.good("program", "the host finds all that the assistant needs")
 }
 
-// key tries the assistant's key, if asked.
+// key tries the assistant's key, with --probe.
 func (w *path) key(ctx context.Context) {
 	if !w.probe || w.config.Assistants[w.group.Assistant].Runtime == config.Elsewhere {
 		return
@@ -252,7 +256,7 @@ func (w *path) key(ctx context.Context) {
 	}
 }
 
-// policy reports the rules that may hold the files of an answer back.
+// policy reports the rules that may delay or refuse the files of an answer.
 func (w *path) policy(context.Context) {
 	g := w.group
 	now := time.Now().In(w.config.Zone(g))
@@ -274,7 +278,7 @@ func (w *path) policy(context.Context) {
 	}
 }
 
-// budget reports what the calls of the model have used.
+// budget reports what the calls of the model have used, and stops if the budget has ended.
 func (w *path) budget(context.Context) {
 	m := w.served.Model
 	if m == nil {
@@ -331,11 +335,8 @@ func (w *path) remedy(c cause.Cause) string {
 
 func (w *path) delivery(context.Context) {
 	s := w.served
-	for _, f := range w.status.Faults {
-		if f.Name == operator.FaultQueue && f.About == "group "+w.group.Folder {
-			w.stop("answers", f.Message, f.Hint)
-			return
-		}
+	if w.stopFor("answers", operator.FaultQueue, "group "+w.group.Folder) {
+		return
 	}
 	if s.Pending+s.Waiting == 0 {
 		w.good("answers", "none is on the way")

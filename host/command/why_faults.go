@@ -13,8 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// faulty warns of the host's faults of one name whose part begins with about. They may keep
-// the answer, and do not end the walk.
+// faulty warns of the host's faults of one name whose About begins with about, and reports whether there
+// are any. They may keep the answer, and do not end the walk.
 func (w *path) faulty(name, fault, about string) (any bool) {
 	for _, f := range w.status.Faults {
 		if f.Name == fault && strings.HasPrefix(f.About, about) {
@@ -29,12 +29,17 @@ func (w *path) file(context.Context) {
 	w.faulty("configuration", operator.FaultConfig, "")
 }
 
-func (w *path) queue(context.Context) {
-	for _, f := range w.status.Faults {
-		if f.Name == operator.FaultStuck && f.About == "group "+w.group.Folder {
-			w.stop("queue", f.Message, f.Hint)
-		}
+// stopFor stops at the host's first fault of that name and About.
+func (w *path) stopFor(name, fault, about string) bool {
+	i := slices.IndexFunc(w.status.Faults, func(f operator.Fault) bool { return f.Name == fault && f.About == about })
+	if i >= 0 {
+		w.stop(name, w.status.Faults[i].Message, w.status.Faults[i].Hint)
 	}
+	return i >= 0
+}
+
+func (w *path) queue(context.Context) {
+	w.stopFor("queue", operator.FaultStuck, "group "+w.group.Folder)
 }
 
 func (w *path) clock(context.Context) {
@@ -45,19 +50,15 @@ func (w *path) mounts(context.Context) {
 	w.faulty("mounts", operator.FaultMount, "group "+w.group.Folder+", ")
 }
 
-// disk checks that messages can be accepted: without room, channels take none.
+// disk checks that the disk has room: without room, channels take no messages.
 func (w *path) disk(context.Context) {
-	for _, f := range w.status.Faults {
-		if f.Name == operator.FaultAccepting {
-			w.stop("disk", f.Message, f.Hint)
-			return
-		}
+	if !w.stopFor("disk", operator.FaultAccepting, "outbox") {
+		w.faulty("disk", operator.FaultDisk, "")
 	}
-	w.faulty("disk", operator.FaultDisk, "")
 }
 
-// whyUnknownChat answers for a chat that no group has, if somebody called there. It returns
-// unknown, the error of the name, if nobody did.
+// whyUnknownChat answers for a group that only the running host has, or for a chat without a group
+// in which somebody wrote. Otherwise it returns unknown, the error of the name.
 func (e *env) whyUnknownChat(ctx context.Context, c *config.Config, wanted string, unknown error) error {
 	client := operator.NewClient(operator.ControlDir(c.Layout()))
 	s, err := client.Status(ctx)
@@ -68,10 +69,7 @@ func (e *env) whyUnknownChat(ctx context.Context, c *config.Config, wanted strin
 		w := &path{env: e, status: s}
 		w.file(ctx)
 		w.stop("group", fmt.Sprintf("the host still serves group %s, and %s has it no longer", g.Folder, e.Config), "write it into the file again; or, if it is to end: "+e.Command("reload", "--remove"))
-		if err := e.Answer(map[string]any{"group": g.Folder, "answers": false, "steps": w.steps}, w.print); err != nil {
-			return err
-		}
-		return &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("group %s is gone from the file", g.Folder)}
+		return w.answer(g.Folder, "group %s is gone from the file")
 	}
 	for _, one := range s.UnknownChats {
 		if wanted != one.Chat && wanted != one.Channel+"/"+one.Chat {
@@ -80,16 +78,13 @@ func (e *env) whyUnknownChat(ctx context.Context, c *config.Config, wanted strin
 		w := &path{env: e}
 		w.stop("group", fmt.Sprintf("the chat %s is not registered: no group has it; %s came from there", one.Chat, media.Count(one.Messages, "message")),
 			e.Command("groups", "add", terminal.ShellWord(one.Chat)))
-		if err := e.Answer(map[string]any{"group": one.Chat, "answers": false, "steps": w.steps}, w.print); err != nil {
-			return err
-		}
-		return &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf("nobody answers in the chat %s", one.Chat)}
+		return w.answer(one.Chat, "nobody answers in the chat %s")
 	}
 	return unknown
 }
 
-// servedAs returns the group that a running host serves under a folder, a name or a chat, and
-// that the file has no longer.
+// servedAs returns the group that the running host serves under a folder, name or chat, and that the
+// file no longer has.
 func servedAs(s operator.Status, wanted string, file []groups.Group) (operator.Group, bool) {
 	i := slices.IndexFunc(s.Groups, func(g operator.Group) bool {
 		return (wanted == g.Folder || wanted == g.Name || wanted == g.Chat) && !slices.ContainsFunc(file, func(f groups.Group) bool { return f.Folder == g.Folder })
@@ -100,8 +95,8 @@ func servedAs(s operator.Status, wanted string, file []groups.Group) (operator.G
 	return s.Groups[i], true
 }
 
-// whyByOlder answers if the file is invalid, with the faults of the host that runs by an
-// older one. Without a host, it returns invalid, the error of the file.
+// whyByOlder answers while the file is invalid, with the faults of the host that runs by a former file.
+// It returns invalid, the error of the file, and prints no steps if no host runs.
 func (e *env) whyByOlder(ctx context.Context, invalid error) error {
 	return e.withLastGood(ctx, invalid, func(c operator.Control) error {
 		w := &path{env: e}

@@ -12,31 +12,20 @@ import (
 )
 
 func newWorkspace(e *env) *cobra.Command {
-	list := &cobra.Command{
-		Use:   "list",
-		Short: "list the groups whose workspace is a volume of the container engine",
-		Args:  terminal.Exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.withVolumes(cmd.Context(), func(engine *docker.Engine, state string) error {
-				folders, err := engine.Volumes(cmd.Context(), state)
-				if err != nil {
-					return err
-				}
-				slices.Sort(folders)
-				return e.Answer(append([]string{}, folders...), func() error {
-					if len(folders) == 0 {
-						e.Say("there are none")
-						return nil
-					}
-					t := e.Table("GROUP", "VOLUME")
-					for _, folder := range folders {
-						t.Row(folder, docker.Volume(state, folder))
-					}
-					return t.Flush()
+	list := terminal.Verb("list", "list the groups whose workspace is a volume of the container engine", func(cmd *cobra.Command, _ []string) error {
+		return e.withVolumes(cmd.Context(), func(engine *docker.Engine, state string) error {
+			folders, err := engine.Volumes(cmd.Context(), state)
+			if err != nil {
+				return err
+			}
+			slices.Sort(folders)
+			return e.Answer(append([]string{}, folders...), func() error {
+				return terminal.List(&e.Terminal, "there are none", []string{"GROUP", "VOLUME"}, folders, func(folder string) []string {
+					return []string{folder, docker.Volume(state, folder)}
 				})
 			})
-		},
-	}
+		})
+	})
 	remove := &cobra.Command{
 		Use:   "remove GROUP",
 		Short: "delete the workspace of a group whose assistant has share: none",
@@ -48,7 +37,7 @@ GROUP is the folder, also that of a group which is no longer configured. Nothing
 				if err := engine.RemoveVolume(cmd.Context(), state, args[0]); err != nil {
 					return err
 				}
-				return e.Answer(struct{}{}, func() error { e.Say("removed"); return nil })
+				return e.Done(struct{}{}, "removed")
 			})
 		},
 	}

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"cmp"
+
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/keys"
@@ -23,18 +25,18 @@ func (c *Current) SharesDirectories(g groups.Group) bool {
 	return g.Assistant != "" && of != config.Elsewhere && of != config.OverSSH && !now.Alone(g)
 }
 
-// Approvers returns the folder of the group whose chat is asked for approvals; empty: the
-// operator alone is asked.
+// Approvers returns the folder of the group whose chat is asked for approvals; empty if only the
+// operator approves.
 func (c *Current) Approvers() string { return c.Config().Approval.Group }
 
-// MayAsk reports whether the session of a group may ask members for permissions.
+// MayAsk reports whether a group's assistant may ask members for permissions.
 func (c *Current) MayAsk(folder string) bool {
 	g, ok := c.Registry().ByFolder(folder)
 	return ok && c.AssistantOf(g).ClaudeChannel == config.ClaudePermissions
 }
 
-// ModelAccess returns which models a group's assistant may use through the host, and at
-// what cost. A group that was removed, or that has its keys itself, gets nothing.
+// ModelAccess returns which models a group's assistant may use through the host, and its budget. It is
+// zero for a group that was removed, or whose assistant has its own keys.
 func (c *Current) ModelAccess(folder string) (set keys.Settings) {
 	now := c.Now()
 	g, ok := now.Registry.ByFolder(folder)
@@ -46,10 +48,7 @@ func (c *Current) ModelAccess(folder string) (set keys.Settings) {
 	set.Own, set.Prices, set.Budget = a.OwnKey, now.Config.ModelPrices(), now.Config.Budget(g)
 	set.Purse = now.Config.Purse(g).Folder
 	for _, p := range a.Services() {
-		address := a.Env[p.Address].Reveal()
-		if address == "" {
-			address = p.Usual
-		}
+		address := cmp.Or(a.Env[p.Address].Reveal(), p.Usual)
 		if u, err := keys.ParseURL(address); err == nil && !a.Env[p.Key].IsZero() {
 			set.Upstreams = append(set.Upstreams, keys.Upstream{Provider: p, URL: u, Secret: a.Env[p.Key].Reveal()})
 		}

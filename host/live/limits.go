@@ -8,17 +8,16 @@ import (
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
-// Wait returns how long a tool waits for its result.
+// Wait returns how long a tool waits for the result of a request.
 func (c *Current) Wait() time.Duration { return c.Config().Limits.Wait.Std() }
 
-// FreeDisk returns how many bytes of the disk stay free.
+// FreeDisk returns how many bytes of the disk must stay free.
 func (c *Current) FreeDisk() int64 { return int64(c.Config().Limits.FreeDisk) }
 
 // KeepResults returns how long results stay.
 func (c *Current) KeepResults() time.Duration { return c.Config().Limits.KeepResults.Std() }
 
-// Quota returns how many bytes of a group may be in the outbox, and how many may come at the same
-// time to be in it.
+// Quota returns how many bytes of a group may be in the outbox, or arrive for it at the same time.
 func (c *Current) Quota() int64 { return int64(c.Config().Limits.Outbox) }
 
 // QueueKeeps returns how long the queue keeps results and refused requests.
@@ -27,7 +26,7 @@ func (c *Current) QueueKeeps() spool.Keep {
 	return spool.Keep{Results: l.KeepResults.Std(), Errors: l.KeepErrors.Std()}
 }
 
-// OutboxLimits returns the bounds of the outbox.
+// OutboxLimits returns the outbox's bounds.
 func (c *Current) OutboxLimits() outbox.Limits {
 	l := c.Config().Limits
 	return outbox.Limits{
@@ -37,8 +36,8 @@ func (c *Current) OutboxLimits() outbox.Limits {
 	}
 }
 
-// SendRate returns the rate of a group's sends. What a removed group has left in the outbox
-// goes out at the rate of a group that states none.
+// SendRate returns how fast a group may send; for a removed group, whose deliveries are still sent, the
+// rate of a group that states none.
 func (c *Current) SendRate(folder string) outbox.Rate {
 	now := c.Now()
 	r := now.Config.Limits.Rate
@@ -51,7 +50,7 @@ func (c *Current) SendRate(folder string) outbox.Rate {
 // AuditKeeps returns the age at which a file of the audit trail is deleted; 0: never.
 func (c *Current) AuditKeeps() time.Duration { return c.Config().Audit.Keep.Std() }
 
-// AuditLeavesOut returns what the audit trail's entries do without.
+// AuditLeavesOut returns the fields that entries of the audit trail leave out.
 func (c *Current) AuditLeavesOut() []string { return c.Config().Audit.LeaveOut }
 
 // LinkTerms returns the terms of the first channel that offers links.

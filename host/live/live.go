@@ -1,9 +1,7 @@
-// Package live holds the configuration in force: what longshore.yaml means for each part
-// of the host at this moment.
+// Package live holds the configuration in force, and what it means for each part of the host.
 //
-// A [Live] is made of one file and never changes. A reload puts another one into
-// [Current], whose methods the parts ask at each use. So a request, a message or a start
-// of an assistant meets one file.
+// A [Live] is made of one file and never changes. A reload puts another Live into [Current], whose
+// methods the parts call at each use.
 package live
 
 import (
@@ -21,7 +19,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/screen"
 )
 
-// Live is what the host makes of one configuration.
+// Live is what the host makes of one configuration. It owns the open directories that the operator
+// shares with groups; CloseBut closes them.
 type Live struct {
 	Config   *config.Config
 	Applied  time.Time
@@ -34,12 +33,12 @@ type Live struct {
 
 	layout groups.Layout
 	mu     sync.Mutex             // guards mounts
-	mounts map[string]*mounts.Map // by folder; a group without mounts of the operator's has one from its first use on
+	mounts map[string]*mounts.Map // by folder; a group without shared directories gets its map at the first use
 }
 
-// New opens the directories that cfg shares with groups. before is the Live in force, nil
-// at a start: mounts that have not changed are taken over, with the directories that they
-// have seen.
+// New opens the directories that cfg shares with groups. before is the Live in force, nil at a start:
+// unchanged mounts are taken over from it, with the directories that they have open. After an error, New
+// has closed what it opened.
 func New(cfg *config.Config, before *Live) (_ *Live, err error) {
 	l := &Live{Config: cfg, Applied: time.Now(), layout: cfg.Layout(), mounts: map[string]*mounts.Map{}}
 	defer func() {
@@ -59,23 +58,23 @@ func New(cfg *config.Config, before *Live) (_ *Live, err error) {
 			continue
 		}
 		if !g.Main && len(g.Mounts) == 0 {
-			continue // the host makes all that this group sees: there is nothing to remember
+			continue // this group sees only what the host makes: Mounts makes its map
 		}
 		if l.mounts[g.Folder], err = mounts.New(l.layout, g); err != nil {
 			return nil, err
 		}
-		l.mounts[g.Folder].Refresh() // what is hidden now stays hidden wherever it is moved
+		l.mounts[g.Folder].Refresh() // files that are hidden now stay hidden when they are moved
 	}
 	return l, nil
 }
 
-// Mounts returns what a group sees of the host; nil if no such group is configured.
+// Mounts returns the directories of the host that a group sees; nil if no such group is configured.
 func (l *Live) Mounts(folder string) *mounts.Map {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g, ok := l.Registry.ByFolder(folder)
 	if l.mounts[folder] == nil && ok {
-		l.mounts[folder], _ = mounts.New(l.layout, g) // fails for a bad folder or layout only, which the registry and Prepare refuse
+		l.mounts[folder], _ = mounts.New(l.layout, g) // a bad folder or layout was refused before
 	}
 	return l.mounts[folder]
 }
@@ -91,7 +90,7 @@ func Folders(c *config.Config) (all []string) {
 	return all
 }
 
-// reusableMounts returns l's mounts of a group, nil if they changed.
+// reusableMounts returns l's mounts of a group; nil if they differ from g's.
 func (l *Live) reusableMounts(g groups.Group) *mounts.Map {
 	if l == nil {
 		return nil
@@ -114,8 +113,7 @@ func (l *Live) has(folder string, m *mounts.Map) bool {
 	return l.mounts[folder] == m
 }
 
-// CloseBut closes the directories that other, which may be nil, does not have. A directory
-// that is in use at this moment is opened again, and closed when nobody has it.
+// CloseBut closes the directories that other, which may be nil, does not share.
 func (l *Live) CloseBut(other *Live) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +132,7 @@ func (l *Live) CloseBut(other *Live) error {
 // Current is the Live in force. The zero value has none.
 type Current struct{ live atomic.Pointer[Live] }
 
-// Now returns the Live in force. Whoever asks once works with one file.
+// Now returns the Live in force. A caller that needs several settings of the same file calls Now once.
 func (c *Current) Now() *Live { return c.live.Load() }
 
 // Set puts l in force.
@@ -152,7 +150,7 @@ func (c *Current) Groups() []groups.Group { return c.Config().Groups }
 // Registry returns the groups that are configured now.
 func (c *Current) Registry() *groups.Registry { return c.Now().Registry }
 
-// Mounts returns what a group sees of the host; nil if no such group is configured.
+// Mounts returns the directories of the host that a group sees; nil if no such group is configured.
 func (c *Current) Mounts(folder string) *mounts.Map { return c.Now().Mounts(folder) }
 
 // Screens returns which files may not leave, and which wait for an approval.
@@ -161,7 +159,7 @@ func (c *Current) Screens() (deny, ask *screen.Screen) {
 	return now.Deny, now.Ask
 }
 
-// Zone returns a group's time zone.
+// Zone returns a group's time zone; the configuration's own if no such group is configured.
 func (c *Current) Zone(folder string) *time.Location {
 	now := c.Now()
 	g, _ := now.Registry.ByFolder(folder)

@@ -12,9 +12,9 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
 
-// approval takes what a member says to an approval: a vote in its poll, or the typed
-// words. taken says that it was for an approval: nobody else gets it, and it counts only
-// if the platform vouches for a sender whom the operator has named. An error passes.
+// approval takes a member's answer to an approval: a vote in its poll, or a typed "yes ID" or "no ID".
+// The answer counts only from a sender whom the operator has named. taken means that the message was
+// for an approval, and that nothing else gets it. The channel delivers it again after an error.
 func (h *Host) approval(ctx context.Context, chat groups.Address, m *channel.Inbound) (taken bool, err error) {
 	a := h.Config().Approval
 	g, ok := h.Registry().ByFolder(a.Group)
@@ -27,7 +27,7 @@ func (h *Host) approval(ctx context.Context, chat groups.Address, m *channel.Inb
 	case channel.KindVote:
 		var choices []string
 		id, choices, err = h.Outbox.ApprovalAsked(ctx, chat, m.Target, m.Choices)
-		if id == "" || err != nil || len(choices) == 0 { // taken back: the first answer has counted
+		if id == "" || err != nil || len(choices) == 0 { // the vote was withdrawn: the first answer has counted
 			return id != "", err
 		}
 		yes = choices[0] == bridge.ChoiceYes || choices[0] == bridge.ChoiceAllow
@@ -44,16 +44,15 @@ func (h *Host) approval(ctx context.Context, chat groups.Address, m *channel.Inb
 	}
 	err = h.Bridge.DecideByID(ctx, id, yes, m.Sender)
 	if errors.Is(err, outbox.ErrNotFound) {
-		return m.Kind == channel.KindVote, nil // some other yes
+		return m.Kind == channel.KindVote, nil // a typed yes to something else
 	}
 	return true, err
 }
 
-// maxAnswer is the longest text that is looked at, in bytes.
+// maxAnswer is the longest typed answer, in bytes.
 const maxAnswer = 64
 
-// approvalWords reads a typed answer, such as "yes 0123…": a word and the whole id of an
-// approval, 32 hex digits, and nothing else.
+// approvalWords parses a typed answer: yes or no, and the whole id of an approval, 32 hex digits.
 func approvalWords(text string) (id string, yes, ok bool) {
 	if len(text) > maxAnswer {
 		return "", false, false

@@ -8,7 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
-// refused notes a request in the errors folder.
+// refused counts a request that went to the errors folder, and reports it to the audit trail.
 func (h *Host) refused(q spool.Quarantined, it *spool.Item) {
 	h.refusals.add(q.Code)
 	if h.audit != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// answers answers assistants' calls.
+// answers answers the calls of assistants that the host answers itself.
 type answers struct{ h *Host }
 
 // Answer implements bridge.Answerer.
@@ -22,13 +22,13 @@ func (a answers) Answer(ctx context.Context, c bridge.Call) (any, error) {
 	case ipc.TypeRegisterGroup:
 		return a.h.register(ctx, c)
 	case ipc.TypeRefreshGroups:
-		a.h.tasksChanged(c.From.Folder())
+		a.h.tellSnapshots(c.From.Folder())
 		return map[string]string{"words": "The snapshots are written."}, nil
 	}
 	return nil, &ipc.Refusal{Code: "not_supported", Message: "this host does not answer requests of this type", Hint: "do without it; chat_info says what this chat can do"}
 }
 
-// callsOf are the actions of a group that the host answers itself.
+// callsOf returns the actions that a group may ask answers for.
 func (h *Host) callsOf(g groups.Group) (all []string) {
 	if g.Actions.Has(groups.ActSchedule) && g.Assistant != "" {
 		all = append(all, string(groups.ActSchedule))

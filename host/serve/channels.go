@@ -12,7 +12,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/doctor"
 )
 
-// SetupOf is what a channel gets of its configuration, with or without a host that runs.
+// SetupOf returns what a channel gets of its configuration if no host runs. The channel of a running
+// host gets setupOf.
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
 	own := &disk{dir: cfg.State, keep: fixedFree(cfg.Limits.FreeDisk)}
 	s := channel.Setup{
@@ -32,15 +33,14 @@ func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Set
 	return s
 }
 
-// setupOf is SetupOf with what h lends its channels.
+// setupOf returns SetupOf with what h does for its channels.
 func (h *Host) setupOf(cfg *config.Config, c config.Channel) channel.Setup {
 	s := SetupOf(cfg, c, h.opts.Log)
 	s.State, s.Host, s.Tasks, s.Links = h.State, lent{h.disk, h.pairing, h.clock, c.Name}, h.lists.of(c.Name), h.links
 	return s
 }
 
-// lent is what the host does for one channel. A command that only looks at a
-// configuration has neither pairing nor clock.
+// lent implements channel.Host for one channel. pairing and clock are nil if no host runs.
 type lent struct {
 	*disk
 	pairing *pairing
@@ -48,21 +48,19 @@ type lent struct {
 	channel string
 }
 
-// ReportTime implements channel.Host.
 func (l lent) ReportTime(platform time.Time) {
 	if l.clock != nil {
 		l.clock.set(l.channel, platform)
 	}
 }
 
-// ReportUnknown implements channel.Host.
 func (l lent) ReportUnknown(c channel.UnknownChat) {
 	if l.pairing != nil {
 		l.pairing.report(l.channel, c)
 	}
 }
 
-// dirOf is the directory of a channel; no two have one.
+// dirOf returns the directory of a channel, which no other channel has.
 func dirOf(cfg *config.Config, c config.Channel) string {
 	if own, ok := c.Platform.(channel.OwnDirectory); ok && c.Name == c.Platform.Key() {
 		return own.Dir(cfg.Layout())
@@ -70,7 +68,7 @@ func dirOf(cfg *config.Config, c config.Channel) string {
 	return cfg.Layout().Named(c.Name)
 }
 
-// configuredChannels makes the channels of longshore.yaml.
+// configuredChannels makes the channels of longshore.yaml, and opens none.
 func (h *Host) configuredChannels(cfg *config.Config) (all []channel.Channel, err error) {
 	for _, c := range cfg.Channels {
 		made, err := c.Platform.New(h.setupOf(cfg, c))
@@ -82,8 +80,7 @@ func (h *Host) configuredChannels(cfg *config.Config) (all []channel.Channel, er
 	return all, nil
 }
 
-// Checks are the doctor's checks of the configured channels, and of the ways to
-// transcribe.
+// Checks returns the doctor's checks of the configured channels and of transcription.
 func Checks(cfg *config.Config) (all []doctor.Check) {
 	if len(cfg.Transcription) > 0 {
 		all = append(all, func(ctx context.Context, _ bool) []doctor.Finding { return checkTranscription(ctx, cfg) })

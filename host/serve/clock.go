@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// clock compares the time of this machine with the platforms'. An answer of a platform's
-// API says its time; from there on, the time that has passed is measured without the
-// machine's clock, so that a clock that is set wrong later is noticed too.
+// clock compares this machine's clock with the platforms'. A channel reports the time in an answer of
+// its platform; from then on the monotonic clock counts, so that a clock that is set wrong later is
+// noticed too.
 type clock struct {
 	mu   sync.Mutex
 	last map[string]heard // by channel
 }
 
 type heard struct {
-	platform time.Time // by the platform
-	here     time.Time // with the monotonic reading
+	platform time.Time // by the platform's clock
+	here     time.Time // when it came, with a monotonic reading
 }
 
-// clockMemory is how long a platform's word counts. A machine that was suspended since
-// measures wrongly until the next one.
+// clockMemory is how long a platform's time counts. After a suspend, the monotonic clock may be wrong
+// until the next report.
 const clockMemory = time.Hour
 
-// set takes the platform's time from a channel.
+// set records the platform's time that a channel reports.
 func (c *clock) set(channel string, platform time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,9 +32,8 @@ func (c *clock) set(channel string, platform time.Time) {
 	c.last[channel] = heard{platform, time.Now()}
 }
 
-// ahead returns how far this machine's clock is ahead, negative if it is behind: the
-// least that any platform says, since one alone may be wrong. ok is false if none has said
-// anything lately.
+// ahead returns how far this machine's clock is ahead, negative if it is behind: the smallest difference
+// to any platform, because one alone may be wrong. ok is false without a recent report.
 func (c *clock) ahead() (least time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,20 +14,20 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// contextEvery is how often the channels are asked whether they are connected.
-// Contexts are written at start and when that changes.
+// contextEvery is how often the channels are asked whether they are connected. If that changes, the
+// contexts of their groups are written again.
 const contextEvery = 2 * time.Second
 
-// contexts tell the groups' tools what they may tell their agents.
+// contexts writes each group's context.json, which the tools in its container read.
 type contexts struct {
 	noClose
 	h *Host
 }
 
-// openContexts writes the first snapshots: the parts that change tasks write others as soon as
-// they run, and an older one must not come after these.
+// openContexts writes the first snapshots before any part runs: parts that change tasks write newer
+// ones, which an older one must not replace.
 func (h *Host) openContexts(context.Context) (Part, error) {
-	h.tellSnapshots()
+	h.tellSnapshots("")
 	return contexts{h: h}, nil
 }
 
@@ -35,7 +35,7 @@ func (p contexts) Apply(*live.Live) {
 	for _, c := range p.h.Channels {
 		p.h.tellContextsOf(c)
 	}
-	p.h.tellSnapshots()
+	p.h.tellSnapshots("")
 }
 
 // Run keeps each group's context.json true until ctx is done.
@@ -46,7 +46,7 @@ func (p contexts) Run(ctx context.Context) error {
 	case <-h.spool.Listed():
 	case <-time.After(contextEvery):
 	}
-	up := map[string]bool{} // by channel; missing: not told yet
+	up := map[string]bool{} // by channel; missing: not written yet
 	tick := time.NewTicker(contextEvery)
 	defer tick.Stop()
 	for {
@@ -79,7 +79,7 @@ func (h *Host) tellContextsOf(c channel.Channel) {
 	}
 }
 
-// contextOf is what a group's tools may tell its agent.
+// contextOf returns what a group's tools may tell its agent.
 func (h *Host) contextOf(g groups.Group) ipc.Context {
 	c := ipc.Context{
 		Group: g.Name, Folder: g.Folder, Main: g.Main, Chat: string(g.Chat),
@@ -90,7 +90,7 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 		c.Channel = ch.Name()
 		c.Connected = connected(ch)
 		c.Converts = h.converts
-		c.Can = []string{} // with none, too: an older host has no list
+		c.Can = []string{} // in JSON an empty list, not a missing one
 		for _, a := range bridge.Can(ch, g) {
 			c.Can = append(c.Can, string(a))
 		}
@@ -119,14 +119,14 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 			c.Chats = append(c.Chats, ipc.ChatInfo{Chat: name, Name: string(all[name].Chat), Channel: all[name].Channel})
 		}
 	}
-	seen, _ := mounts.Table(h.Layout, g) // as mountsOf, of which nothing is kept here
+	seen, _ := mounts.Table(h.Layout, g)
 	for _, m := range seen {
 		c.Mounts = append(c.Mounts, ipc.ContextMount{Path: m.Container, ReadOnly: m.ReadOnly, Shadow: m.Shadow})
 	}
 	return c
 }
 
-// connected is true of a channel that has no connection to speak of.
+// connected reports whether a channel is connected; true if it has no connection.
 func connected(c channel.Channel) bool {
 	s, ok := c.(channel.Status)
 	if !ok {

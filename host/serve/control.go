@@ -25,8 +25,8 @@ func (h *Host) openConsole(context.Context) (_ Part, err error) {
 	return consolePart{Console: h.console}, nil
 }
 
-// SignIn returns an address that signs a browser in on the operator's page, once; empty if
-// there is no page.
+// SignIn returns an address that signs one browser in to the operator's page, once; empty if there is
+// no page.
 func (h *Host) SignIn() string {
 	if h.console == nil {
 		return ""
@@ -34,7 +34,7 @@ func (h *Host) SignIn() string {
 	return h.console.SignIn()
 }
 
-// controlPart answers the commands.
+// controlPart answers the commands on the control socket.
 type controlPart struct {
 	noApply
 	noClose
@@ -45,7 +45,7 @@ func (h *Host) openControl(context.Context) (Part, error) {
 	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}}, nil
 }
 
-// metricsPart answers /healthz and /metrics at an address of their own.
+// metricsPart serves /healthz and /metrics at metrics.listen.
 type metricsPart struct {
 	noApply
 	noClose

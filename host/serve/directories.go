@@ -11,10 +11,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/live"
 )
 
-// directories are those of the state, and those that groups share with the host.
+// directories owns the open directories that groups share with the host.
 type directories struct {
 	noRun
-	open *live.Live // has them open
+	open *live.Live
 	log  *slog.Logger
 }
 
@@ -47,7 +47,7 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 	return p, nil
 }
 
-// Apply closes the directories of the former configuration that the new one does not share.
+// Apply closes the directories that only the former configuration shares.
 func (d *directories) Apply(now *live.Live) {
 	if err := d.open.CloseBut(now); err != nil {
 		d.log.Error("directories of the former configuration not closed", "error", err)
@@ -57,7 +57,8 @@ func (d *directories) Apply(now *live.Live) {
 
 func (d *directories) Close() error { return d.open.CloseBut(nil) }
 
-// makeDirs makes the directories of the groups that are new or lack some.
+// makeDirs makes the missing directories of groups. before is the Live in force, nil at a start: its
+// groups are left alone.
 func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
 	var added []groups.Group
 	for _, g := range cfg.Groups {
@@ -75,7 +76,7 @@ func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
 	return h.Layout.Prepare(added)
 }
 
-// prepare makes what cfg means for the host. before is what is in force, nil at a start.
+// prepare makes a Live of cfg. before is the Live in force, nil at a start.
 func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Live) (*live.Live, error) {
 	l, err := live.New(cfg, before)
 	if err != nil {

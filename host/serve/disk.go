@@ -9,9 +9,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// disk counts the temporary bytes that channels write beside the outbox,
-// such as ciphertext on its way, so that together they leave the disk the room
-// that the configuration wants.
+// disk counts the temporary bytes that channels write beside the outbox, such as ciphertext, so that
+// together they leave limits.free_disk free.
 type disk struct {
 	dir  string
 	keep interface {
@@ -22,7 +21,8 @@ type disk struct {
 	reserved int64
 }
 
-// Reserve answers whether n bytes more may be written; release gives them back.
+// Reserve promises n bytes, or returns an error if the disk would become too full. release ends the
+// promise; it may be called more than once.
 func (s *disk) Reserve(n int64) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,12 +39,11 @@ func (s *disk) Reserve(n int64) (release func(), err error) {
 	}), nil
 }
 
-// recordRoom is how many bytes of the disk messages leave to the host's own
-// records.
+// recordRoom is how many bytes of the disk members' messages leave for the host's own records.
 const recordRoom = 64 << 20
 
-// Room answers whether a member's message may be kept: messages are small, and
-// stay out of less of the disk than files.
+// Room returns an error if the disk has no room for a member's message. Messages are small, so they
+// may use more of the disk than files.
 func (s *disk) Room() error {
 	volume, err := safefs.VolumeOf(s.dir)
 	if free := int64(volume.Free); err == nil && free < min(recordRoom, s.keep.FreeDisk()) {
@@ -53,13 +52,13 @@ func (s *disk) Room() error {
 	return nil
 }
 
-// fixedFree is a bound of the disk that does not change.
+// fixedFree is the bound of one configuration, for a disk without a host.
 type fixedFree int64
 
 func (f fixedFree) FreeDisk() int64 { return int64(f) }
 
-// file makes an unnamed temporary file on the disk of the state directory. The caller
-// closes it and then calls release.
+// file makes an unnamed temporary file of so many bytes on the disk of the state directory. The caller
+// closes the file and then calls release.
 func (s *disk) file(bytes int64) (f *os.File, release func(), err error) {
 	release, err = s.Reserve(bytes)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// told is an earlier message, as list_messages shows it.
+// told is an earlier message in an answer to list_messages.
 type told struct {
 	ID     string     `json:"id"`
 	From   string     `json:"from"`
@@ -28,7 +28,7 @@ type told struct {
 	Files  []toldFile `json:"files,omitempty"`
 
 	Forwarded bool       `json:"forwarded,omitempty"`
-	Author    string     `json:"author,omitempty"` // of what is forwarded
+	Author    string     `json:"author,omitempty"` // of a forwarded message
 	Quote     *ipc.Quote `json:"quote,omitempty"`
 }
 
@@ -37,13 +37,13 @@ type toldFile struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
-	Quoted bool   `json:"quoted,omitempty"` // of the message that is answered
+	Quoted bool   `json:"quoted,omitempty"` // it belongs to the message that this one answers
 }
 
-// maxList is the bytes of the messages in one answer, and of the words for them.
+// maxList is how many bytes the messages of one answer and their lines may take.
 const maxList = ipc.MaxData - 1<<10
 
-// remembers says whether a group's assistant may look at earlier messages.
+// remembers reports whether a group's assistant may read earlier messages.
 func (h *Host) remembers(g groups.Group) bool {
 	return g.Actions.Has(groups.ActHistory) && g.Assistant != ""
 }
@@ -62,8 +62,8 @@ func (h *Host) history(ctx context.Context, c bridge.Call) (any, error) {
 	return h.listMessages(ctx, c)
 }
 
-// listMessages answers list_messages: what members wrote in this thread that the
-// assistant may look at again, and what it said itself.
+// listMessages answers list_messages with the messages of this thread that members wrote and the
+// assistant may read again, and with its own.
 func (h *Host) listMessages(ctx context.Context, c bridge.Call) (any, error) {
 	all, err := h.pastOf(ctx, c)
 	if err != nil {
@@ -87,8 +87,8 @@ func (h *Host) listMessages(ctx context.Context, c bridge.Call) (any, error) {
 	return map[string]any{"messages": shown, "more": more, "words": strings.Join(words, "\n")}, nil
 }
 
-// newest returns the newest messages that one answer has room for, oldest first, and a
-// line for each; at least one if there is any.
+// newest returns the newest messages that one answer has room for, oldest first, and a line for each;
+// at least one if there is any.
 func newest(all []told, limit int, zone *time.Location) (shown []told, lines []string) {
 	shown, room := []told{}, maxList
 	for _, m := range slices.Backward(all) {
@@ -103,15 +103,15 @@ func newest(all []told, limit int, zone *time.Location) (shown []told, lines []s
 	return shown, lines
 }
 
-// size is the bytes that a message takes in an answer, with its line.
+// size returns how many bytes a message takes in an answer, with its line.
 func (m told) size(zone *time.Location) int {
-	message, _ := json.Marshal(m) // which cannot fail, nor can this
+	message, _ := json.Marshal(m) // neither can fail
 	line, _ := json.Marshal(m.line(zone))
 	return len(message) + len(line)
 }
 
-// within shortens a message that would take more bytes alone: a member may have filled
-// it, and the names of its files, with characters that are escaped.
+// within shortens a message that alone takes more than room bytes: a member may have filled its text
+// and the names of its files with characters that JSON escapes.
 func (m told) within(room int, zone *time.Location) told {
 	m.From, m.Author = media.Cut(m.From, 100), media.Cut(m.Author, 100)
 	if m.size(zone) > room {
@@ -130,8 +130,8 @@ func (m told) within(room int, zone *time.Location) told {
 	return m
 }
 
-// line is the message on one line, so that no text of a member looks like another message.
-// The assistant's own has its lines, indented.
+// line writes a message on one line, so that no member's text looks like another message. The
+// assistant's own text keeps its lines, indented.
 func (m told) line(zone *time.Location) string {
 	from, text := m.From, oneLine(m.Text)
 	if m.Own {
@@ -165,7 +165,7 @@ func (m told) line(zone *time.Location) string {
 	return line
 }
 
-// oneLine is a member's text on one line.
+// oneLine writes a member's text on one line.
 func oneLine(text string) string { return media.Printable(strings.Join(strings.Fields(text), " ")) }
 
 // pastOf merges both sides of a thread, oldest first.
@@ -196,7 +196,7 @@ func (h *Host) pastOf(ctx context.Context, c bridge.Call) (all []told, err error
 	return all, nil
 }
 
-// fetchFile answers fetch_file.
+// fetchFile answers fetch_file: it brings a file of a member's message into the workspace.
 func (h *Host) fetchFile(ctx context.Context, c bridge.Call) (any, error) {
 	number := cmp.Or(c.Request.Number, 1)
 	own, err := h.Outbox.Reader().Sent(ctx, c.Chat, c.From, c.Request.Target)

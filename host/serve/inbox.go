@@ -7,17 +7,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// inbox hands on what comes in from one channel: members' messages to the
-// assistants, receipts to the outbox. It knows the channel's name, so that no
-// channel speaks for another.
+// inbox implements channel.Inbox for one channel: members' messages go to the assistants, receipts to
+// the outbox. It knows the channel's name, so that no channel speaks for another.
 type inbox struct {
 	channel string
 	h       *Host
 }
 
-var _ channel.Inbox = inbox{}
-
-// Receive implements channel.Inbox.
 func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	chat := groups.Address{Channel: i.channel, JID: m.Chat}
 	if drop, err := i.h.Bridge.Hide(ctx, chat, &m); drop || err != nil {
@@ -34,7 +30,6 @@ func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	return i.h.assistants.Receive(ctx, g.Folder, m)
 }
 
-// Report implements channel.Inbox.
 func (i inbox) Report(ctx context.Context, chat groups.JID, id string, state channel.State) {
 	if err := i.h.Outbox.Report(ctx, groups.Address{Channel: i.channel, JID: chat}, id, state); err != nil {
 		i.h.opts.Log.Error("record receipt", "channel", i.channel, "chat", string(chat), "error", err)

@@ -16,11 +16,11 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// unwatched is how long nobody may have asked about a linking before it ends.
+// unwatched is how long an attempt goes on although no page asks about it.
 const unwatched = 15 * time.Second
 
-// linker links the running host's channels for an operator who watches. It owns its
-// goroutines until run returns.
+// linker implements operator.Linker: it links channels of the running host for an operator on the page.
+// It owns a goroutine for each attempt until Run returns.
 type linker struct {
 	noApply
 	noClose
@@ -33,7 +33,7 @@ type linker struct {
 	wait   sync.WaitGroup
 }
 
-// accounts are those of the channels.
+// accounts finds the accounts of the channels.
 type accounts interface {
 	// account returns how a channel is linked; nil if it has no account or does not exist.
 	account(channelName string) (channel.Linker, channel.Channel)
@@ -49,7 +49,7 @@ type linking struct {
 	state  operator.Linking
 	over   bool
 	cancel context.CancelFunc
-	timer  *time.Timer // fires when it is unwatched
+	timer  *time.Timer // ends the attempt if no page asks
 }
 
 // account implements accounts.
@@ -62,7 +62,6 @@ func (h *Host) account(name string) (channel.Linker, channel.Channel) {
 	return nil, nil
 }
 
-// Scan implements operator.Linker.
 func (l *linker) Scan(name string) string {
 	if platform, _ := l.of.account(name); platform != nil {
 		return platform.Account().Scan
@@ -70,7 +69,6 @@ func (l *linker) Scan(name string) string {
 	return ""
 }
 
-// Link implements operator.Linker.
 func (l *linker) Link(name string) (operator.Linking, error) {
 	platform, c := l.of.account(name)
 	if platform == nil || platform.Account().Scan == "" || c == nil {
@@ -119,7 +117,7 @@ func (l *linker) begin(name string, platform channel.Linker, c channel.Channel) 
 	return one
 }
 
-// forget ends an attempt. The caller holds mu.
+// forget cancels an attempt. The caller holds mu.
 func (l *linker) forget(name string, one *linking) {
 	one.cancel()
 	one.timer.Stop()
@@ -128,17 +126,14 @@ func (l *linker) forget(name string, one *linking) {
 	}
 }
 
-// linkPage is the operator's page as the Screen of an attempt: it shows QR codes.
+// linkPage implements channel.Screen with the operator's page, which shows QR codes only.
 type linkPage struct {
 	*linker
 	*linking
 }
 
-// Say implements channel.Screen.
 func (linkPage) Say(string, ...any) {}
-
-// ShowCode implements channel.Screen.
-func (linkPage) ShowCode(string) {}
+func (linkPage) ShowCode(string)    {}
 
 // ShowQR replaces the code of an attempt.
 func (p linkPage) ShowQR(text string, valid time.Duration) {
@@ -164,7 +159,7 @@ func (p linkPage) ShowQR(text string, valid time.Duration) {
 	p.state.Code, p.state.Until = rows, time.Now().Add(valid)
 }
 
-// Run waits until ctx is done, and ends all attempts.
+// Run waits until ctx is done. Then it cancels all attempts and waits for them.
 func (l *linker) Run(ctx context.Context) error {
 	<-ctx.Done()
 	l.mu.Lock()

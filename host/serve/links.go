@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// linksToTell is what tools may tell of links; nil: they are not offered.
+// linksToTell returns what tools may tell of links; nil if no channel offers them.
 func (h *Host) linksToTell() *ipc.ContextLinks {
 	terms, ok := h.LinkTerms()
 	if !ok {
@@ -19,7 +19,8 @@ func (h *Host) linksToTell() *ipc.ContextLinks {
 	return &ipc.ContextLinks{MaxBytes: terms.Largest, Seconds: int64(terms.For / time.Second)}
 }
 
-// OpenLink opens the file of a link. If links are no longer offered, there are none.
+// OpenLink implements links.Files: it opens the file of a link. The error is links.ErrNone if there is
+// no such link, or if no channel offers links any more.
 func (h *Host) OpenLink(ctx context.Context, id string) (links.File, error) {
 	if _, ok := h.LinkTerms(); !ok {
 		return links.File{}, links.ErrNone

@@ -7,18 +7,19 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// missingMounts looks for the directories that the operator shares with groups and that are
-// missing.
-// A network file system may hang: then the answer before counts, until it answers.
+// missingMounts finds the directories that the operator shares with groups and that are missing. While
+// a network file system hangs, the last answer counts.
 type missingMounts struct {
 	mu   sync.Mutex
-	busy chan struct{} // closed when the look that is under way has ended; nil: none is
+	busy chan struct{} // closed when the search under way has ended; nil: there is none
 	last []operator.MissingMount
 }
 
-// lookWait is how long a look is waited for.
+// lookWait is how long now waits for a search.
 const lookWait = time.Second
 
+// now returns what look finds, or what it found last if it takes longer than lookWait. look runs in a
+// goroutine of its own, one at a time.
 func (c *missingMounts) now(look func() []operator.MissingMount) []operator.MissingMount {
 	c.mu.Lock()
 	busy := c.busy
@@ -43,7 +44,7 @@ func (c *missingMounts) now(look func() []operator.MissingMount) []operator.Miss
 	return c.last
 }
 
-// MissingMounts are the shared directories that are missing at this moment.
+// MissingMounts returns the shared directories that are missing now.
 func (h *Host) MissingMounts() []operator.MissingMount {
 	return h.missing.now(func() (all []operator.MissingMount) {
 		now := h.Now()

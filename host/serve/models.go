@@ -23,14 +23,14 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// modelPort is where a CLI in a container finds the model with keys: proxy. Each
-// container has a loopback of its own.
+// modelPort is where a CLI in a container finds its model with keys: proxy, on the container's own
+// loopback.
 const modelPort = "127.0.0.1:8431"
 
-// dummyKey is what the CLI sends for a key. The proxy drops it.
+// dummyKey is what a CLI in a container sends as its key. The proxy drops it.
 const dummyKey = "the-host-keeps-the-key"
 
-// keepKeys takes the keys out of what an assistant is given.
+// keepKeys replaces the keys and addresses in plan by those of the host's proxy.
 func (m *models) keepKeys(plan assistant.Plan, a config.Assistant, folder string) {
 	listen, key := modelPort, dummyKey
 	if a.Runtime == config.OverSSH {
@@ -39,7 +39,7 @@ func (m *models) keepKeys(plan assistant.Plan, a config.Assistant, folder string
 		plan.Env["LONGSHORE_MODEL_LISTEN"] = modelPort
 		plan.Env["LONGSHORE_MODEL_SOCKET"] = docker.ModelDir + "/" + docker.ModelSocket
 	}
-	for _, p := range keys.Known() { // of a service without a key, the address stays at home too
+	for _, p := range keys.Known() { // also the address of a service without a key
 		delete(plan.Secrets, p.Address)
 	}
 	for _, p := range a.Services() {
@@ -50,7 +50,8 @@ func (m *models) keepKeys(plan assistant.Plan, a config.Assistant, folder string
 	}
 }
 
-// models are the proxies of the groups whose assistants have been started.
+// models owns the proxies of the groups whose assistants have been started, and the ledger of what
+// their calls have used.
 type models struct {
 	noApply
 	noRun
@@ -59,16 +60,16 @@ type models struct {
 	mu     sync.Mutex
 	ledger *keys.Ledger      // nil: not opened yet
 	open   map[string]*model // by folder
-	passes map[string]string // by folder: what the CLI on another machine sends for a key
+	passes map[string]string // by folder: see pass
 }
 
 // model is one group's proxy.
 type model struct {
-	server *keys.Server // on the socket of the group's containers; nil: it had none yet
+	server *keys.Server // on the socket for the group's containers; nil: not opened yet
 	proxy  *keys.Proxy
 }
 
-// UsageOf is the store of what calls of models have used.
+// UsageOf returns the store of what calls of models have used.
 func UsageOf(c *config.Config) store.Spec {
 	return keys.Store(c.Layout().Channel("usage"), HomeOf(c))
 }
@@ -92,7 +93,7 @@ func (h *Host) openModels(ctx context.Context) (Part, error) {
 	return m, m.openLedger(ctx)
 }
 
-// socketDir returns the directory of a group's socket, and opens that if it is not open.
+// socketDir returns the directory of a group's socket, and opens the socket if it is not open.
 func (m *models) socketDir(ctx context.Context, folder string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,12 +118,12 @@ func (m *models) of(ctx context.Context, folder string) (*model, error) {
 	return m.open[folder], nil
 }
 
-// admit serves a group's proxy over a listener of one session in a container.
+// admit serves a group's proxy on the listener of one session in a container. end stops that.
 func (m *models) admit(ctx context.Context, l net.Listener, folder string) (end func(), err error) {
 	return m.serve(ctx, l, folder, func(p *keys.Proxy) http.Handler { return p })
 }
 
-// guarded serves it over a listener of one session in an account, whose port others reach.
+// guarded is admit for a session over ssh, whose port other accounts reach: it asks for the pass.
 func (m *models) guarded(ctx context.Context, l net.Listener, folder string) (end func(), err error) {
 	pass := m.pass(folder)
 	return m.serve(ctx, l, folder, func(p *keys.Proxy) http.Handler { return p.Guard(pass) })
@@ -136,21 +137,21 @@ func (m *models) serve(ctx context.Context, l net.Listener, folder string, as fu
 		return nil, err
 	}
 	s := keys.Serve(l, as(one.proxy))
-	return func() { _ = s.Close() }, nil // the connection below has ended, which it may report
+	return func() { _ = s.Close() }, nil // it may report that the listener's connection has ended
 }
 
-// pass is what a group's CLI on another machine sends for a key. It counts over the
-// sockets of the group's sessions alone, as long as this host runs.
+// pass returns what a group's CLI on another machine sends as its key. It counts on the listeners of
+// the group's sessions only, and while this host runs.
 func (m *models) pass(folder string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.passes[folder] == "" {
-		m.passes[folder] = "the-host-keeps-the-key-" + rand.Text()
+		m.passes[folder] = dummyKey + "-" + rand.Text()
 	}
 	return m.passes[folder]
 }
 
-// Close implements Part.
+// Close closes the proxies and the ledger.
 func (m *models) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,22 +170,22 @@ func (m *models) Close() error {
 	return errors.Join(errs...)
 }
 
-// books is the ledger; nil if no assistant has needed it.
+// books returns the ledger; nil if no assistant has needed it.
 func (m *models) books() *keys.Ledger {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ledger
 }
 
-// Spending is what a group's calls of its model have used; ok is false if the host does
-// not pass them on.
+// Spending returns what a group's calls of its model have used; ok is false if they do not pass the
+// host.
 func (h *Host) Spending(ctx context.Context, folder string) (s operator.Spending, ok bool) {
 	g, known := h.Registry().ByFolder(folder)
 	ledger := h.models.books()
 	if ledger == nil || !known || h.Config().Assistants[g.Assistant].Keys != "proxy" {
 		return s, false
 	}
-	used := ledger.Used(folder) // none of a group that spends another one's budget: it counts there
+	used := ledger.Used(folder) // zero for a group that spends another group's budget
 	s = operator.Spending{
 		Calls: used.Calls, Input: used.Input, Cached: used.Cached, Written: used.Written, Output: used.Output, USD: used.Cost.USD(),
 	}
@@ -203,13 +204,14 @@ func (h *Host) Spending(ctx context.Context, folder string) (s operator.Spending
 	return s, true
 }
 
-// spent says whether a group's budget has ended.
+// spent reports whether a group's budget is used up.
 func (h *Host) spent(folder string) bool {
 	s, ok := h.Spending(context.Background(), folder)
-	return ok && s.Budget != "" && (s.Left <= 0 || s.Over && s.Left < 1) // whole: it has begun anew since
+	return ok && s.Budget != "" && (s.Left <= 0 || s.Over && s.Left < 1) // a whole budget has begun anew since
 }
 
-// RefusedCalls are what calls of models by groups' assistants held, that the operator might allow.
+// RefusedCalls returns, by group, what the proxies refused in calls of models and the operator may
+// allow.
 func (h *Host) RefusedCalls() (all []operator.RefusedCall) {
 	h.models.mu.Lock()
 	defer h.models.mu.Unlock()
@@ -237,7 +239,6 @@ type withModel struct {
 	models *models
 }
 
-// Start implements runtime.Runtime.
 func (w withModel) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
 	dir, err := w.models.socketDir(ctx, spec.Group.Folder)
 	if err != nil {

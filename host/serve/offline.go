@@ -9,18 +9,14 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// offline stands for a channel while no host runs: it says what the channel
-// would take, and sends nothing.
+// offline stands for a channel while no host runs: it has the channel's limits, and sends nothing.
 type offline struct {
 	config.Channel
 	limits media.Limits
 }
 
-var _ channel.Channel = offline{}
-
-// OfflineChannels are the configured channels, none of them connected.
-func OfflineChannels(c *config.Config) []channel.Channel {
-	var all []channel.Channel
+// OfflineChannels returns the configured channels, none of which connects or sends.
+func OfflineChannels(c *config.Config) (all []channel.Channel) {
 	for _, one := range c.Channels {
 		all = append(all, offline{one, one.Settings.Limits()})
 	}

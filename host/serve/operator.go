@@ -15,8 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Local is the operator's Control of h. running says that h runs, and does not only lend
-// its outbox to a command.
+// Local returns the operator's Control of h. running: h runs, and is not only opened for the action of
+// a command.
 func (h *Host) Local(running bool) *operator.Local {
 	o := operator.Options{Layout: h.Layout, Version: h.opts.Version, Groups: h, Channels: h.Channels, Outbox: h.Outbox, Road: h}
 	if running {
@@ -31,8 +31,8 @@ func (h *Host) Local(running bool) *operator.Local {
 	return operator.NewLocal(o)
 }
 
-// openLocal makes the Control that the parts after it share. It is no part; the openers of
-// the notifier and the page add theirs to its Running.
+// openLocal makes the Control that the parts after it share, and opens no part. The openers of the
+// notifier and of the page add those to its Running.
 func (h *Host) openLocal(context.Context) (Part, error) {
 	h.local = h.Local(true)
 	return nil, nil
@@ -43,8 +43,8 @@ func (h *Host) Decide(ctx context.Context, id string, yes bool) error {
 	return h.Bridge.Decide(ctx, id, yes, "operator")
 }
 
-// SendFor implements operator.Road: a container's path is opened as the group's assistant
-// would, another one as the operator's own.
+// SendFor implements operator.Road. It opens a path in the container as the group's assistant would, any
+// other path as the operator's own file.
 func (h *Host) SendFor(ctx context.Context, s operator.Send) (outbox.Delivery, error) {
 	open := bridge.OpenOwn
 	if mounts.InContainer(s.Path) {
@@ -53,30 +53,29 @@ func (h *Host) SendFor(ctx context.Context, s operator.Send) (outbox.Delivery, e
 	return h.Bridge.SendFor(ctx, s.Group, FileRequest(s), open)
 }
 
-// FileRequest is the request that an assistant would write.
+// FileRequest returns the request that an assistant would write for s.
 func FileRequest(s operator.Send) ipc.Request {
 	return ipc.Request{Type: ipc.TypeFile, Thread: s.Thread, Files: []ipc.FileRef{{Path: s.Path, Name: s.Name, Caption: s.Caption, Alt: s.Alt, As: s.As}}}
 }
 
-// The rest implements operator.Host and operator.Machine.
-
-// Unapplied is why the last reload was refused; nil if it was not.
+// Unapplied returns why the last reload was refused; nil if it was not.
 func (h *Host) Unapplied() *string { return h.unapplied.Load() }
 
-// Refusals counts refused requests by code.
+// Refusals returns how many requests were refused, by code.
 func (h *Host) Refusals() map[string]int64 { return h.refusals.counts() }
 
-// ClockAhead is how far this machine's clock is ahead of the platforms'.
+// ClockAhead returns how far this machine's clock is ahead of the platforms'; false if unknown.
 func (h *Host) ClockAhead() (time.Duration, bool) { return h.clock.ahead() }
 
-// Quota is what each group may keep waiting.
+// Quota returns how much of each group may wait.
 func (h *Host) Quota() operator.Quota {
 	limits := h.Config().Limits
 	terms, _ := h.LinkTerms()
 	return operator.Quota{Pending: limits.Pending, Bytes: int64(limits.Outbox), Inbox: int64(limits.Inbox), Links: terms.Quota}
 }
 
-// Environment checks what assistants need by this process's own PATH and user.
+// Environment checks what assistants need, with this process's own PATH and user: those of the group
+// with that folder, or of all groups if folder is empty.
 func (h *Host) Environment(ctx context.Context, folder string) []channel.Finding {
 	c := *h.Config()
 	if folder != "" {

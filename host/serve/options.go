@@ -17,8 +17,7 @@ import (
 
 func (h *Host) outboxOptions() outbox.Options {
 	return outbox.Options{
-		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config()), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
-		Settings: h,
+		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config()), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace, Settings: h,
 	}
 }
 
@@ -32,34 +31,30 @@ func (h *Host) assistantOptions() assistant.Options {
 	return o
 }
 
-// plans is what assistants and their tasks ask of the configuration in force.
+// plans implements assistant.Plans and tasks.Host: what they ask of the configuration in force.
 type plans struct {
 	*Host
 	speech *transcribe.Transcriber
 }
 
-// Limits implements assistant.Plans.
 func (p plans) Limits() assistant.Limits {
 	l := p.Config().Limits
 	return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Threads: l.Threads, NoticeAfter: l.NoticeAfter.Std(), Hold: l.Hold.Std()}
 }
 
-// OverBudget implements assistant.Plans.
 func (p plans) OverBudget(folder string) bool { return p.overBudget(folder) }
 
-// transcriber transcribes by the entries of one configuration.
+// transcriber implements assistant.Transcriber with the entries of one configuration.
 type transcriber struct {
 	by      *transcribe.Transcriber
 	entries []transcribe.Entry
 }
 
-// Transcribe implements assistant.Transcriber.
 func (t transcriber) Transcribe(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error) {
 	found, err := t.by.Transcribe(ctx, t.entries, sound, mime)
 	return found.Text, found.Seconds, err
 }
 
-// Transcriber implements assistant.Plans.
 func (p plans) Transcriber(g groups.Group) assistant.Transcriber {
 	entries := TranscriptionOf(p.Config())
 	if len(entries) == 0 || g.Speech == groups.SpeechOff {
@@ -68,7 +63,7 @@ func (p plans) Transcriber(g groups.Group) assistant.Transcriber {
 	return transcriber{p.speech, entries}
 }
 
-// Plan says how a group's assistant is run.
+// Plan returns how a group's assistant is run. The error is that it is not configured.
 func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	now := h.Now()
 	a, ok := now.Config.Assistants[g.Assistant]
@@ -93,12 +88,12 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 		h.models.keepKeys(plan, a, g.Folder)
 	}
 	if h.Layout.V1 && a.Runtime == "docker" {
-		// v1's agent-runner read secrets from the document at first, and later
-		// only what v1's host set in the environment.
+		// Early versions of v1's agent-runner read secrets from the document, later ones only from the
+		// environment.
 		maps.Copy(plan.Env, plan.Secrets)
 	}
 	if a.Runtime == "process" {
-		// A process has the workspace for its home; its conversations belong elsewhere.
+		// The home of a process is the workspace, where its conversations must not lie.
 		plan.Env["LONGSHORE_AGENT_HOME"] = filepath.Dir(h.Layout.Session(g.Folder))
 	}
 	if len(a.Command) > 0 {

@@ -21,25 +21,23 @@ import (
 )
 
 const (
-	codeFor     = time.Hour        // a pairing code counts, and is said once in that time
-	maxCodes    = 50               // that count at the same time, over all channels
+	codeFor     = time.Hour        // how long a code counts; a chat gets one code in that time
+	maxCodes    = 50               // codes that count at the same time, over all channels
 	senderFresh = 10 * time.Minute // older messages, as after an outage, get no code
-	codeWithin  = 30 * time.Second // the code is sent, or it is not
+	codeWithin  = 30 * time.Second // how long sending a code may take
 )
 
-// pairing gives codes to people who write to the account in a direct chat that no group
-// has, and notes the group chats that none has. Only the operator approves a code. Its
-// methods may be called from several goroutines.
+// pairing gives codes to people who write in a direct chat without a group, and counts the group chats
+// without one. Only the operator approves a code. Several goroutines may call its methods.
 type pairing struct {
 	state   *state.DB // has the codes
 	live    *live.Current
 	log     *slog.Logger
 	senders chan unknownSender
-
 	unknown unknownChats
 }
 
-// unknownSender is who wrote in a direct chat of a channel that no group has.
+// unknownSender is a person who wrote in a direct chat without a group.
 type unknownSender struct {
 	channel string
 	channel.UnknownChat
@@ -49,8 +47,8 @@ func newPairing(db *state.DB, now *live.Current, log *slog.Logger) *pairing {
 	return &pairing{state: db, live: now, log: log, senders: make(chan unknownSender, 16)}
 }
 
-// report takes a message of an unknown chat from a channel. It returns at once, and
-// drops what comes faster than codes are sent.
+// report takes a message of a chat without a group from a channel. It returns at once, and drops a
+// message if too many wait for a code.
 func (p *pairing) report(name string, k channel.UnknownChat) {
 	if k.Shared {
 		if k.Text == "" || triggered(p.live.Registry(), name, k.Text) {
@@ -79,8 +77,8 @@ func (p *pairing) run(ctx context.Context, channels []channel.Channel) error {
 	}
 }
 
-// answer sends a code to the chat of an unknown sender, unless the chat has one. A
-// code that could not be sent is forgotten: the next message gets another.
+// answer sends a code to the chat of an unknown sender, unless the chat has one. If the code cannot be
+// sent, it is deleted, and the next message gets another.
 func (p *pairing) answer(ctx context.Context, c channel.Channel, k unknownSender) {
 	code := p.give(ctx, k)
 	if c == nil || code == "" {
@@ -177,7 +175,8 @@ func (p *pairing) take(ctx context.Context, code string) (taken operator.Pairing
 // Codes implements operator.Pairing.
 func (h *Host) Codes() []operator.PairingCode { return h.pairing.list() }
 
-// ApprovePairing ends a code whose chat has a group now, and tells the chat.
+// ApprovePairing implements operator.Pairing: it ends a code whose chat has a group now, and writes so
+// in the chat.
 func (h *Host) ApprovePairing(ctx context.Context, code string) error {
 	p, err := h.pairing.take(ctx, code)
 	if err != nil {

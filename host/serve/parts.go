@@ -27,10 +27,10 @@ import (
 
 // Part is one of the parts that a host consists of.
 type Part interface {
-	// Apply takes up the configuration that is now in force. It returns no error: what must
-	// not fail was done in Host.prepare, and the rest is logged. Three hear of a reload without
-	// it, since they compare the configuration or registry with the one that they saw last:
-	// assistant/follow.go, bridge/road.go and whole.go here.
+	// Apply takes up the configuration now in force. It returns no error: what can fail was done in
+	// Host.prepare, and other errors are logged. Three notice a reload without it, because they
+	// compare the configuration or the registry with the last: assistant/follow.go,
+	// bridge/road.go and whole.go here.
 	Apply(now *live.Live)
 
 	// Run works until ctx is done, which is no error. An error ends the host.
@@ -40,8 +40,8 @@ type Part interface {
 	Close() error
 }
 
-// openers is the list of the parts: it opens one each, nil if the configuration needs none.
-// A reload applies in this order too; the end closes in reverse.
+// openers returns what opens the parts; each returns nil if the configuration needs no such part. A
+// reload applies in the same order, Close closes in reverse.
 func (h *Host) openers(cfg *config.Config) []func(context.Context) (Part, error) {
 	all := []func(context.Context) (Part, error){
 		h.openEngine,
@@ -56,7 +56,7 @@ func (h *Host) openers(cfg *config.Config) []func(context.Context) (Part, error)
 		h.openLinker, h.openLocal, h.openNotifier, h.openConsole, h.openControl, h.openMetrics)
 }
 
-// openParts opens the parts that cfg needs. After an error, h.parts are those that were opened.
+// openParts opens the parts that cfg needs. After an error, h.parts has those that are open.
 func (h *Host) openParts(ctx context.Context, cfg *config.Config) error {
 	for _, open := range h.openers(cfg) {
 		p, err := open(ctx)
@@ -70,7 +70,7 @@ func (h *Host) openParts(ctx context.Context, cfg *config.Config) error {
 	return nil
 }
 
-// runParts runs all parts until ctx is done, or until one of them cannot go on.
+// runParts runs all parts until ctx is done or one of them fails. It waits for all.
 func runParts(ctx context.Context, parts []Part) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, p := range parts {
@@ -87,7 +87,7 @@ func closeParts(parts []Part) error {
 	return errors.Join(errs...)
 }
 
-// What a part embeds that has nothing to apply, to run or to close.
+// A part embeds these if it has nothing to apply, to run or to close.
 type (
 	noApply struct{}
 	noRun   struct{}
@@ -127,8 +127,7 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 // channelsPart connects the channels.
 type channelsPart struct{ h *Host }
 
-// openChannels opens what channels take of the machine. A host that will not be run takes
-// nothing.
+// openChannels opens what channels need of the machine, such as addresses; an idle host opens nothing.
 func (h *Host) openChannels(ctx context.Context) (Part, error) {
 	for _, c := range h.Channels {
 		if o, ok := c.(channel.Opener); ok && !h.opts.Idle {
@@ -149,7 +148,7 @@ func (p channelsPart) Apply(now *live.Live) {
 	}
 }
 
-// Run lets no channel end another one: not even one that its platform has ended for good.
+// Run runs every channel. A channel that fails is logged and ends no other.
 func (p channelsPart) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	for _, c := range p.h.Channels {
@@ -191,8 +190,8 @@ type auditPart struct {
 	*audit.Log
 }
 
-// openAudit opens the trail, if one is kept. The outbox's lock is held. A command that
-// carries no request does without.
+// openAudit opens the trail, unless the configuration or an idle host does without. The outbox's lock
+// keeps other hosts away from the trail.
 func (h *Host) openAudit(context.Context) (_ Part, err error) {
 	if h.Config().Audit.Off || h.opts.Idle {
 		return nil, nil
@@ -223,7 +222,7 @@ func (p queuePart) Apply(now *live.Live) {
 	}
 }
 
-// bridgePart carries requests to the outbox, and results back. It ends after the outbox.
+// bridgePart carries requests to the outbox, and results back.
 type bridgePart struct {
 	noApply
 	noClose

@@ -8,10 +8,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// platforms are the channels, of which each chat names one.
+// platforms implements assistant.Platforms with the host's channels.
 type platforms []channel.Channel
 
-// Fetch brings a member's file that lies with the platform of that channel.
+// Fetch opens a member's file at the platform of that channel. It fails for good if the channel is
+// gone or cannot fetch files.
 func (all platforms) Fetch(ctx context.Context, name string, f channel.FileRef) (io.ReadCloser, error) {
 	c, ok := channel.Named(all, name).(channel.Fetcher)
 	if !ok {
@@ -20,7 +21,7 @@ func (all platforms) Fetch(ctx context.Context, name string, f channel.FileRef) 
 	return c.Fetch(ctx, f)
 }
 
-// RoleOf asks the platform what a member may do in a chat, if it can be asked.
+// RoleOf asks the platform for a member's role in a chat; unknown if the platform has no roles.
 func (all platforms) RoleOf(ctx context.Context, chat groups.Address, sender string) (channel.Role, error) {
 	r, ok := channel.Named(all, chat.Channel).(channel.Roles)
 	if !ok {
@@ -29,7 +30,7 @@ func (all platforms) RoleOf(ctx context.Context, chat groups.Address, sender str
 	return r.RoleOf(ctx, chat.JID, sender)
 }
 
-// Typing shows or hides in a chat that somebody is writing, if its platform can.
+// Typing shows or hides in a chat that somebody is writing, if the platform can.
 func (all platforms) Typing(ctx context.Context, chat groups.Address, thread string, on bool) {
 	if t, ok := channel.Named(all, chat.Channel).(channel.Typing); ok {
 		t.Typing(ctx, chat.JID, thread, on)

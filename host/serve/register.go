@@ -25,7 +25,7 @@ type Registered struct {
 	Words  string `json:"words"`
 }
 
-// registers says whether a group may register others.
+// registers reports whether a group may register others.
 func (h *Host) registers(g groups.Group) bool {
 	return g.Main && g.Actions.Has(groups.ActRegister) && len(h.Config().Register.Chats) > 0 && h.opts.File != nil
 }
@@ -57,7 +57,7 @@ func (h *Host) register(ctx context.Context, c bridge.Call) (any, error) {
 	return answer, nil
 }
 
-// newGroup is the group that a request of from asks for.
+// newGroup returns the group that a request of from asks for.
 func (h *Host) newGroup(from groups.Group, r ipc.Request) (groups.Group, error) {
 	allowed := h.Config().Register
 	jid, err := groups.ParseJID(r.JID)
@@ -76,7 +76,7 @@ func (h *Host) newGroup(from groups.Group, r ipc.Request) (groups.Group, error) 
 		g.RegisteredBy = from.Folder
 	}
 	if asks, _ := from.Judge(groups.Exit{To: groups.Address{JID: jid}}, time.Time{}); asks != "" {
-		g.Name = string(jid) // what members may see of the group are no words of the assistant
+		g.Name = string(jid) // members may see the name, so it must not be the assistant's words
 		if g.Trigger != "" && !h.knowsTrigger(g.Trigger) {
 			return g, &ipc.Refusal{Code: groups.CodeNeedsApproval, Message: fmt.Sprintf("words in another chat wait for a person's yes (rule %s), and a trigger cannot wait", asks), Hint: "use the trigger @" + h.Config().Name + ", or none"}
 		}
@@ -84,12 +84,12 @@ func (h *Host) newGroup(from groups.Group, r ipc.Request) (groups.Group, error) 
 	return g, nil
 }
 
-// knowsTrigger says whether the operator has written a trigger.
+// knowsTrigger reports whether a trigger is the operator's own words.
 func (h *Host) knowsTrigger(trigger string) bool {
 	return trigger == "@"+h.Config().Name || slices.ContainsFunc(h.Registry().All(), func(g groups.Group) bool { return g.Trigger == trigger && g.RegisteredBy == "" })
 }
 
-// mayAdd refuses a group that cannot be added, or is one too many.
+// mayAdd refuses a group that cannot be added, or that is one too many.
 func (h *Host) mayAdd(g groups.Group) error {
 	all := h.Registry().All()
 	if len(all) >= h.Config().Register.Most {
@@ -130,15 +130,15 @@ func (h *Host) add(ctx context.Context, g groups.Group) error {
 	if _, in := h.Registry().ByFolder(g.Folder); in {
 		return nil
 	}
-	for _, p := range reloaded.Problems { // they say what to do about the file
+	for _, p := range reloaded.Problems {
 		err = errors.Join(err, errors.New(p))
 	}
 	_, undone := h.State.Exec(context.WithoutCancel(ctx), `DELETE FROM registered_group WHERE folder = ?`, g.Folder)
 	return h.notAdded(g, nil, errors.Join(err, undone))
 }
 
-// notAdded is the refusal of a group that the configuration cannot have. The operator
-// is told the whole reason; the assistant, what is wrong with the values that it gave.
+// notAdded returns the refusal of a group that the configuration cannot have. The log has the whole
+// reason; the assistant only sees what is wrong with its own values.
 func (h *Host) notAdded(g groups.Group, problems []*config.Problem, err error) error {
 	refusal := &ipc.Refusal{Code: groups.CodeNotRegistered, Message: "the host could not add the group", Hint: "ask the operator; the host's log says why"}
 	given := regexp.MustCompile(`^groups\[\d+\]\.(name|chat|channel|trigger)$`)

@@ -13,14 +13,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// errNoFile is of a host whose configuration does not come from a file.
 var errNoFile = errors.New("this host has no configuration file to read again")
 
-// Reload reads the configuration again and applies it, whole or not at all: so
-// the host always runs by exactly one file. No connection is dropped, and no turn
-// ended but of groups that are gone, or have another chat or channel or no assistant
-// any more. That the file was refused is no error. A file that ends all groups, or most of
-// them, is refused unless remove is set.
+// Reload reads the configuration again and applies it, whole or not at all. It drops no connection, and
+// ends only turns of groups that are gone, have another chat or channel, or have no assistant any more.
+// A file with problems is no error: the answer has them. Without remove, a file that ends more than
+// half of the groups is refused. An error means that the file could not be read or applied.
 func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
@@ -69,8 +67,7 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	return answer, nil
 }
 
-// apply puts what cfg makes of the host in force. All that can fail comes first:
-// after an error, the host runs on as before.
+// apply puts cfg in force. All that can fail comes first: after an error, the host runs on as before.
 func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live.Live) error {
 	if err := h.makeDirs(cfg, before); err != nil {
 		return err
@@ -87,8 +84,8 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live.Live)
 	return nil
 }
 
-// noWayBack is the problem of a first assistant with runtime: ssh or share: none: the remote server that its tools
-// come through is opened at a start.
+// noWayBack returns the problem of a first assistant with runtime: ssh or share: none: the remote
+// server, which its tools use, is opened at a start only.
 func (h *Host) noWayBack(next *config.Config) []*config.Problem {
 	if h.remote != nil || !letsIn(next) {
 		return nil
@@ -96,7 +93,7 @@ func (h *Host) noWayBack(next *config.Config) []*config.Problem {
 	return []*config.Problem{next.Problem("assistants", "the first assistant with runtime: ssh or share: none is taken up at a start only", "restart the host")}
 }
 
-// fixedChannels are the problems of channels that take up nothing while they run.
+// fixedChannels returns the problems of changed channels that take up nothing while they run.
 func (h *Host) fixedChannels(now, next *config.Config) (problems []*config.Problem) {
 	for _, c := range h.Channels {
 		had, ok := now.Channels.Named(c.Name())

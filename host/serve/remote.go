@@ -36,13 +36,13 @@ type remotePart struct {
 	*remote.Server
 }
 
-// remoteLimits are the bounds of the remote server as the configuration has them.
+// remoteLimits returns the remote server's bounds of the configuration.
 func remoteLimits(l config.RemoteLimits) intake.Limits {
 	return intake.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
 		HeaderTime: l.HeaderTime.Std(), Pace: int64(l.Pace), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
 }
 
-// usesSSH says whether an assistant comes in over a connection that the host makes.
+// usesSSH reports whether the host starts an assistant over ssh.
 func usesSSH(c *config.Config) bool {
 	for _, a := range c.Assistants {
 		if a.Runtime == config.OverSSH {
@@ -52,42 +52,35 @@ func usesSSH(c *config.Config) bool {
 	return false
 }
 
-// letsIn says whether an assistant that the host starts uses the remote server.
+// letsIn reports whether an assistant that the host starts uses the remote server.
 func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }
 
-// fetching has the messages of the assistants, which are opened after the server that they are
-// fetched from.
+// fetching implements remote.Chats and remote.Inbox. It asks the host at each call, because the server
+// is opened before the assistants.
 type fetching struct{ host *Host }
 
-// Context implements remote.Chats.
 func (f fetching) Context(g groups.Group) ipc.Context { return f.host.contextOf(g) }
 
-// Fetch implements remote.Inbox.
 func (f fetching) Fetch(ctx context.Context, folder, thread, after string) (ipc.Inbox, <-chan struct{}, error) {
 	return f.host.assistants.Fetch(ctx, folder, thread, after)
 }
 
-// Ack implements remote.Inbox.
 func (f fetching) Ack(ctx context.Context, folder, thread, id, answer string) (bool, error) {
 	return f.host.assistants.Ack(ctx, folder, thread, id, answer)
 }
 
-// Unheard implements remote.Inbox.
 func (f fetching) Unheard(folder, thread, id string) (bool, error) {
 	return f.host.assistants.Unheard(folder, thread, id)
 }
 
-// AskPermission implements remote.Inbox.
 func (f fetching) AskPermission(ctx context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error) {
 	return f.host.Bridge.AskPermission(ctx, folder, thread, p)
 }
 
-// Permission implements remote.Inbox.
 func (f fetching) Permission(folder, thread, id string) (ipc.Permission, <-chan struct{}, error) {
 	return f.host.Bridge.Permission(folder, thread, id)
 }
 
-// FetchFile implements remote.Inbox.
 func (f fetching) FetchFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {
 	return f.host.assistants.FetchFile(folder, thread, id, number)
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 )
 
-// runtimes are what the groups' assistants run in.
+// runtimes are what the groups' assistants run in, under one configuration.
 type runtimes struct {
 	process runtime.Process
 	docker  map[string]docker.Runtime // by the assistant's name
 	ssh     map[string]ssh.Runtime    // by the assistant's name
-	models  map[string]*models        // of the assistants whose keys stay at home
+	models  map[string]*models        // by the assistant's name, if the host keeps its keys
 	layout  groups.Layout
 	log     *slog.Logger
 }
@@ -41,8 +41,8 @@ func (r *runtimes) Of(g groups.Group) runtime.Runtime {
 	return mended{r.process, r.layout, r.log}
 }
 
-// openRuntimes makes l's runtimes, and finds the container engine if an
-// assistant needs one and none did before.
+// openRuntimes makes the runtimes of l, and connects to the container engine if an assistant is the
+// first that needs one.
 func (h *Host) openRuntimes(ctx context.Context, l *live.Live) (*runtimes, error) {
 	all := &runtimes{process: runtime.Process{Version: h.opts.Version, Log: h.opts.Log}, docker: map[string]docker.Runtime{}, ssh: map[string]ssh.Runtime{}, models: map[string]*models{}, layout: h.Layout, log: h.opts.Log}
 	if h.opts.Idle {
@@ -71,7 +71,7 @@ func (h *Host) openRuntimes(ctx context.Context, l *live.Live) (*runtimes, error
 				return nil, fmt.Errorf("assistant %s: %w", g.Assistant, docker.ErrFarEngine)
 			}
 		}
-		if h.Layout.V1 { // whose image has a home of its own, with conversations mounted in it
+		if h.Layout.V1 { // v1's image has a home of its own, in which conversations are mounted
 			r.Home, r.Homes = "/home/node", ""
 		}
 		switch {
@@ -86,7 +86,7 @@ func (h *Host) openRuntimes(ctx context.Context, l *live.Live) (*runtimes, error
 	return all, h.checkEngine(ctx, l, all)
 }
 
-// tellEngine logs what the engine is and cannot do.
+// tellEngine logs the engine and which limits it lacks.
 func (h *Host) tellEngine(engine *docker.Engine) {
 	facts := engine.Facts()
 	h.opts.Log.Info("container engine", "engine", facts.Name, "at", facts.Host, "rootless", facts.Rootless)
@@ -95,17 +95,16 @@ func (h *Host) tellEngine(engine *docker.Engine) {
 	}
 }
 
-// imageTimeout is how long a start waits for what the engine says of images.
+// imageTimeout is how long a start or a reload waits for the engine's list of images.
 const imageTimeout = 10 * time.Second
 
-// checkEngine tells what the engine lacks for l, before a member's message meets
-// it.
+// checkEngine logs which images are missing, and checks the mounts.
 func (h *Host) checkEngine(ctx context.Context, l *live.Live, all *runtimes) error {
 	engine := h.engine.Load()
 	if engine == nil || len(all.docker) == 0 {
 		return nil
 	}
-	// No reason not to start: the image may be built while the host runs.
+	// A missing image is no error: it may be built while the host runs.
 	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()
 	for _, missing := range doctor.Images(ctx, engine, l.Config) {
@@ -114,9 +113,8 @@ func (h *Host) checkEngine(ctx context.Context, l *live.Live, all *runtimes) err
 	return h.checkMounts(l, all)
 }
 
-// checkMounts tells what will keep a group's container from its directories. It
-// is an error where no container could run. Where some can, those do: what is
-// wrong with one group's directories ends no other's.
+// checkMounts checks that containers can use their groups' directories. It returns an error if no
+// container can run; otherwise it logs what is wrong, and the other groups are served.
 func (h *Host) checkMounts(l *live.Live, all *runtimes) error {
 	var wrong []error
 	usable := false
@@ -147,16 +145,15 @@ func (h *Host) checkMounts(l *live.Live, all *runtimes) error {
 	return nil
 }
 
-// elsewhereRuntime is that of an assistant that lives elsewhere: nothing is started here.
+// elsewhereRuntime is the runtime of an assistant that fetches its messages: it starts nothing.
 type elsewhereRuntime struct{}
 
-// Start implements runtime.Runtime.
 func (elsewhereRuntime) Start(context.Context, runtime.Spec) (runtime.Session, error) {
 	return nil, errors.New("this assistant lives elsewhere and fetches its messages")
 }
 
-// giveBack lets a group's assistant use its own directories again, where it
-// took its rights on them away. What that does not mend the start will meet.
+// giveBack restores the rights on a group's directories that an assistant took away from itself. If
+// that fails, the assistant's start will.
 func giveBack(layout groups.Layout, folder string, log *slog.Logger) {
 	given, err := layout.GiveBack(folder)
 	for _, dir := range given {
@@ -167,20 +164,19 @@ func giveBack(layout groups.Layout, folder string, log *slog.Logger) {
 	}
 }
 
-// mended is a runtime that gives an assistant its rights back first.
+// mended is a runtime that calls giveBack before each start.
 type mended struct {
 	runtime.Runtime
 	layout groups.Layout
 	log    *slog.Logger
 }
 
-// Start implements runtime.Runtime.
 func (m mended) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
 	giveBack(m.layout, spec.Group.Folder, m.log)
 	return m.Runtime.Start(ctx, spec)
 }
 
-// reap ends the containers that a host left which was killed.
+// reap removes the containers of an earlier host that was killed.
 func (h *Host) reap(ctx context.Context) {
 	engine := h.engine.Load()
 	if engine == nil {
@@ -190,16 +186,16 @@ func (h *Host) reap(ctx context.Context) {
 	for _, folder := range left {
 		h.opts.Log.Warn("container of an earlier host ended", "group", folder)
 	}
-	if err != nil { // the group's next start tries again
+	if err != nil { // the next start of the group tries again
 		h.opts.Log.Error("containers of an earlier host", "error", err)
 	}
 }
 
-// sweepEvery is how often containers are looked after that an engine which
-// went away could not remove. A start does, too.
+// sweepEvery is how often the host tries to remove containers that the engine could not remove while
+// it was away.
 const sweepEvery = time.Minute
 
-// enginePart is the container engine, which the first assistant that needs it has opened.
+// enginePart owns the container engine, which openRuntimes connects to.
 type enginePart struct {
 	noApply
 	h *Host
@@ -207,7 +203,8 @@ type enginePart struct {
 
 func (h *Host) openEngine(context.Context) (Part, error) { return enginePart{h: h}, nil }
 
-// Run sweeps. A reload may bring the first container.
+// Run sweeps until ctx is done. It looks for the engine each time: a reload may bring the first
+// container.
 func (p enginePart) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()

@@ -1,5 +1,5 @@
-// Package serve opens the parts of a host and runs them. It says which part
-// gets what, and decides nothing itself.
+// Package serve opens the parts of a host, connects them, applies a changed configuration to them and
+// runs them.
 package serve
 
 import (
@@ -36,11 +36,10 @@ import (
 type Options struct {
 	Log     *slog.Logger
 	Version string                             // of the program
-	Trace   func(folder, request, step string) // may be nil
+	Trace   func(folder, request, step string) // hears of each step of a request; may be nil
 
-	File File // nil: the configuration comes from no file
-
-	Idle   bool                // it will not be run: no container engine is looked for
+	File   File                // nil: the configuration comes from no file
+	Idle   bool                // the host will not run: it opens only what the action of a command needs
 	Getenv func(string) string // names the container engine; nil: the process's environment
 
 	Channels []channel.Channel // nil: those that the configuration names
@@ -53,7 +52,7 @@ type File interface {
 	Load(registered []groups.Group) (*config.Config, []*config.Problem, error)
 }
 
-// Host is everything that serve and demo run, wired.
+// Host is a host of chats and assistants. New makes one; a process runs one host for a state directory.
 type Host struct {
 	live.Current // the configuration in force
 
@@ -93,8 +92,8 @@ type Host struct {
 	converts   bool // the machine has ffmpeg, and it may run
 }
 
-// New opens everything that cfg names and starts nothing. Close closes what it
-// opened; New does so itself if it returns an error.
+// New opens all parts that cfg needs and runs none. The caller closes the host; after an error, New has
+// closed everything. The error is outbox.ErrLocked if another host has the state directory open.
 func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err error) {
 	if opts.Trace == nil {
 		opts.Trace = func(string, string, string) {}
@@ -115,13 +114,13 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if err := h.openParts(ctx, cfg); err != nil {
 		return nil, err
 	}
-	return h, h.LostFiles() // which sees the files of the state for the first time
+	return h, h.LostFiles() // it remembers the files of the state
 }
 
-// Run runs every part until ctx is done, or until one of them cannot go on.
+// Run runs every part until ctx is done, which is no error, or until one of them fails.
 func (h *Host) Run(ctx context.Context) error {
 	h.reap(ctx)
-	if err := h.Bridge.RecordMissing(ctx); err != nil { // before the outbox deletes what it has had for too long
+	if err := h.Bridge.RecordMissing(ctx); err != nil { // before the outbox deletes old deliveries
 		h.opts.Log.Error("the audit trail lacks entries from before a crash", "error", err)
 	}
 	return runParts(ctx, h.parts)

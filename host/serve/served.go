@@ -67,8 +67,8 @@ func lacking(all, have []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(have, one) })
 }
 
-// removals returns the folders of the groups that next would end, if these are so many that
-// the operator has to confirm it.
+// removals returns the folders of the groups that next would end, if these are so many that the
+// operator has to confirm it.
 func (h *Host) removals(next *config.Config) []string {
 	now, left := live.Folders(h.Config()), live.Folders(next)
 	gone := lacking(now, left)
@@ -87,8 +87,8 @@ func removalProblem(next *config.Config, gone []string) *config.Problem {
 		"write them into the file again; or, if they are to end: longshore reload --remove")
 }
 
-// noteServed makes the state know the groups in force. Those that it knows and that the
-// file lacks are forgotten if they are the smaller part, or if remove is set.
+// noteServed writes the groups in force into the state. It forgets known groups that the file lacks if
+// they are the smaller part, or if remove is set.
 func (h *Host) noteServed(remove bool) {
 	known, now := h.served(), live.Folders(h.Config())
 	lost := lacking(known, now)

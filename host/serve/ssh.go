@@ -8,7 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 )
 
-// openSSH makes the runtimes of assistants on other machines.
+// openSSH adds the runtimes of assistants over ssh to all.
 func (h *Host) openSSH(c *config.Config, all *runtimes) error {
 	if !usesSSH(c) {
 		return nil
@@ -29,11 +29,10 @@ func (h *Host) openSSH(c *config.Config, all *runtimes) error {
 	return nil
 }
 
-// gateway lets in the assistants that the host starts on other machines. The remote server is opened
-// after the runtimes.
+// gateway lets assistants that the host starts, and that share no directory with it, in at the remote
+// server, which is opened after the runtimes. It implements ssh.Access and docker.Access.
 type gateway struct{ host *Host }
 
-// Admit implements ssh.Access.
 func (g gateway) Admit(l net.Listener, folder, thread string) (token string, end func(), err error) {
 	if g.host.remote == nil {
 		return "", nil, errNoEntrance

@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// HomeOf is where the stores of an installation meet.
+// HomeOf returns the directories that the stores of an installation share.
 func HomeOf(c *config.Config) store.Home {
 	return store.Home{Installation: c.Layout().Installation(), Aside: c.Layout().Aside()}
 }
@@ -35,8 +35,8 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 	return append(all, outbox.Store(c.Layout().Outbox(), HomeOf(c)), StateOf(c))
 }
 
-// channelsOf are the channels of a platform: those that are configured, and,
-// unless only they are asked for, the one that bears the platform's name.
+// channelsOf returns the configured channels of a platform. Unless configured is set, it adds the one
+// with the platform's name, which may have been configured before.
 func channelsOf(c *config.Config, p channel.Platform, configured bool) (all config.Channels) {
 	for _, one := range c.Channels {
 		if one.Platform.Key() == p.Key() {
@@ -49,8 +49,7 @@ func channelsOf(c *config.Config, p channel.Platform, configured bool) (all conf
 	return all
 }
 
-// checkStores refuses to begin if a store would not be opened: what one part
-// has begun with, such as a sweep, must not come before that.
+// checkStores returns an error if a store that serve opens cannot be opened.
 func checkStores(ctx context.Context, c *config.Config) error {
 	for _, s := range StoresOf(c, true) {
 		if err := store.Check(ctx, s); err != nil {

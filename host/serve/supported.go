@@ -13,8 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 )
 
-// Unsupported is what the configuration may say and this host cannot do with
-// those channels, in the order of the file.
+// Unsupported returns what is valid in the configuration but cannot be done with those channels and by
+// this program, in the order of the file.
 func Unsupported(cfg *config.Config, channels []channel.Channel) (problems []*config.Problem) {
 	bad := func(key, message, hint string) {
 		problems = append(problems, cfg.Problem(key, message, hint))

@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -13,18 +14,16 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// taskLists show channels the scheduled tasks of their chats. The channels are made before
-// the tasks are opened.
+// taskLists show channels the scheduled tasks of their chats. Channels are made before the tasks are
+// opened: until then tasks is nil, and no chat has any.
 type taskLists struct {
 	tasks  atomic.Pointer[tasks.Tasks]
 	groups *live.Current
 }
 
-// of is the list of one channel.
-func (b *taskLists) of(name string) channel.TaskBook {
-	return taskList{b, name}
-}
+func (b *taskLists) of(name string) channel.TaskBook { return taskList{b, name} }
 
+// taskList implements channel.TaskBook for one channel.
 type taskList struct {
 	*taskLists
 	channel string
@@ -40,7 +39,6 @@ func (p taskList) find(chat groups.JID) (*tasks.Tasks, string, error) {
 	return ts, g.Folder, nil
 }
 
-// Tasks implements channel.TaskBook.
 func (p taskList) Tasks(ctx context.Context, chat groups.JID) ([]channel.Task, error) {
 	ts, folder, err := p.find(chat)
 	if err != nil {
@@ -55,7 +53,7 @@ func (p taskList) Tasks(ctx context.Context, chat groups.JID) ([]channel.Task, e
 	return shown, err
 }
 
-// Operate implements channel.TaskBook.
+// Operate acts on a task of that chat only.
 func (p taskList) Operate(ctx context.Context, chat groups.JID, id, verb string) (string, error) {
 	ts, folder, err := p.find(chat)
 	if err != nil {
@@ -65,11 +63,9 @@ func (p taskList) Operate(ctx context.Context, chat groups.JID, id, verb string)
 	if err != nil {
 		return "", err
 	}
-	for _, t := range all {
-		if t.ID == id {
-			answer, err := ts.Operate(ctx, id, verb)
-			return answer.Words, err
-		}
+	if !slices.ContainsFunc(all, func(t tasks.Task) bool { return t.ID == id }) {
+		return "", &refusal.Error{Code: "unknown_task", Message: "the chat has no such task", Hint: "reload the list"}
 	}
-	return "", &refusal.Error{Code: "unknown_task", Message: "the chat has no such task", Hint: "reload the list"}
+	answer, err := ts.Operate(ctx, id, verb)
+	return answer.Words, err
 }

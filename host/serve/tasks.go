@@ -13,16 +13,12 @@ func (h *Host) openTasks(ctx context.Context) (_ Part, err error) {
 	return tasksPart{Tasks: h.tasks, h: h}, h.takeOverTasks(ctx)
 }
 
-// Spent implements tasks.Host.
-func (p plans) Spent(folder string) bool { return p.spent(folder) }
+func (p plans) Spent(folder string) bool   { return p.spent(folder) }
+func (p plans) TasksChanged(folder string) { p.tellSnapshots(folder) }
 
-// TasksChanged implements tasks.Host.
-func (p plans) TasksChanged(folder string) { p.tasksChanged(folder) }
-
-// taskRuns begins the runs of tasks, and says so to the trace.
+// taskRuns implements tasks.Assistants: it begins the runs of tasks, and traces them.
 type taskRuns struct{ *Host }
 
-// Task implements tasks.Assistants.
 func (r taskRuns) Task(folder, thread, run, prompt string, isolated bool) (open bool, err error) {
 	r.opts.Trace(folder, run, "task claimed")
 	defer r.opts.Trace(folder, run, "task begun")

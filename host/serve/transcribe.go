@@ -9,7 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/transcribe"
 )
 
-// TranscriptionOf is what a configuration says of transcription.
+// TranscriptionOf returns a configuration's ways to transcribe, in the order in which they are tried.
 func TranscriptionOf(cfg *config.Config) []transcribe.Entry {
 	var entries []transcribe.Entry
 	for _, t := range cfg.Transcription {
@@ -20,7 +20,7 @@ func TranscriptionOf(cfg *config.Config) []transcribe.Entry {
 	return entries
 }
 
-// checkTranscription says which ways to transcribe cannot work on this machine.
+// checkTranscription finds the ways to transcribe that cannot work on this machine.
 func checkTranscription(ctx context.Context, cfg *config.Config) (findings []doctor.Finding) {
 	for i, e := range TranscriptionOf(cfg) {
 		if err := transcribe.Check(ctx, e); err != nil {

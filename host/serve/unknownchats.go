@@ -12,12 +12,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// maxUnknownChats is how many chats without a group are remembered. Anybody may take a bot
-// into a chat; the one that is silent for the longest time gives its place.
+// maxUnknownChats bounds the chats without a group that are remembered, because anybody may add a bot
+// to a chat. Beyond it, the chat that has been silent for longest is forgotten.
 const maxUnknownChats = 50
 
-// unknownChats are the group chats that no group of longshore.yaml has, and in which somebody
-// wrote to the account since the host's start. The zero value has none.
+// unknownChats are the group chats without a group in longshore.yaml in which somebody has written since
+// the host's start. The zero value has none.
 type unknownChats struct {
 	mu  sync.Mutex
 	all map[groups.Address]operator.UnknownChat
@@ -45,7 +45,7 @@ func (u *unknownChats) add(name string, k channel.UnknownChat) {
 	}
 }
 
-// list returns the chats that registry has no group for, the one that wrote last first. It
+// list returns the chats that have no group in registry, the one with the newest message first. It
 // forgets the others.
 func (u *unknownChats) list(registry *groups.Registry) []operator.UnknownChat {
 	u.mu.Lock()
@@ -67,5 +67,5 @@ func triggered(registry *groups.Registry, channel, text string) bool {
 	})
 }
 
-// UnknownChats returns the chats that have no group at this moment.
+// UnknownChats returns the group chats that have no group now.
 func (h *Host) UnknownChats() []operator.UnknownChat { return h.pairing.unknown.list(h.Registry()) }

@@ -12,23 +12,9 @@ import (
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
-// tellSnapshots writes what agents of NanoClaw v1 read of their host, if
-// the state directory is one of v1's.
-func (h *Host) tellSnapshots() {
-	if !h.Layout.V1 {
-		return
-	}
-	all, err := h.tasks.List(context.Background(), "")
-	if err != nil {
-		h.opts.Log.Error("write snapshots", "error", err)
-	}
-	for _, g := range h.Registry().All() {
-		h.tellSnapshot(g, all)
-	}
-}
-
-// tasksChanged writes the snapshots of a group and of main again.
-func (h *Host) tasksChanged(folder string) {
+// tellSnapshots writes what agents of NanoClaw v1 read of their host, if the state directory is one of
+// v1's: for a group whose tasks have changed and for main, or for all groups if folder is empty.
+func (h *Host) tellSnapshots(folder string) {
 	if !h.Layout.V1 {
 		return
 	}
@@ -38,13 +24,13 @@ func (h *Host) tasksChanged(folder string) {
 		return
 	}
 	for _, g := range h.Registry().All() {
-		if g.Main || g.Folder == folder {
+		if folder == "" || g.Main || g.Folder == folder {
 			h.tellSnapshot(g, all)
 		}
 	}
 }
 
-// tellSnapshot writes one group's. all are the tasks of all groups.
+// tellSnapshot writes the snapshots of one group. all are the tasks of all groups.
 func (h *Host) tellSnapshot(g groups.Group, all []tasks.Task) {
 	var chats []ipc.ChatInfo
 	if g.Main {
@@ -64,7 +50,7 @@ func (h *Host) tellSnapshot(g groups.Group, all []tasks.Task) {
 	}
 }
 
-// takeOverTasks takes v1's tasks over at the first start on its directory.
+// takeOverTasks takes v1's tasks over, once, at the first start on a directory of v1's.
 func (h *Host) takeOverTasks(ctx context.Context) error {
 	if !h.Layout.V1 {
 		return nil

@@ -11,16 +11,16 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 )
 
-// whole notices when a file that the running host uses is deleted or replaced. Without a lock,
-// a second host can start on the same state; what goes into a deleted database is lost.
+// whole notices that a file which the running host uses was deleted or replaced. Without its lock file, a
+// second host can start on the same state; what is written into a deleted database is lost.
 type whole struct {
 	mu    sync.Mutex
-	of    *config.Config         // whose files paths are
-	paths []string               // that must stay: each request looks at them
-	seen  map[string]fs.FileInfo // by path: as the file was when it was first there
+	of    *config.Config         // the configuration that paths were made for
+	paths []string               // the files that must stay
+	seen  map[string]fs.FileInfo // by path: the file when it was first there
 }
 
-// held are the files that must stay while the host runs.
+// held returns the files that must stay while the host runs.
 func (h *Host) held() (paths []string) {
 	for _, s := range StoresOf(h.Config(), true) {
 		paths = append(paths, filepath.Join(s.Dir, s.Lock), filepath.Join(s.Dir, s.File))
@@ -28,8 +28,9 @@ func (h *Host) held() (paths []string) {
 	return append(paths, filepath.Join(h.Layout.Installation(), "id"))
 }
 
-// LostFiles returns an error that names the files of the state which are no longer those
-// that the host has opened; nil if all are. It passes once they are back.
+// LostFiles returns an error that names the files of the state that were deleted or replaced since they
+// were first seen; nil if there are none. The error passes if the same files come back. The bridge asks
+// for each batch of requests.
 func (h *Host) LostFiles() error {
 	var lost []string
 	h.whole.mu.Lock()

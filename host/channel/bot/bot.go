@@ -1,6 +1,6 @@
-// Package bot is what the channels have in common that are an account of the
-// operator's on a platform, and keep what it hears in the journal: they hand on what it
-// holds, and stay connected.
+// Package bot has what channels share that are an account of the operator's on a platform and
+// keep what they hear in the journal. Such a channel gives the host what the journal holds, and
+// stays connected.
 //
 //	channels/<name>/tmp/   members' files on their way; without a name, swept at start
 //
@@ -21,37 +21,39 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/media"
 )
 
-// Bot is the part of a channel that does not depend on its platform. Its methods may
-// be called concurrently, Run once.
+// Bot is the part of a channel that does not depend on its platform. Its methods may be called
+// concurrently, Run once.
 type Bot struct {
 	channel.Setup
 	Link *link.Link
 
-	people string        // its name for people
-	fresh  time.Duration // how long the journal knows what it has handed on
-	chats  atomic.Pointer[[]channel.NamedChat]
-	open   atomic.Pointer[Open]
+	platform string        // its key in longshore.yaml
+	people   string        // its name for people
+	fresh    time.Duration // how long the journal knows what it has handed on
+	chats    atomic.Pointer[[]channel.NamedChat]
+	open     atomic.Pointer[Open]
 }
 
-// New is the Bot of a configuration. people is the platform's name for people. The journal
-// knows for the time fresh what it has handed on, so that a platform's repeats within it
-// count once. New opens nothing.
-func New(s channel.Setup, people string, fresh time.Duration) *Bot {
+// New makes the Bot of a configuration. platform is the platform's key in longshore.yaml, people
+// its name for people. For the time fresh, the journal knows what it has given the host, so that
+// a platform's repeats count once. New opens nothing.
+func New(s channel.Setup, platform, people string, fresh time.Duration) *Bot {
 	if s.Host == nil {
 		s.Host = channel.NoHost{}
 	}
 	s.Log = s.Log.With("channel", s.Name)
-	b := &Bot{Setup: s, Link: link.New(people, s.Log), people: people, fresh: fresh}
+	b := &Bot{Setup: s, Link: link.New(people, s.Log), platform: platform, people: people, fresh: fresh}
 	b.SetChats(s)
 	return b
 }
 
-// SetChats takes the chats of the groups from a new configuration.
+// SetChats takes the groups' chats from a new configuration.
 func (b *Bot) SetChats(to channel.Setup) { b.chats.Store(&to.Chats) }
 
-// Served are the groups' chats on the channel.
+// Served returns the groups' chats on the channel.
 func (b *Bot) Served() []channel.NamedChat { return *b.chats.Load() }
 
 // Serves reports whether a group has the chat.
@@ -59,13 +61,45 @@ func (b *Bot) Serves(chat groups.JID) bool {
 	return slices.ContainsFunc(b.Served(), func(c channel.NamedChat) bool { return c.JID == chat })
 }
 
-// Name is what longshore.yaml calls the channel.
+// Name returns the channel's name in longshore.yaml.
 func (b *Bot) Name() string { return b.Setup.Name }
 
-// Connected says whether events come in, and as whom or why not.
+// Limits returns the limits of the settings.
+func (b *Bot) Limits() media.Limits { return b.Settings.Limits() }
+
+// EditWithin implements channel.Editor for a platform that sets no time limit.
+func (*Bot) EditWithin() time.Duration { return channel.Forever }
+
+// UnsendWithin implements channel.Unsender for a platform that sets no time limit.
+func (*Bot) UnsendWithin() time.Duration { return channel.Forever }
+
+// ReportUnknown reports to the host a message in a chat of no group. from is the name of its
+// writer, which is left out unless the chat is private.
+func (b *Bot) ReportUnknown(chat groups.JID, private bool, from string, at time.Time) {
+	if !private {
+		from = ""
+	}
+	b.Host.ReportUnknown(channel.UnknownChat{Chat: chat, Shared: !private, From: from, Time: at})
+}
+
+// Connected reports whether events come in. detail is the account, or the reason why not.
 func (b *Bot) Connected() (ok bool, detail string) { return b.Link.Connected() }
 
-// Open is what Run has open: it stays so for whoever has entered.
+// Account is what a channel implements if its platform has bots, reactions and questions.
+type Account interface {
+	channel.Channel
+	channel.Applier
+	channel.Editor
+	channel.Fetcher
+	channel.PollEnder
+	channel.Reactor
+	channel.Roles
+	channel.Status
+	channel.Typing
+	channel.Unsender
+}
+
+// Open is what Run has open. It stays open for a caller of Enter until leave.
 type Open struct {
 	Journal *journal.Journal
 	Scratch *transfer.Scratch
@@ -73,24 +107,24 @@ type Open struct {
 	gate *link.Gate
 }
 
-// Open is nil while Run has nothing open.
+// Open returns nil while Run has nothing open.
 func (b *Bot) Open() *Open { return b.open.Load() }
 
-// Hooks are what the platform's own package does in a run. A channel is its Bot's Hooks.
+// Hooks are what the platform's package adds to a run. The channel implements them.
 type Hooks interface {
 	// Give hands a message or an event of the journal to the host.
 	Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error
 	// Connect is one connection, as [link.Link.Stay] wants it.
 	Connect(ctx context.Context, o *Open, up func(detail string)) error
-	// Beside runs beside the connections until ctx is done. A Bot has one that does nothing.
+	// Beside runs beside the connections until ctx is done. Bot.Beside does nothing.
 	Beside(ctx context.Context, o *Open)
 }
 
-// Beside implements Hooks for a channel that has nothing to do there.
+// Beside implements Hooks for a channel that needs no goroutine of its own.
 func (*Bot) Beside(context.Context, *Open) {}
 
-// Run hears until ctx is done. It wants the state of the Setup. While a [link.Stop] keeps the
-// channel down, Run waits, and Enter is held.
+// Run stays connected until ctx is done. It wants the state of the Setup. While a [link.Stop]
+// keeps the channel down, Run waits, and Enter returns a Held error.
 func (b *Bot) Run(ctx context.Context, in channel.Inbox, hooks Hooks) error {
 	return b.Link.Run(ctx, func(ctx context.Context) error { return b.serve(ctx, in, hooks) })
 }
@@ -119,9 +153,9 @@ func (b *Bot) serve(ctx context.Context, in channel.Inbox, hooks Hooks) error {
 	return b.Link.Stay(ctx, func(ctx context.Context, up func(string)) error { return hooks.Connect(ctx, open, up) })
 }
 
-// Enter is for a Send or a question of the host: what Run has open stays open until
-// leave, which the caller calls once. The context ends when Run does. The error is a
-// channel.Error that is held.
+// Enter keeps open what Run has open until leave, which the caller calls once: for a Send or a
+// question of the host. The returned context also ends with Run. The error is a channel.Error:
+// Held during a stop, else Passing.
 func (b *Bot) Enter(ctx context.Context) (_ context.Context, o *Open, leave func(), err error) {
 	if err := b.Link.Held(); err != nil {
 		return nil, nil, nil, err
@@ -134,18 +168,18 @@ func (b *Bot) Enter(ctx context.Context) (_ context.Context, o *Open, leave func
 	return nil, nil, nil, link.Lost(b.people, nil)
 }
 
-// Ref is how the host names a member's file: what the platform calls it, and the Ref
-// of the message that has it.
+// Ref returns the host's name for a member's file: the platform's name for it, and the Ref of
+// the message that has it.
 func Ref(file, message string) string { return file + " " + message }
 
-// CutRef undoes Ref.
+// CutRef splits what Ref returned.
 func CutRef(ref string) (file, message string) {
 	file, message, _ = strings.Cut(ref, " ")
 	return file, message
 }
 
-// Kept is the message that has a member's file, and what the platform calls the file.
-// The error is for good if the journal does not know the message any more.
+// Kept returns the message that has a member's file, and the platform's name for the file. The
+// error is Permanent if the journal does not have the message any more.
 func (o *Open) Kept(ctx context.Context, f channel.FileRef) (file string, m *journal.Inbound, err error) {
 	file, ref := CutRef(f.Ref)
 	m, err = o.Journal.ByRef(ctx, f.Chat, ref)

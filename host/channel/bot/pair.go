@@ -8,12 +8,13 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// ForCommand returns a platform's error as a command reports it. A command, unlike the host,
-// does not try again: the hint of an error that passes says what to check. server is whom the
-// command asked. Other errors, and nil, are returned unchanged.
+// ForCommand returns a platform's error as a command reports it. A command, unlike the host, does
+// not try again, so the hint of a Passing error says to check the way to server. Other errors,
+// and nil, are returned unchanged.
 func ForCommand(err error, server string) error {
 	var e *channel.Error
 	if !errors.As(err, &e) || e.Class != channel.Passing {
@@ -24,7 +25,17 @@ func ForCommand(err error, server string) error {
 	return &mine
 }
 
-// TestMessage returns the message with a small file that "longshore pair --to CHAT" sends.
+// NotPaired returns the stop of a channel without the tokens of its account. missing says which:
+// "token of a Discord bot".
+func (b *Bot) NotPaired(missing string) *link.Stop {
+	command := "longshore pair " + b.platform
+	if b.Name() != b.platform {
+		command += " " + b.Name()
+	}
+	return &link.Stop{Code: b.platform + "_not_paired", Message: "the channel has no " + missing, Hint: command + " says how to get it; then restart the host"}
+}
+
+// TestMessage returns the message that "longshore pair --to CHAT" sends, which has a small file.
 func TestMessage(to groups.JID) channel.Message {
 	data := []byte("Longshore reaches this chat.\n")
 	sum := sha256.Sum256(data)

@@ -29,8 +29,8 @@ const (
 	redrawTime  = 20 * time.Second // for one question
 )
 
-// Poll is a question that was posted with a button for each choice, and its votes, as
-// the journal keeps it.
+// Poll is a question that was posted with a button for each choice, and its votes, in the form
+// of the journal.
 type Poll struct {
 	ID       string            `json:"id"`       // of its Message
 	Question string            `json:"question"` // plain text
@@ -44,16 +44,16 @@ type Poll struct {
 type Ballot struct {
 	Name   string `json:"name"`
 	Chosen []int  `json:"chosen"` // indexes of Choices, ascending
-	Event  string `json:"event"`  // the latest press, which comes again after a crash and counts once
+	Event  string `json:"event"`  // the latest press; it may come again after a crash
 }
 
-// ButtonID names the button of a choice, and ButtonOf is the other way round.
+// ButtonID returns the name of a choice's button.
 func ButtonID(poll string, choice int) string { return fmt.Sprintf("longshore-%s-%d", poll, choice) }
 
 var buttonForm = regexp.MustCompile(`^longshore-([0-9a-f]{32})-(0|[1-9][0-9]?)$`)
 
-// ButtonOf returns the poll and the choice of a button; ok is false if the button
-// belongs to no poll.
+// ButtonOf returns the poll and the choice of a button that ButtonID named; ok is false if the
+// button is none of them.
 func ButtonOf(id string) (poll string, choice int, ok bool) {
 	m := buttonForm.FindStringSubmatch(id)
 	if m == nil {
@@ -63,8 +63,8 @@ func ButtonOf(id string) (poll string, choice int, ok bool) {
 	return m[1], choice, err == nil
 }
 
-// Tally lists how many members chose each choice, and who; empty if nobody voted and
-// each choice fits a button of so many characters.
+// Tally lists each choice with the number and names of its voters. It is empty if nobody voted
+// and each choice fits a button of so many characters.
 func (p *Poll) Tally(button int) string {
 	var lines []string
 	show := false
@@ -93,12 +93,24 @@ func (p *Poll) Tally(button int) string {
 func pollKey(id string) string                      { return "poll " + id }
 func pollAt(chat groups.JID, message string) string { return "poll at " + string(chat) + " " + message }
 
-// KeepPoll makes a question durable before it is posted.
+// NewPoll returns the question that a message asks, without votes; nil if it asks none.
+func NewPoll(m channel.Message) *Poll {
+	if m.Poll == nil {
+		return nil
+	}
+	return &Poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices, Several: m.Poll.Several}
+}
+
+// KeepPoll makes the question of a message durable before it is posted. Of a message that
+// asks none it keeps nothing.
 func (o *Open) KeepPoll(ctx context.Context, m channel.Message) error {
+	if m.Poll == nil {
+		return nil
+	}
 	if p, err := o.Poll(ctx, m.Chat, m.ID); p != nil || err != nil {
 		return err
 	}
-	return o.savePoll(ctx, m.Chat, &Poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices, Several: m.Poll.Several})
+	return o.savePoll(ctx, m.Chat, NewPoll(m))
 }
 
 func (o *Open) savePoll(ctx context.Context, chat groups.JID, p *Poll) error {
@@ -109,7 +121,7 @@ func (o *Open) savePoll(ctx context.Context, chat groups.JID, p *Poll) error {
 	return o.Journal.Record(ctx, journal.Sent{ID: pollKey(p.ID), Chat: chat, Body: body, Created: time.Now()})
 }
 
-// Poll returns a question of that chat; nil if there is none.
+// Poll returns a question of the chat; nil if there is none.
 func (o *Open) Poll(ctx context.Context, chat groups.JID, id string) (*Poll, error) {
 	kept, err := o.Journal.Sent(ctx, pollKey(id))
 	if err != nil || kept == nil || kept.Chat != chat {
@@ -122,9 +134,12 @@ func (o *Open) Poll(ctx context.Context, chat groups.JID, id string) (*Poll, err
 	return &p, nil
 }
 
-// PlacePoll records which message shows a question.
-func (o *Open) PlacePoll(ctx context.Context, chat groups.JID, message, id string) error {
-	return o.Journal.Record(ctx, journal.Sent{ID: pollAt(chat, message), Chat: chat, Body: []byte(id), Created: time.Now()})
+// PlacePoll records that the platform's message at shows the question of m, if m asks one.
+func (o *Open) PlacePoll(ctx context.Context, m channel.Message, at string) error {
+	if m.Poll == nil {
+		return nil
+	}
+	return o.Journal.Record(ctx, journal.Sent{ID: pollAt(m.Chat, at), Chat: m.Chat, Body: []byte(m.ID), Created: time.Now()})
 }
 
 // PollOf returns the id of the question that a message shows; empty if it shows none.
@@ -136,8 +151,8 @@ func (o *Open) PollOf(ctx context.Context, chat groups.JID, message string) (str
 	return string(kept.Body), nil
 }
 
-// Editable returns the error of an edit of a message that shows a question; nil of any
-// other message. A question's text is the host's to draw.
+// Editable returns a permanent error for a message that shows a question, whose text only the
+// votes change, and nil for any other message.
 func (o *Open) Editable(ctx context.Context, chat groups.JID, message string) error {
 	question, err := o.PollOf(ctx, chat, message)
 	if err == nil && question != "" {
@@ -146,20 +161,20 @@ func (o *Open) Editable(ctx context.Context, chat groups.JID, message string) er
 	return err
 }
 
-// Polls counts votes and lets their questions be drawn again. NewPolls makes one.
+// Polls counts votes and has their questions drawn again. NewPolls makes one.
 type Polls struct {
 	// Every is the time between two drawings, so that many votes are shown together.
 	// NewPolls sets a second; only tests change it.
 	Every time.Duration
 
-	busy link.Keyed    // by a question's id, for who changes or shows it
+	busy link.Keyed    // by a question's id: held while it is changed or drawn
 	news chan struct{} // holds a value after stale has grown
 
 	mu    sync.Mutex
 	stale map[string]shown // by the question's id
 }
 
-// shown is where a question stands.
+// shown is the place of a question.
 type shown struct {
 	chat    groups.JID
 	message string
@@ -177,9 +192,9 @@ type Press struct {
 	Event        string // unique to the press
 }
 
-// Vote counts a press and returns all that its member has chosen; counted is false if
-// the question is unknown or closed, or has too many voters. A second press takes a
-// choice back.
+// Vote counts a press and returns all that the member has chosen by then. A second press of a
+// button takes its choice back. counted is false if the question is unknown or closed, or has
+// 500 voters.
 func (p *Polls) Vote(ctx context.Context, o *Open, v Press) (choices []string, counted bool, err error) {
 	free, err := p.busy.Enter(ctx, v.Poll)
 	if err != nil {
@@ -220,8 +235,8 @@ func toggled(chosen []int, choice int, several bool) []int {
 	return []int{choice}
 }
 
-// End closes the question that a message shows, and draws it. If the journal was lost,
-// lost makes the question from the message.
+// End closes the question that a message shows, and draws it. If the journal does not have the
+// question, lost makes it from the message.
 func (p *Polls) End(ctx context.Context, o *Open, chat groups.JID, message string, lost func(context.Context) (*Poll, error), draw func(context.Context, *Poll) error) error {
 	id, err := o.PollOf(ctx, chat, message)
 	if err != nil {
@@ -270,8 +285,8 @@ func (p *Polls) take() map[string]shown {
 	return taken
 }
 
-// Redraw draws the questions whose votes have changed, until ctx is done. A vote counts
-// whether it is drawn or not.
+// Redraw draws the questions whose votes have changed, until ctx is done. A vote counts whether
+// it is drawn or not. After a temporary error it draws the question again later.
 func (p *Polls) Redraw(ctx context.Context, o *Open, log *slog.Logger, draw func(ctx context.Context, chat groups.JID, message string, q *Poll) error) {
 	for {
 		select {
@@ -293,12 +308,7 @@ func (p *Polls) Redraw(ctx context.Context, o *Open, log *slog.Logger, draw func
 				p.Changed(id, at.chat, at.message)
 			}
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		link.Sleep(ctx, wait)
 	}
 }
 

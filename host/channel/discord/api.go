@@ -1,11 +1,9 @@
 package discord
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -29,9 +27,7 @@ const (
 	maxAnswer = 4 << 20 // bytes
 )
 
-var errTooLong = errors.New("the answer is too long")
-
-// api is the client of Discord's HTTP API. Nothing in it goes anywhere but to Discord.
+// api is the client of Discord's HTTP API. It sends nothing to other hosts.
 type api struct {
 	base   string
 	token  string
@@ -42,7 +38,7 @@ type api struct {
 	ahead  atomic.Int64 // ns that Discord's clock is ahead of the host's
 }
 
-// atDiscord is a time of the host's by Discord's clock, as far as Discord has said it.
+// atDiscord converts a time of the host to Discord's clock, by the Date of its last answer.
 func (a *api) atDiscord(t time.Time) time.Time { return t.Add(time.Duration(a.ahead.Load())) }
 
 func newAPI(set *Settings, net Net, clock transfer.Clock) (*api, error) {
@@ -64,11 +60,11 @@ func newAPI(set *Settings, net Net, clock transfer.Clock) (*api, error) {
 	if err := errors.Join(errAll, errFiles); err != nil {
 		return nil, err
 	}
-	a.client.Transport = noting{a.client.Transport, a}
+	a.client.Transport = noting{transfer.Transport{RoundTripper: a.client.Transport}, a}
 	return a, nil
 }
 
-// at is the address of a file; of a sticker the channel has only the path:
+// at returns the address of a file. Of a sticker the channel keeps only the path:
 // discord.com/developers/docs/reference, CDN Endpoints.
 func (a *api) at(address string) string {
 	if !strings.HasPrefix(address, "/") {
@@ -79,12 +75,12 @@ func (a *api) at(address string) string {
 
 // noting reads the limits that each answer of the API states.
 type noting struct {
-	http.RoundTripper
+	transfer.Transport
 	a *api
 }
 
 func (n noting) RoundTrip(req *http.Request) (*http.Response, error) {
-	res, err := n.RoundTripper.RoundTrip(req)
+	res, err := n.Transport.RoundTrip(req)
 	if path, ok := strings.CutPrefix(req.URL.String(), n.a.base); ok && err == nil {
 		n.a.limits.note(routeOf(req.Method, path), res.StatusCode, res.Header)
 		if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
@@ -94,20 +90,13 @@ func (n noting) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// CloseIdleConnections lets http.Client do so.
-func (n noting) CloseIdleConnections() {
-	if c, ok := n.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
-
 func (a *api) close() {
 	a.client.CloseIdleConnections()
 	a.files.CloseIdleConnections()
 }
 
-// userAgent is of the form that Discord asks of bots, and without which it may block
-// them.
+// userAgent has the form that Discord requires of bots: discord.com/developers/docs/reference,
+// User Agent. Discord may block a bot without it.
 func userAgent() string {
 	version := "0"
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -120,9 +109,8 @@ func (a *api) header() http.Header {
 	return http.Header{"Authorization": {"Bot " + a.token}, "User-Agent": {userAgent()}}
 }
 
-// call makes a request without files. in and out may be nil. Its errors have the
-// classes of those of post; a request that shows nothing twice may be made again in
-// any case.
+// call makes a request without files. in and out may be nil. A refusal has its class by the table
+// in errors.go. Any other error is Passing, so the request must be one that may be repeated.
 func (a *api) call(ctx context.Context, method, path string, in, out any) error {
 	route := routeOf(method, path)
 	if err := a.limits.turn(route); err != nil {
@@ -130,55 +118,36 @@ func (a *api) call(ctx context.Context, method, path string, in, out any) error 
 	}
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
-	var body io.Reader
+	header, body := a.header(), []byte(nil)
 	if in != nil {
-		data, err := json.Marshal(in)
-		if err != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
 			return fmt.Errorf("encode %s: %w", route, err)
 		}
-		body = bytes.NewReader(data)
+		header.Set("Content-Type", "application/json")
 	}
-	req, err := http.NewRequestWithContext(ctx, method, a.base+path, body)
-	if err != nil {
-		return fmt.Errorf("make request: %w", err)
-	}
-	req.Header = a.header()
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	res, err := a.client.Do(req)
-	if err != nil {
-		var of *url.Error
-		if errors.As(err, &of) {
-			err = of.Err
-		}
-		return link.Lost("Discord", err)
-	}
-	defer transfer.Drain(res)
-	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	answer, err := transfer.Ask(ctx, a.client, method, a.base+path, header, body, maxAnswer)
 	switch {
-	case len(answer) == maxAnswer:
-		return link.Lost("Discord", errTooLong)
 	case err != nil:
-		return link.Lost("Discord", err)
-	case res.StatusCode/100 != 2:
-		return refused(&transfer.Answer{Status: res.StatusCode, Header: res.Header, Body: answer})
+		return link.Lost(platformName, err)
+	case answer.Status/100 != 2:
+		return refused(answer)
 	case out == nil:
 		return nil
 	}
-	if err := json.Unmarshal(answer, out, lenient); err != nil {
-		return link.Lost("Discord", fmt.Errorf("read the answer of %s: %w", route, err))
+	if err := json.Unmarshal(answer.Body, out, lenient); err != nil {
+		return link.Lost(platformName, fmt.Errorf("read the answer of %s: %w", route, err))
 	}
 	return nil
 }
 
-// post makes a message. Its error says whether Discord may have done so.
+// post makes a message. Its error is Ambiguous if Discord may have done so.
 func (a *api) post(ctx context.Context, path string, b *transfer.Body, out any) error {
 	route := routeOf(http.MethodPost, path)
 	if err := a.limits.turn(route); err != nil {
 		return errors.Join(err, b.Close())
 	}
-	got, err := transfer.Post(ctx, a.client, "Discord", a.base+path, a.header(), b)
+	got, err := transfer.Post(ctx, a.client, platformName, a.base+path, a.header(), b)
 	var answer *transfer.Answer
 	if errors.As(err, &answer) {
 		return refused(answer)
@@ -194,8 +163,8 @@ func (a *api) post(ctx context.Context, path string, b *transfer.Body, out any) 
 
 var ids = regexp.MustCompile(`/[0-9]+|\?.*`)
 
-// routeOf is what Discord counts requests by: the method, the kind of the path, and
-// the first id in it.
+// routeOf returns what Discord counts requests by: the method, the path without its ids, and the
+// first id: discord.com/developers/docs/topics/rate-limits.
 func routeOf(method, path string) string {
 	if strings.HasPrefix(path, "interactions/") { // each has a secret in its path
 		return method + " interactions"
@@ -204,8 +173,8 @@ func routeOf(method, path string) string {
 	return method + " " + ids.ReplaceAllString(path, "") + major
 }
 
-// limits are how many requests Discord takes. They are not waited for here: who asks
-// too early gets an error that passes, or one that is held.
+// limits holds until when Discord takes no requests. Nothing waits here: a request that is too
+// early gets a Passing error or, after too many refusals, a Held one.
 type limits struct {
 	mu     sync.Mutex
 	until  map[string]time.Time // of a route
@@ -221,7 +190,7 @@ const (
 	badWindow = 10 * time.Minute
 )
 
-// turn is why a request must not be made now; nil if it may.
+// turn returns why a request must not be made now; nil if it may.
 func (l *limits) turn(route string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,12 +200,12 @@ func (l *limits) turn(route string) error {
 			Hint: "the host asks nothing for up to 10 minutes, since Discord blocks who goes on; the log says what it refused"}
 	}
 	if wait := max(l.global.Sub(now), l.until[route].Sub(now)); wait > 0 {
-		return slow(wait)
+		return link.Slow(platformName, wait, nil)
 	}
 	return nil
 }
 
-// note reads the limits that an answer states.
+// note records the limits that an answer states.
 func (l *limits) note(route string, status int, h http.Header) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,5 +237,5 @@ func seconds(s string) time.Duration {
 	if err != nil || !(f > 0) {
 		return 0
 	}
-	return min(time.Duration(min(f, 1e6)*float64(time.Second)), longestWait)
+	return min(time.Duration(min(f, 1e6)*float64(time.Second)), link.LongestWait)
 }

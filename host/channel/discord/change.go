@@ -5,21 +5,14 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
-// EditWithin is without an end.
-func (d *Discord) EditWithin() time.Duration { return channel.Forever }
-
-// UnsendWithin is without an end.
-func (d *Discord) UnsendWithin() time.Duration { return channel.Forever }
-
-// change enters, and calls do of a kind with the path of the message that c changes. A right that
-// only changes need does not hold up the chat's messages.
+// change enters and calls do with the path of the message that c changes. kind names the change.
+// A missing right is Permanent here, so that it does not hold up the chat's messages.
 func (d *Discord) change(ctx context.Context, kind string, c channel.Change, do func(ctx context.Context, path string) error) error {
 	ctx, _, leave, err := d.Enter(ctx)
 	if err != nil {
@@ -70,8 +63,8 @@ func (d *Discord) Unsend(ctx context.Context, c channel.Change) error {
 	})
 }
 
-// React implements channel.Reactor. The bot may have several reactions to a message on
-// Discord: React leaves the one, or none.
+// React implements channel.Reactor. On Discord the bot may have several reactions to a message;
+// React removes all but the one.
 func (d *Discord) React(ctx context.Context, c channel.Change) error {
 	err := d.change(ctx, "react", c, func(ctx context.Context, path string) error {
 		if c.Emoji != "" {

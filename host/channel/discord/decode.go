@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
 
-// lenient takes half a character for an unknown one.
+// lenient reads half a character as U+FFFD.
 var lenient = jsontext.AllowInvalidUTF8(true)
 
 type user struct {
@@ -67,8 +67,8 @@ type message struct {
 	Rest       map[string]jsontext.Value `json:",embed"` // everything else
 }
 
-// readMessage reads a message. One with a field of an unexpected form is read as far as
-// its head, so that it is told in words.
+// readMessage reads a message. If a field has an unexpected form, it reads the head alone, so that
+// the message comes in as one that cannot be shown.
 func readMessage(data []byte) (m message, err error) {
 	if err = json.Unmarshal(data, &m, lenient); err != nil {
 		m = message{}
@@ -77,8 +77,8 @@ func readMessage(data []byte) (m message, err error) {
 	return m, err
 }
 
-// decode is what members wrote and did by an event of the gateway, as far as the event
-// alone says it. An event that is nobody's is none.
+// decode returns what members wrote and did by an event of the gateway, as far as the event alone
+// says it; nothing if no member did anything.
 func decode(kind string, data []byte, me *self) ([]event, error) {
 	switch kind {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
@@ -99,13 +99,13 @@ func decode(kind string, data []byte, me *self) ([]event, error) {
 	return nil, nil
 }
 
-// byPerson says whether a message is of somebody whom Discord shows as a person.
+// byPerson reports whether a person wrote a message, and not a bot, a webhook or Discord.
 func (m *message) byPerson() bool {
 	return m.Author != nil && isID(m.Author.ID) && !m.Author.Bot && !m.Author.System && m.Webhook == ""
 }
 
-// events is what a member wrote, or what Discord writes in a member's name; none if it is
-// neither, or nothing that the bot may read.
+// events returns what a member wrote, or what Discord wrote in a member's name; nothing if it is
+// neither, or if the bot may not read it.
 func (m *message) events(me *self) []event {
 	if !isID(m.ID) || !isID(m.Channel) || !m.byPerson() || m.Author.ID == me.id || systemTypes[m.Type].ignored != "" {
 		return nil
@@ -132,8 +132,8 @@ func (m *message) events(me *self) []event {
 	return []event{ev}
 }
 
-// edits is the new text of a message that a member edited. Discord also sends a message
-// to which it added a preview.
+// edits returns the new text of a message that a member edited. Discord sends the same event when
+// it adds a preview, without the time of an edit.
 func (m *message) edits(me *self) []event {
 	if m.Edited == "" {
 		return nil
@@ -145,8 +145,8 @@ func (m *message) edits(me *self) []event {
 	return all
 }
 
-// wordOf is the word of the host in a message that is a mention of the bot and that
-// word.
+// wordOf returns the host's word of a message that is a mention of the bot and that word alone;
+// else nothing.
 func wordOf(text, me string) string {
 	text = strings.TrimSpace(text)
 	after, ok := strings.CutPrefix(text, "<@"+me+">")
@@ -159,7 +159,7 @@ func wordOf(text, me string) string {
 	return ""
 }
 
-// decodeDeletion does not say who wrote a message that is gone, since Discord does not.
+// decodeDeletion leaves the writer out: Discord does not say who wrote a deleted message.
 func decodeDeletion(data []byte) (all []event, err error) {
 	var gone struct {
 		ID      string   `json:"id"`
@@ -217,7 +217,7 @@ func decodeMoved(data []byte, joined bool) ([]event, error) {
 	return []event{{guild: m.Guild, Kind: channel.KindMembership, Sender: m.User.ID, Name: nameOf(m.User, &m.member), Joined: joined}}, nil
 }
 
-// decodeInteraction reads a press of a button and a command, and what Discord is to hear.
+// decodeInteraction reads a press of a button or a command, and adds the answer for Discord.
 func decodeInteraction(data []byte, me *self) ([]event, error) {
 	var i interaction
 	if err := json.Unmarshal(data, &i, lenient); err != nil {
@@ -241,7 +241,7 @@ func decodeInteraction(data []byte, me *self) ([]event, error) {
 	return []event{ev}, nil
 }
 
-// unknown is Discord's name of the first thing in a message for which the channel has no
+// unknown returns Discord's name of the first thing in a message for which the channel has no
 // field.
 func (m *message) unknown() string {
 	if m.Type != typeDefault && m.Type != typeReply {

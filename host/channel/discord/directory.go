@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// directory is what Discord has said of servers, channels and members. The zero value is
+// directory remembers what Discord has said of servers, channels and members. The zero value is
 // ready.
 type directory struct {
 	mu       sync.Mutex
@@ -89,7 +89,7 @@ func (d *directory) guild(id string) *guild {
 	return d.guilds[id]
 }
 
-// name remembers a member's name, and finds it where Discord leaves it out.
+// name remembers a member's name, and returns it if an event leaves it out; else the id.
 func (d *directory) name(id, name string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,7 +109,7 @@ func (d *directory) name(id, name string) string {
 // The rights that make a member an admin: Administrator and Manage Server.
 const adminRights = 1<<3 | 1<<5
 
-// role is a member's, by the ids of the member's roles.
+// role returns a member's role, by the ids of the member's Discord roles.
 func (g *guild) role(user string, roles []string) channel.Role {
 	if user == g.Owner {
 		return channel.RoleAdmin
@@ -126,8 +126,8 @@ func (g *guild) role(user string, roles []string) channel.Role {
 	return channel.RoleMember
 }
 
-// mentioned says whether a bot's own role is among those that a text mentions: Discord
-// offers it to members under the bot's name. g may be nil.
+// mentioned reports whether the bot's own role is among those that a text mentions: Discord offers
+// members that role under the bot's name. g may be nil.
 func (g *guild) mentioned(roles []string, bot string) bool {
 	for i := 0; g != nil && i < len(g.Roles); i++ {
 		if r := g.Roles[i]; r.Tags.Bot == bot && slices.Contains(roles, r.ID) {
@@ -137,7 +137,7 @@ func (g *guild) mentioned(roles []string, bot string) bool {
 	return false
 }
 
-// learn takes what an event says of servers and channels.
+// learn records what an event says of servers and channels.
 func (d *Discord) learn(kind string, data []byte) {
 	switch kind {
 	case "GUILD_CREATE", "GUILD_UPDATE":
@@ -210,7 +210,8 @@ func (d *Discord) locate(ctx context.Context, id string) (chat groups.JID, threa
 	return chat, id, d.Serves(chat), nil
 }
 
-// guildOf is the server of a chat, asked if it is not known; nil of a direct message.
+// guildOf returns the server of a chat, and asks Discord if it is not known; nil for a direct
+// message.
 func (d *Discord) guildOf(ctx context.Context, chat groups.JID) (*guild, error) {
 	c, err := d.channelOf(ctx, idOf(chat))
 	if err != nil || !isID(c.Guild) {
@@ -227,8 +228,8 @@ func (d *Discord) guildOf(ctx context.Context, chat groups.JID) (*guild, error) 
 	return g, nil
 }
 
-// RoleOf implements channel.Roles: admins are the server's owner and who has a role
-// with Administrator or Manage Server. A direct message is the member's own chat.
+// RoleOf implements channel.Roles. Admins are the server's owner and members with the right
+// Administrator or Manage Server. In a direct message the member is an admin.
 func (d *Discord) RoleOf(ctx context.Context, chat groups.JID, sender string) (channel.Role, error) {
 	if !isID(sender) {
 		return channel.RoleUnknown, nil

@@ -1,5 +1,5 @@
-// Package discord is the channel to Discord: a bot of the operator's own that hears
-// by the gateway and speaks by the HTTP API.
+// Package discord is the channel to Discord: a bot of the operator's own, which receives events
+// by the gateway and sends by the HTTP API.
 //
 // The journal has events until the host has them, what was sent, and until when the gateway
 // was heard.
@@ -7,8 +7,8 @@
 // Discord knows a message's nonce for a few minutes. After that, Find looks for the
 // message in the chat, among those of the bot that the journal does not know as others.
 //
-// An event counts as heard only when it is durable, so a resumed session brings what
-// was not. A new session asks each chat for what was written since the last one.
+// An event is acknowledged only once it is durable, so a resumed session repeats the others. A
+// new session asks each chat for the messages since the last session.
 package discord
 
 import (
@@ -22,22 +22,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 var (
-	_ channel.Applier   = (*Discord)(nil)
-	_ channel.Editor    = (*Discord)(nil)
-	_ channel.Fetcher   = (*Discord)(nil)
-	_ channel.Linker    = platform{}
-	_ channel.Finder    = (*Discord)(nil)
-	_ channel.Lister    = (*Discord)(nil)
-	_ channel.PollEnder = (*Discord)(nil)
-	_ channel.Reactor   = (*Discord)(nil)
-	_ channel.Roles     = (*Discord)(nil)
-	_ channel.Status    = (*Discord)(nil)
-	_ channel.Typing    = (*Discord)(nil)
-	_ channel.Unsender  = (*Discord)(nil)
+	_ bot.Account    = (*Discord)(nil)
+	_ channel.Finder = (*Discord)(nil)
+	_ channel.Lister = (*Discord)(nil)
+	_ channel.Linker = platform{}
 )
 
 // Discord is the channel. New of its Platform makes one.
@@ -61,7 +52,7 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 
 func newOf(s channel.Setup, net Net) (*Discord, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, "Discord", time.Hour)
+	b := bot.New(s, platformKey, platformName, time.Hour)
 	a, err := newAPI(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
@@ -79,24 +70,20 @@ func (d *Discord) Apply(to channel.Setup) {
 	d.forgive()
 }
 
-// forgive has all chats asked again, since somebody may have changed rights.
+// forgive lets all chats be tried again, since somebody may have changed rights.
 func (d *Discord) forgive() {
 	d.refusals.forget()
 	d.denied.forget()
 }
 
-// Owns says whether chat is a channel or a direct message.
+// Owns reports whether chat has the form of a channel or a direct message.
 func (d *Discord) Owns(chat groups.JID) bool { return owns(chat) }
 
-// Limits is what Send takes. A server whose boost level is lower than the settings
-// say takes smaller files: Send refuses others before their first byte.
-func (d *Discord) Limits() media.Limits { return d.settings.Limits() }
-
-// Repeat is how long a nonce counts: "the past few minutes", of which two are
-// believed.
+// Repeat returns how long a nonce counts: "the past few minutes", says Create Message in
+// Discord's documentation. Two are believed.
 func (d *Discord) Repeat() channel.Repeat { return channel.Repeat{Keyed: 2 * time.Minute} }
 
-// Connected says whether events come in, as whom, and what somebody has to see to.
+// Connected reports whether events come in. detail also names what the operator should fix.
 func (d *Discord) Connected() (ok bool, detail string) {
 	ok, detail = d.Bot.Connected()
 	if trouble := d.refusals.latest(); ok && trouble != "" {
@@ -105,14 +92,14 @@ func (d *Discord) Connected() (ok bool, detail string) {
 	return ok, detail
 }
 
-// Run hears events until ctx is done. While the token is missing or refused, or
-// another process has the store, it waits and Send is held.
+// Run receives events until ctx is done. While the token is missing or refused, or another process
+// has the store, it waits, and Send returns a Held error.
 func (d *Discord) Run(ctx context.Context, in channel.Inbox) error {
 	defer d.api.close()
 	return d.Bot.Run(ctx, in, d)
 }
 
-// Connect implements bot.Hooks: a connection to the gateway.
+// Connect implements bot.Hooks: it is one connection to the gateway.
 func (d *Discord) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	if d.gateway == nil || d.gateway.journal != o.Journal { // a session lasts over connections, not over stores
 		d.gateway = &gateway{Discord: d, journal: o.Journal}

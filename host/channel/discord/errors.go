@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,8 +17,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
-
-const again = "it is tried again by itself"
 
 // known are the errors of discord.com/developers/docs/topics/opcodes-and-status-codes
 // that mean more than that a request is refused.
@@ -42,11 +39,11 @@ var known = []channel.Row{
 	{Status: 50162, Class: channel.Permanent, Code: "not_supported", Words: "Discord lets nobody change a voice message", Hint: "unsend it and send another one"},
 	{Status: 30010, Class: channel.Permanent, Code: "not_allowed", Words: "Discord takes no such reaction to this message", Hint: "do without the reaction"},
 	{Status: 90001, Class: channel.Permanent, Code: "not_allowed", Words: "Discord takes no such reaction to this message", Hint: "do without the reaction"},
-	{Status: 20016, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
-	{Status: 20022, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
-	{Status: 20028, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
-	{Status: 40004, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
-	{Status: 130000, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
+	{Status: 20016, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: channel.Again},
+	{Status: 20022, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: channel.Again},
+	{Status: 20028, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: channel.Again},
+	{Status: 40004, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: channel.Again},
+	{Status: 130000, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: channel.Again},
 
 	// forms
 	{Status: 50083, Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is archived", Form: channel.FormThread},
@@ -59,10 +56,10 @@ var known = []channel.Row{
 	{Status: 50173, Class: channel.Permanent, Code: "kind_refused", Words: noVoice, Form: channel.FormKind},
 }
 
-// noVoice is why a voice note is a file.
+// noVoice is why a voice note goes as a file.
 const noVoice = "Discord takes no voice message of the bot's there"
 
-// threadGone is the error of a thread that is none of the chat's.
+// threadGone returns the error of a thread that the chat does not have.
 func threadGone() error {
 	return channel.Row{Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread}.Error(nil)
 }
@@ -75,13 +72,13 @@ type number struct {
 
 func (n number) Error() string { return fmt.Sprintf("Discord says %d %q", n.code, n.said) }
 
-// hasCode tells whether Discord's number was one of those.
+// hasCode reports whether Discord gave one of these numbers.
 func hasCode(err error, codes ...int) bool {
 	var n number
 	return errors.As(err, &n) && slices.Contains(codes, n.code)
 }
 
-// refused is the error for an answer that is not 2xx.
+// refused returns the error of an answer that is not 2xx.
 func refused(a *transfer.Answer) error {
 	var said struct {
 		Code       int     `json:"code"`
@@ -95,7 +92,7 @@ func refused(a *transfer.Answer) error {
 	row, is := channel.RowOf(known, said.Code, string(a.Body))
 	switch {
 	case a.Status == http.StatusTooManyRequests:
-		return slow(wait)
+		return link.Slow(platformName, wait, nil)
 	case a.Status == http.StatusUnauthorized:
 		r = channel.Row{Class: channel.Held, Code: "discord_token_refused", Words: "Discord does not accept the bot's token",
 			Hint: "make a new token under Bot of the application at discord.com/developers, and put it in place"}
@@ -104,7 +101,7 @@ func refused(a *transfer.Answer) error {
 	case a.Status == http.StatusForbidden:
 		r.Class, r.Code, r.Hint = channel.Held, "discord_forbidden", "see what the bot's role may do in Discord, and longshore doctor"
 	case a.Status == http.StatusRequestTimeout, a.Status == http.StatusServiceUnavailable:
-		r = channel.Row{Code: "not_connected", Words: "Discord is not ready", Hint: again}
+		r = channel.Row{Code: "not_connected", Words: "Discord is not ready", Hint: channel.Again}
 	case a.Status/100 == 5:
 		r = channel.Row{Class: channel.Ambiguous, Code: "no_answer", Words: "Discord failed and may have done it"}
 	case a.Status == http.StatusNotFound:
@@ -117,25 +114,8 @@ func refused(a *transfer.Answer) error {
 	return e
 }
 
-// longestWait is how long Discord's wish to wait is believed.
-const longestWait = time.Hour
-
-// slow is the error while Discord, or our own rate, wants us to wait.
-func slow(wait time.Duration) error {
-	return &channel.Error{Code: "rate_limited", Message: "Discord takes only so many messages at once", Hint: again, RetryAfter: min(max(wait, 0), longestWait)}
-}
-
-// stopped is the error as a *link.Stop, if somebody has to act.
-func stopped(err error) error {
-	var e *channel.Error
-	if !errors.As(err, &e) || e.Class != channel.Held {
-		return err
-	}
-	return &link.Stop{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: strings.TrimPrefix(fmt.Sprint(e.Err), "<nil>"), Wait: link.After(time.Minute)}
-}
-
-// refusals are the held errors of chats. A chat that has one is left alone for a
-// while, since Discord blocks bots that go on asking. The zero refusals is ready.
+// refusals remembers the Held errors of chats. A chat that has one gets no request for 5 minutes,
+// since Discord blocks bots that go on. The zero refusals is ready.
 type refusals struct {
 	mu    sync.Mutex
 	chats map[groups.JID]held
@@ -149,7 +129,7 @@ type held struct {
 
 const restFor = 5 * time.Minute
 
-// of is why a chat is left alone; nil if it is not.
+// of returns the error for which a chat gets no request now; nil if there is none.
 func (r *refusals) of(chat groups.JID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +139,7 @@ func (r *refusals) of(chat groups.JID) error {
 	return nil
 }
 
-// note remembers what became of a message, and returns its error.
+// note records the outcome of a request for a chat, and returns its error.
 func (r *refusals) note(chat groups.JID, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +158,7 @@ func (r *refusals) note(chat groups.JID, err error) error {
 	return err
 }
 
-// forget has all chats asked again.
+// forget lets all chats be tried again.
 func (r *refusals) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

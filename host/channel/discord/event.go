@@ -15,7 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
-// nameOf is what members see of a user.
+// nameOf returns the name that members see of a user.
 func nameOf(u user, m *member) string {
 	nick := ""
 	if m != nil {
@@ -24,7 +24,7 @@ func nameOf(u user, m *member) string {
 	return cmp.Or(channel.CleanName(nick), channel.CleanName(u.Global), channel.CleanName(u.Username))
 }
 
-// event is what a member did, in a chat, as the journal keeps it.
+// event is what a member did in a chat, in the form of the journal.
 type event struct {
 	Kind     channel.Kind `json:"kind,omitempty"`
 	Channel  string       `json:"channel"` // of Discord: the chat or a thread in it
@@ -53,7 +53,7 @@ type event struct {
 	answer   *reply   // what Discord is to hear when the event is kept
 }
 
-// quote is the message that another one answers, by Discord's word.
+// quote is the message that another one answers, as Discord has it.
 type quote struct {
 	ID      string       `json:"id"`
 	Sender  string       `json:"sender"`
@@ -87,8 +87,8 @@ func (g *gateway) unknown(err error) error {
 	return nil
 }
 
-// keepEvent adds to an event what only this host knows, and makes it durable if its chat
-// is one of the groups'.
+// keepEvent completes an event by what this host knows, and makes it durable if a group has its
+// chat.
 func (g *gateway) keepEvent(ctx context.Context, ev event) error {
 	if ev.Kind == channel.KindMembership {
 		return g.keepMoved(ctx, ev)
@@ -123,19 +123,15 @@ func (g *gateway) named(ev *event, private bool) {
 	}
 }
 
-// knock reports a message in a chat of no group to the host, if it is in private or to the bot.
+// knock reports to the host a message in a chat of no group, if it is private or to the bot.
 func (g *gateway) knock(ev event, private bool) {
-	k := channel.UnknownChat{Chat: chatOf(ev.Channel), Time: time.UnixMilli(ev.UnixMsec), Shared: !private}
-	if private {
-		k.From = ev.Name
-	}
 	if ev.Kind.IsMessage() && (private || ev.Direct) { // a bot hears every channel of its server
-		g.Host.ReportUnknown(k)
+		g.ReportUnknown(chatOf(ev.Channel), private, ev.Name, time.UnixMilli(ev.UnixMsec))
 	}
 }
 
-// direct says whether a channel is a direct message. One that no server has told of is,
-// if an event in it names no server.
+// direct reports whether a channel may be a direct message. A channel that no server has told of
+// is one if its events name no server.
 func (d *Discord) direct(id string) bool {
 	r, ok := d.directory.channel(id)
 	return !ok || r.Type == typeDM
@@ -152,8 +148,7 @@ func (g *gateway) store(ctx context.Context, chat groups.JID, ev event) error {
 	return g.journal.Keep(ctx, journal.Inbound{Chat: chat, ID: ev.id, Sender: ev.Sender, Info: []byte{}, Body: body, Received: time.Now(), Event: !ev.Kind.IsMessage()})
 }
 
-// keepChange keeps that a member edited a message or deleted it. Who wrote it is in the
-// journal.
+// keepChange keeps an edit or a deletion of a message. Its writer is in the journal.
 func (g *gateway) keepChange(ctx context.Context, chat groups.JID, ev event) error {
 	was, err := g.journal.Inbound(ctx, chat, ev.Target)
 	if err != nil || was == nil {

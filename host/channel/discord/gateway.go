@@ -19,8 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// What passes through the gateway:
-// discord.com/developers/docs/topics/opcodes-and-status-codes.
+// The opcodes of the gateway: discord.com/developers/docs/topics/opcodes-and-status-codes.
 const (
 	opDispatch       = 0
 	opHeartbeat      = 1
@@ -37,14 +36,13 @@ const (
 	writeLimit = 10 * time.Second // for one frame
 )
 
-// gateway is the connection on which events come. connect is called by one
-// goroutine.
+// gateway is the connection on which events come. connect is called by one goroutine.
 type gateway struct {
 	*Discord
 	journal *journal.Journal
 
 	session, resume string // of the session; empty: there is none
-	current         bool   // all that was written before the connection is kept, or comes by it
+	current         bool   // all earlier messages are kept, or come by this connection
 	seq             atomic.Int64
 	acked           atomic.Bool  // the last heartbeat was answered
 	waits           atomic.Bool  // for the next frame; otherwise answers to heartbeats lie unread
@@ -59,15 +57,14 @@ type frame struct {
 	Data jsontext.Value `json:"d"`
 }
 
-// connect is one connection to the gateway, from the question for its address to its
-// loss.
+// connect asks for the gateway's address, connects, and returns when the connection is lost.
 func (g *gateway) connect(ctx context.Context, up func(string)) error {
 	if g.api.token == "" {
-		return g.notPaired()
+		return g.NotPaired(noToken)
 	}
 	me, err := g.ask(ctx)
 	if err != nil {
-		return stopped(err)
+		return link.StopOf(err)
 	}
 	g.self.Store(me)
 	g.current = false
@@ -81,7 +78,7 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 			} `json:"session_start_limit"`
 		}
 		if err := g.api.call(ctx, "GET", "gateway/bot", nil, &at); err != nil {
-			return stopped(err)
+			return link.StopOf(err)
 		}
 		if at.Limit.Remaining <= 0 { // Discord resets the token of a bot that goes on
 			return &link.Stop{Code: "discord_sessions", Message: "the bot has connected too often today", Hint: "the host connects when Discord allows it again",
@@ -109,7 +106,7 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 	return g.lost(err)
 }
 
-// deaf is what the bot does not hear.
+// deaf returns what the bot does not hear, for the status.
 func (g *gateway) deaf(me *self) string {
 	if me.flags&flagContent != 0 {
 		return ""
@@ -117,11 +114,11 @@ func (g *gateway) deaf(me *self) string {
 	return "; it hears mentions and direct messages only: switch on Message Content Intent at " + settingsOf(me.app)
 }
 
-// lost reads the reason with which Discord closed the connection.
+// lost returns the error for the code with which Discord closed the connection.
 func (g *gateway) lost(err error) error {
 	switch websocket.CloseStatus(err) {
 	case 4004:
-		return stopped(refused(&transfer.Answer{Status: http.StatusUnauthorized}))
+		return link.StopOf(refused(&transfer.Answer{Status: http.StatusUnauthorized}))
 	case 4013, 4014:
 		return &link.Stop{Code: "discord_intents", Message: "Discord does not let the bot hear messages", Hint: "switch on Message Content Intent under Bot of the application at discord.com/developers",
 			Wait: link.After(5 * time.Minute)}
@@ -173,17 +170,12 @@ func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, hell
 	}
 }
 
-// invalid waits as Discord asks before it is greeted again.
+// invalid waits as long as Discord requires before the next session.
 func (g *gateway) invalid(ctx context.Context, resumable bool) error {
 	if !resumable {
 		g.session = ""
 	}
-	timer := time.NewTimer(g.afresh + rand.N(4*g.afresh))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	link.Sleep(ctx, g.afresh+rand.N(4*g.afresh))
 	return errors.New("Discord does not know the session any more")
 }
 
@@ -213,8 +205,8 @@ func (g *gateway) pulse(ctx context.Context, conn *websocket.Conn) error {
 	return write(ctx, conn, opHeartbeat, g.seq.Load())
 }
 
-// beat sends heartbeats, and ends a connection that does not answer one until the
-// next. While hear is busy with what came before the answer, that is no fault.
+// beat sends heartbeats, and ends a connection that does not answer one before the next, unless
+// hear is still busy with earlier frames.
 func (g *gateway) beat(ctx context.Context, conn *websocket.Conn, interval time.Duration) {
 	g.acked.Store(true)
 	timer := time.NewTimer(rand.N(interval))
@@ -233,8 +225,8 @@ func (g *gateway) beat(ctx context.Context, conn *websocket.Conn, interval time.
 	}
 }
 
-// dispatch takes an event. It counts as heard once it is durable, or is nothing for
-// this host.
+// dispatch takes an event. Its number is acknowledged once it is durable, or does not concern this
+// host.
 func (g *gateway) dispatch(ctx context.Context, f frame, up func()) error {
 	var err error
 	switch f.Type {

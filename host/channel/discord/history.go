@@ -9,6 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 const (
@@ -17,15 +19,15 @@ const (
 	longestRest = time.Minute // that Discord may want between two pages
 )
 
-// page is the next messages of a chat: fewer, if so many are too long for an answer. more
-// says that others may follow. It waits as Discord wants.
+// page returns the next messages of a chat, newest first: 100, or fewer if those are too long for
+// an answer. more reports whether others may follow. It waits as Discord asks, up to a minute.
 func (d *Discord) page(ctx context.Context, id, after string) (page []message, more bool, err error) {
 	for most := pageOf; ; {
 		var all []jsontext.Value
 		err = d.api.call(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, most), nil, &all)
 		wait := channel.RetryAfterOf(err)
 		switch {
-		case errors.Is(err, errTooLong) && most > 1:
+		case errors.Is(err, transfer.ErrTooLong) && most > 1:
 			most /= 10
 			continue
 		case err == nil, wait <= 0, wait > longestRest:
@@ -35,18 +37,14 @@ func (d *Discord) page(ctx context.Context, id, after string) (page []message, m
 			}
 			return page, len(page) == most, err
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if link.Sleep(ctx, wait); ctx.Err() != nil {
 			return nil, false, err
 		}
 	}
 }
 
-// eachAfter gives a chat's messages since a time, in order, until it is told to stop. It
-// reads that many pages at most.
+// eachAfter calls see with a chat's messages since a time, oldest first, until see stops. If they
+// are more than so many pages, it returns a Permanent error.
 func (d *Discord) eachAfter(ctx context.Context, id string, since time.Time, pages int, see func(*message) (stop bool, err error)) error {
 	after := idAt(since)
 	for range pages {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -17,10 +16,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// maxFile is the most that a member may send, with Nitro.
+// maxFile is the largest file that a member may send, with Nitro.
 const maxFile = 500 << 20 // bytes
 
-// Give implements bot.Hooks: it hands a kept event to the host.
+// Give implements bot.Hooks: it gives the host a kept event.
 func (d *Discord) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
 	var ev event
 	if err := json.Unmarshal(m.Body, &ev, lenient); err != nil { // another version kept it
@@ -29,15 +28,18 @@ func (d *Discord) Give(ctx context.Context, in channel.Inbox, m journal.Inbound)
 	}
 	msg := ev.inbound(m)
 	if ev.Kind == channel.KindVote {
-		if counted, err := d.vote(ctx, &ev, m, &msg); err != nil || !counted {
+		press := bot.Press{Chat: m.Chat, Poll: ev.Poll, Choice: ev.Choice, Member: ev.Sender, Name: ev.Name, Event: m.ID}
+		choices, counted, err := d.polls.Vote(ctx, d.Open(), press)
+		if err != nil || !counted {
 			return err
 		}
+		msg.Choices = choices
 		defer d.polls.Changed(ev.Poll, m.Chat, ev.Thread+"/"+ev.Target)
 	}
 	return in.Receive(ctx, msg)
 }
 
-// inbound is an event for the host.
+// inbound returns the event for the host.
 func (ev *event) inbound(m journal.Inbound) channel.Inbound {
 	in := channel.Inbound{
 		Kind: ev.Kind, ID: m.ID, Chat: m.Chat, Thread: ev.Thread, From: ev.Name, Sender: ev.Sender, Role: ev.Role, Time: time.UnixMilli(ev.UnixMsec),
@@ -71,9 +73,8 @@ func attachments(files []attachment, m journal.Inbound) (all []channel.Attachmen
 	return all
 }
 
-// Fetch brings a member's file from Discord's file server. Its Ref is Discord's id of
-// it and its message's own Ref. The address ends after a day: then Discord is asked
-// for a new one.
+// Fetch implements channel.Fetcher, from Discord's file server. The Ref is Discord's id of the file
+// and the Ref of its message. An address expires after a day; then Discord is asked for a new one.
 func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	ctx, open, leave, err := d.Enter(ctx)
 	if err != nil {
@@ -88,27 +89,23 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 	if err := json.Unmarshal(m.Body, &ev, lenient); err != nil {
 		return nil, channel.Unfetchable("the message cannot be read any more")
 	}
-	message, files := m.ID, ev.Files
-	if ev.Quote != nil && !has(files, id) {
-		message, files = ev.Quote.ID, ev.Quote.Files
+	message, address := m.ID, urlOf(ev.Files, id)
+	if address == "" && ev.Quote != nil {
+		message, address = ev.Quote.ID, urlOf(ev.Quote.Files, id)
 	}
-	if !has(files, id) {
+	if address == "" {
 		return nil, channel.Unfetchable("the message has no such file")
 	}
 	pace := transfer.PaceFor(f.Patient)
-	body, err := open.Scratch.Get(ctx, d.api.files, d.api.at(urlOf(files, id)), maxFile, pace)
+	body, err := open.Scratch.Get(ctx, d.api.files, d.api.at(address), maxFile, pace)
 	if channel.ClassOf(err) != channel.Permanent {
 		return body, err
 	}
 	fresh := d.freshURL(ctx, ev.Channel, message, id)
-	if fresh == "" || fresh == urlOf(files, id) {
+	if fresh == "" || fresh == address {
 		return nil, err
 	}
 	return open.Scratch.Get(ctx, d.api.files, d.api.at(fresh), maxFile, pace)
-}
-
-func has(files []attachment, id string) bool {
-	return slices.ContainsFunc(files, func(f attachment) bool { return f.ID == id })
 }
 
 func urlOf(files []attachment, id string) string {
@@ -120,7 +117,7 @@ func urlOf(files []attachment, id string) string {
 	return ""
 }
 
-// freshURL is the address of a file now; empty if Discord does not say.
+// freshURL asks for the present address of a file; empty if Discord does not say.
 func (d *Discord) freshURL(ctx context.Context, channelID, messageID, id string) string {
 	var data jsontext.Value
 	err := d.api.call(ctx, "GET", "channels/"+channelID+"/messages/"+messageID, nil, &data)

@@ -40,7 +40,7 @@ func isWord(s string) bool {
 	return slices.ContainsFunc(hostCommands, func(w struct{ name, help string }) bool { return w.name == s })
 }
 
-// interaction is what a member did with a button or a command, by Discord's word.
+// interaction is a member's press of a button or a command, as Discord sends it.
 type interaction struct {
 	ID      string  `json:"id"`
 	App     string  `json:"application_id"`
@@ -59,7 +59,7 @@ type interaction struct {
 	} `json:"message"`
 }
 
-// by is who acted; nil if Discord does not say.
+// by returns who acted; nil if Discord does not say.
 func (i *interaction) by() *user {
 	who := i.User
 	if i.Member != nil {
@@ -71,8 +71,8 @@ func (i *interaction) by() *user {
 	return who
 }
 
-// keepAct keeps a press of a button and a command like a message, and then has Discord
-// hear that it was taken. counts says whether the chat is one of the groups'.
+// keepAct keeps a press of a button or a command like a message, and then answers it. counts
+// reports whether a group has the chat.
 func (g *gateway) keepAct(ctx context.Context, chat groups.JID, ev event, counts bool) error {
 	switch {
 	case ev.Command != "" && counts:
@@ -99,7 +99,7 @@ type reply struct {
 	Data      *privateAnswer `json:"data,omitempty"`
 }
 
-// privateAnswer is a message that only the member sees who acted.
+// privateAnswer is a message that only the member who acted sees.
 type privateAnswer struct {
 	Text    string  `json:"content"`
 	Flags   int     `json:"flags"`
@@ -110,7 +110,7 @@ func (r *reply) say(text string) {
 	r.Type, r.Data = answerMessage, &privateAnswer{Text: text, Flags: onlyForThem, Allowed: allowed{Parse: []string{}}}
 }
 
-// answer has an interaction answered, without waiting for Discord.
+// answer enqueues an answer to an interaction. It never waits.
 func (d *Discord) answer(r reply) {
 	select {
 	case d.answers <- r:
@@ -119,7 +119,7 @@ func (d *Discord) answer(r reply) {
 	}
 }
 
-// sayAnswers answers interactions until ctx is done. A lost answer loses nothing else.
+// sayAnswers sends the answers until ctx is done. A lost answer is only logged.
 func (d *Discord) sayAnswers(ctx context.Context) {
 	for {
 		select {
@@ -143,8 +143,8 @@ type command struct {
 	Description string `json:"description"`
 }
 
-// offer registers the host's words as commands of the application, unless they are. The
-// application's other commands stay.
+// offer registers those of the host's words as commands that the application does not have yet. It
+// leaves the application's other commands.
 func (d *Discord) offer(ctx context.Context, me *self) error {
 	path := "applications/" + me.app + "/commands"
 	var there []command

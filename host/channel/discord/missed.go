@@ -9,11 +9,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
-// heardKey is where the journal keeps until when the gateway was heard.
+// heardKey is the journal's key of the time up to which all messages are kept.
 const heardKey = "heard"
 
-// heard notes that all is kept that was written before a time of this host's, which is
-// noted as Discord's.
+// heard records that all messages before a time are kept. It records the time by Discord's clock.
 func (g *gateway) heard(ctx context.Context, at time.Time) {
 	if !g.current {
 		return
@@ -26,12 +25,12 @@ func (g *gateway) heard(ctx context.Context, at time.Time) {
 }
 
 const (
-	overlap     = time.Minute // of what is asked for and what was heard
+	overlap     = time.Minute // asked for again before the recorded time
 	missedPages = 20          // of a chat's messages, at most, after a session that ended
 )
 
-// catchUp asks each chat of the groups for what was written while nobody heard. What
-// the journal has already stays once. Threads are left out.
+// catchUp asks each of the groups' chats for the messages since the recorded time. The journal
+// keeps each message once. Messages in threads are lost.
 func (g *gateway) catchUp(ctx context.Context) error {
 	last, err := g.journal.Sent(ctx, heardKey)
 	if err != nil || last == nil {
@@ -50,8 +49,7 @@ func (g *gateway) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// catchUpChat asks for the messages of one chat. They do not name their server as events
-// do, so that it is asked for.
+// catchUpChat asks for the messages of one chat. Unlike events, they do not name their server.
 func (g *gateway) catchUpChat(ctx context.Context, id string, since time.Time) error {
 	r, err := g.channelOf(ctx, id)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
-// Right is a permission of the bot, and what the host does with it.
+// Right is a permission of the bot, and what the host uses it for.
 type Right struct {
 	Name string // as Discord's settings have it
 	Bit  uint64
 	Why  string
 }
 
-// Rights are all that the bot needs:
+// Rights returns the permissions that the bot needs, with their bits of
 // discord.com/developers/docs/topics/permissions.
 func Rights() []Right {
 	return []Right{
@@ -37,8 +37,8 @@ func Rights() []Right {
 	}
 }
 
-// Invitation is the link with which the owner of a server adds the bot of an
-// application, with exactly its rights.
+// Invitation returns the link by which the owner of a server adds the application's bot, with
+// exactly its rights.
 func Invitation(application string) string {
 	all := uint64(0)
 	for _, r := range Rights() {
@@ -149,13 +149,11 @@ func (d *Discord) Chats(ctx context.Context) (all []channel.Chat, err error) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b channel.Chat) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.JID), string(b.JID)))
-	})
+	channel.SortChats(all)
 	return all, nil
 }
 
-// missing are the rights that the bot lacks in a chat; none in a direct message.
+// missing returns the rights that the bot lacks in a chat; none in a direct message.
 func (d *Discord) missing(ctx context.Context, chat groups.JID) (names []string, err error) {
 	var r struct {
 		Guild      string      `json:"guild_id"`
@@ -193,8 +191,9 @@ type overwrite struct {
 // administrator is the right to everything.
 const administrator = 1 << 3
 
-// rights are a member's in a channel, in the order in which Discord counts: the roles,
-// what the channel says of everybody, of the roles, and of the member.
+// rights returns a member's rights in a channel. They follow, in this order, from the roles and from
+// the channel's overwrites for everybody, for the roles and for the member:
+// discord.com/developers/docs/topics/permissions, Permission Overwrites.
 func (g *guild) rights(user string, roles []string, all []overwrite) (rights uint64) {
 	number := func(s string) uint64 {
 		n, err := strconv.ParseUint(s, 10, 64)
@@ -242,13 +241,13 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 	}
 	defer d.api.close()
 	if d.api.token == "" {
-		stop := d.notPaired()
+		stop := d.NotPaired(noToken)
 		found(channel.Warning, stop.Message, stop.Hint)
 		return all
 	}
 	me, err := d.ask(ctx)
 	if err != nil {
-		found(channel.Fault, "the bot token: "+err.Error(), remedyOf(bot.ForCommand(err, "discord.com")))
+		found(channel.Fault, "the bot token: "+err.Error(), channel.HintOf(bot.ForCommand(err, "discord.com")))
 		return all
 	}
 	d.self.Store(me)
@@ -259,7 +258,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 		missing, err := d.missing(ctx, c.JID)
 		switch {
 		case err != nil:
-			found(channel.Warning, string(c.JID)+": "+err.Error(), cmp.Or(remedyOf(err), "add the bot to the server: "+Invitation(me.app)))
+			found(channel.Warning, string(c.JID)+": "+err.Error(), cmp.Or(channel.HintOf(err), "add the bot to the server: "+Invitation(me.app)))
 		case len(missing) > 0:
 			found(channel.Warning, string(c.JID)+": the bot lacks "+strings.Join(missing, ", "), "give its role these rights there in Discord, or add it again: "+Invitation(me.app))
 		}
@@ -268,12 +267,4 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 		found(channel.Fine, "connects as "+me.name, "")
 	}
 	return all
-}
-
-func remedyOf(err error) string {
-	var e *channel.Error
-	if errors.As(err, &e) {
-		return e.Hint
-	}
-	return ""
 }

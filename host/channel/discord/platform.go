@@ -12,7 +12,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const platformKey = "discord"
+const (
+	platformKey  = "discord"
+	platformName = "Discord" // for people
+)
 
 // Net is where Discord is, which only tests set.
 type Net struct {
@@ -36,12 +39,12 @@ func (platform) Settings() channel.Settings {
 // owns reports whether a chat is a channel or a direct message of Discord.
 func owns(chat groups.JID) bool { return chat.Channel() == platformKey && isID(idOf(chat)) }
 
-// idOf is what Discord calls a chat, and chatOf the other way round.
+// idOf returns Discord's id of a chat, and chatOf the chat of an id.
 func idOf(chat groups.JID) string { return strings.TrimPrefix(string(chat), "dc:") }
 func chatOf(id string) groups.JID { return groups.JID("dc:" + id) }
 
-// isID says whether something has the form of Discord's ids, snowflakes: a number of
-// 64 bits, which begins with its time.
+// isID reports whether id has the form of Discord's ids, snowflakes: a number of 64 bits that
+// begins with a time in ms: discord.com/developers/docs/reference, Snowflakes.
 func isID(id string) bool {
 	n, err := strconv.ParseUint(id, 10, 63)
 	return err == nil && n > 0 && id[0] != '0'
@@ -58,11 +61,10 @@ func timeOf(id string) time.Time {
 	return time.UnixMilli(int64(n>>22) + epoch)
 }
 
-// idAt is the first id of a time.
+// idAt returns the first id of a time.
 func idAt(t time.Time) string { return strconv.FormatInt(max(1, t.UnixMilli()-epoch)<<22, 10) }
 
-// Settings are a bot's part of longshore.yaml. Without a token the channel waits for
-// one.
+// Settings are a bot's part of longshore.yaml. Without a token the channel waits for one.
 type Settings struct {
 	BotToken     setting.Secret    `yaml:"bot_token" restart:"true" help:"The bot's token, from the environment."`
 	BotTokenFile string            `yaml:"bot_token_file" restart:"true" help:"The file that holds the bot's token."`
@@ -71,7 +73,7 @@ type Settings struct {
 	Rate         groups.Rate       `yaml:"rate" help:"Messages to one chat."`
 }
 
-// Check looks at the form of the token.
+// Check implements channel.Settings.
 func (s *Settings) Check(c channel.Checker) {
 	c.Secret("bot_token", &s.BotToken, s.BotTokenFile)
 	if t := s.BotToken.Reveal(); t != "" && strings.Count(t, ".") != 2 {
@@ -87,9 +89,8 @@ func settingsOf(application string) string {
 	return "https://discord.com/developers/applications/" + application + "/bot"
 }
 
-// What Discord takes: discord.com/developers/docs, Create Message and Uploading
-// Files. It does not say how it counts characters; UTF-16 is the most that they
-// can be.
+// What Discord takes: discord.com/developers/docs, Create Message and Uploading Files. It does not
+// say how it counts characters; UTF-16 is the most that they can be.
 const (
 	maxFiles = 10
 	maxText  = 2000
@@ -118,9 +119,7 @@ func (s *Settings) Limits() media.Limits {
 	return l
 }
 
-func (s *Settings) rates() pace.Rates {
-	return pace.Rates{Chat: pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst}}
-}
+func (s *Settings) rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
 
-// asking is how long a question to Discord may take that no Send waits for.
+// asking is how long a request without files may take.
 const asking = 20 * time.Second

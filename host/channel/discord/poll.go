@@ -10,7 +10,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -34,8 +33,8 @@ type component struct {
 	Buttons []component `json:"components,omitzero"`
 }
 
-// buttons are a button for each choice; none once the question is closed. The list is
-// never nil, so that an edit takes buttons away.
+// buttons returns rows with a button for each choice; none once the question is closed. The list
+// is never nil, so that an edit removes old buttons.
 func buttons(q *bot.Poll) []component {
 	rows := []component{}
 	if q.Closed {
@@ -51,16 +50,7 @@ func buttons(q *bot.Poll) []component {
 	return rows
 }
 
-// pollOf is the question that a message asks; nil: none.
-func pollOf(m channel.Message) *bot.Poll {
-	if m.Poll == nil {
-		return nil
-	}
-	return &bot.Poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices, Several: m.Poll.Several}
-}
-
-// plain makes foreign words show as they are: a backslash stops all that Discord would
-// act on.
+// plain puts a backslash before each character of foreign words on which Discord would act.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -72,7 +62,7 @@ func plain(s string) string {
 	return b.String()
 }
 
-// shown is a question with its votes and how it ended.
+// shown returns a question with its votes and how it ended.
 func shown(q *bot.Poll, ended string) string {
 	text := plain(media.Cut(q.Question, maxQuestion))
 	for _, more := range []string{q.Tally(maxLabel), ended} {
@@ -81,16 +71,6 @@ func shown(q *bot.Poll, ended string) string {
 		}
 	}
 	return text
-}
-
-// vote counts the press of a button, and completes what the host gets.
-func (d *Discord) vote(ctx context.Context, ev *event, m journal.Inbound, in *channel.Inbound) (counted bool, err error) {
-	open := d.Open()
-	if open == nil { // nothing runs
-		return false, nil
-	}
-	in.Choices, counted, err = d.polls.Vote(ctx, open, bot.Press{Chat: m.Chat, Poll: ev.Poll, Choice: ev.Choice, Member: ev.Sender, Name: ev.Name, Event: m.ID})
-	return counted, err
 }
 
 // EndPoll implements channel.PollEnder: the buttons go, the votes stay.
@@ -110,7 +90,7 @@ func (d *Discord) EndPoll(ctx context.Context, c channel.Change) error {
 	})
 }
 
-// unplain undoes plain, as far as anybody can see.
+// unplain undoes plain.
 var unplain = strings.NewReplacer(`\\`, `\`, `\`, "")
 
 // drawPoll shows a question as it is now; c.Text is how it ended.

@@ -20,14 +20,13 @@ const (
 	intentContent        = 1 << 15
 )
 
-// The flags of an application that has an intent, on any number of servers and on
-// less than 100.
+// The flags of an application that has an intent: verified, or on fewer than 100 servers.
 const (
 	flagMembers = 1<<14 | 1<<15
 	flagContent = 1<<18 | 1<<19
 )
 
-// self is who the token makes the channel.
+// self is the bot that the token belongs to.
 type self struct {
 	id, app string
 	name    string // foreign
@@ -45,15 +44,8 @@ func (me *self) intents() int {
 	return all
 }
 
-// notPaired is the stop without a token.
-func (d *Discord) notPaired() *link.Stop {
-	command := "longshore pair discord"
-	if d.Name() != platformKey {
-		command += " " + d.Name()
-	}
-	return &link.Stop{Code: "discord_not_paired", Message: "the channel has no token of a Discord bot",
-		Hint: command + " says how to get it; then restart the host"}
-}
+// noToken is what a channel lacks that is not paired.
+const noToken = "token of a Discord bot"
 
 // ask asks Discord who the token belongs to, and what its application may hear.
 func (d *Discord) ask(ctx context.Context) (*self, error) {
@@ -69,7 +61,7 @@ func (d *Discord) ask(ctx context.Context) (*self, error) {
 		return nil, err
 	}
 	if !isID(me.ID) || !isID(app.ID) { // each message would be taken for one to it
-		return nil, link.Lost("Discord", errors.New("it does not say who the bot is"))
+		return nil, link.Lost(platformName, errors.New("it does not say who the bot is"))
 	}
 	return &self{id: me.ID, app: app.ID, name: channel.CleanName(me.Username), flags: app.Flags}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe"
@@ -51,9 +52,9 @@ type outgoingFile struct {
 	Wave    []byte  `json:"waveform,omitempty"`     // of one: values from 0 to 255, at most 256
 }
 
-// Send posts m, and returns once Discord has answered. The classes of errors are
-// those of the table in errors.go; without an answer, those of transfer.Post. A chat
-// whose rights are missing is held, and is not asked for 5 minutes.
+// Send implements channel.Channel. A refusal has its class by the table in errors.go; without an
+// answer, the classes are those of transfer.Post. If the bot lacks a right in the chat, the error
+// is Held, and the chat gets no request for 5 minutes.
 func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	if err := channel.Check(d.Name(), m, d.Limits()); err != nil {
 		return channel.Receipt{}, err
@@ -67,12 +68,10 @@ func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt,
 		return channel.Receipt{}, err
 	}
 	if wait := d.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, slow(wait)
+		return channel.Receipt{}, link.Slow(platformName, wait, nil)
 	}
-	if m.Poll != nil {
-		if err := open.KeepPoll(ctx, m); err != nil {
-			return channel.Receipt{}, err
-		}
+	if err := open.KeepPoll(ctx, m); err != nil {
+		return channel.Receipt{}, err
 	}
 	r, err := d.deliver(ctx, open, m)
 	return r, d.refusals.note(m.Chat, err)
@@ -100,8 +99,8 @@ func (d *Discord) deliver(ctx context.Context, open *bot.Open, m channel.Message
 	return channel.Receipt{ID: got.ID, Time: timeOf(got.ID)}, nil
 }
 
-// fits refuses a file that the server of the chat does not take, before its first
-// byte.
+// fits refuses a file that is too large for the boost level of the chat's server. The limits are
+// those of the level in the settings, which another server may not have.
 func (d *Discord) fits(ctx context.Context, m channel.Message) error {
 	if d.settings.BoostLevel < 2 || len(m.Files) == 0 {
 		return nil // the limits are everybody's
@@ -124,8 +123,8 @@ func (d *Discord) fits(ctx context.Context, m channel.Message) error {
 	return nil
 }
 
-// threadOf is the channel of Discord that m goes to: a thread in the chat, or the chat, also
-// if the thread is gone.
+// threadOf returns the id that m goes to: that of its thread, or of the chat. gone reports whether
+// the chat has no such thread.
 func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to string, gone bool, err error) {
 	if m.Thread == "" {
 		return idOf(m.Chat), false, nil
@@ -150,7 +149,7 @@ func (d *Discord) create(ctx context.Context, m channel.Message, to string, spok
 	if isID(m.ReplyTo) {
 		out.Refers = &reference{ID: m.ReplyTo, Fail: true}
 	}
-	if q := pollOf(m); q != nil {
+	if q := bot.NewPoll(m); q != nil {
 		out.Text, out.Buttons = shown(q, ""), buttons(q)
 	}
 	files := slices.Clone(m.Files)
@@ -176,16 +175,13 @@ func (d *Discord) create(ctx context.Context, m channel.Message, to string, spok
 	return &got, d.api.post(ctx, "channels/"+to+"/messages", body, &got)
 }
 
-// posted notes which message of Discord's is m.
+// posted records Discord's id of m.
 func (d *Discord) posted(ctx context.Context, open *bot.Open, m channel.Message, id string) {
 	err := open.Journal.Record(ctx, journal.Sent{ID: id, Chat: m.Chat, Body: []byte(m.ID), Created: time.Now()})
 	if err == nil {
 		err = open.Journal.Acknowledge(ctx, id, timeOf(id))
 	}
-	if m.Poll != nil {
-		err = errors.Join(err, open.PlacePoll(ctx, m.Chat, id, m.ID))
-	}
-	if err != nil {
+	if err = errors.Join(err, open.PlacePoll(ctx, m, id)); err != nil {
 		d.Log.Warn("note which message was sent", "error", err)
 	}
 }
@@ -193,8 +189,8 @@ func (d *Discord) posted(ctx context.Context, open *bot.Open, m channel.Message,
 // skew is how far the clocks of the host and of Discord may be apart.
 const skew = time.Minute
 
-// Find asks Discord whether it has m: a message of the bot's since the attempt began,
-// with the same text and files, which is not known as another one.
+// Find implements channel.Finder. It looks for a message of the bot since the attempt began that
+// has the same text and files, and that the journal does not know as another message.
 func (d *Discord) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
 	ctx, open, leave, err := d.Enter(ctx)
 	if err != nil {
@@ -239,8 +235,8 @@ func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, t
 	return r, err
 }
 
-// same says whether a message of Discord's has the content of m. Discord changes
-// names of files, and not their sizes.
+// same reports whether a message of Discord has the content of m. Discord may change the names of
+// files, but not their sizes.
 func same(m channel.Message, got *message) bool {
 	if m.Poll != nil { // votes change its text
 		return slices.Contains(wordsIn(got.Components, []string{"components", "custom_id"}), bot.ButtonID(m.ID, 0))
@@ -249,8 +245,7 @@ func same(m channel.Message, got *message) bool {
 		(got.Refers.ID == m.ReplyTo || !isID(m.ReplyTo))
 }
 
-// Typing implements channel.Typing. Discord shows it for ten seconds, or until the
-// message comes.
+// Typing implements channel.Typing. Discord hides it after ten seconds, or with the message.
 func (d *Discord) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {
 	ctx, _, leave, err := d.Enter(ctx)
 	key := chat + " typing"

@@ -8,14 +8,13 @@ import (
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
-// isVoice is the flag of a voice message: one file of sound, with its duration and
-// waveform, and nothing else. discord.com/developers/docs/resources/message,
-// Voice Messages.
+// isVoice is the flag of a voice message: one file of sound, with its duration and waveform, and
+// nothing else. discord.com/developers/docs/resources/message, Voice Messages.
 const isVoice = 1 << 13
 
-// spoken reads what a voice message needs, if m is a voice note that Discord shows as
-// one: Ogg Opus of known length. Otherwise the facts are zero. The file is read once more
-// for that; a failure to open it is met again by the upload, which returns it.
+// spoken returns the duration and waveform of m, if m is a voice note that Discord shows as one:
+// Ogg Opus of known length. Otherwise the facts are zero. It reads the file once more. If that
+// fails, the upload returns the error.
 func (d *Discord) spoken(ctx context.Context, m channel.Message) probe.Facts {
 	if len(m.Files) != 1 || m.Files[0].Kind != media.Voice || m.Text != "" || m.Poll != nil {
 		return probe.Facts{}

@@ -33,7 +33,7 @@ type sticker struct {
 	Format int    `json:"format_type"`
 }
 
-// picture is a sticker as a file: PNG, APNG and GIF are, vectors (3) are not.
+// picture returns a sticker as a file; nothing for a vector image (format 3).
 // discord.com/developers/docs/reference, CDN Endpoints.
 func (s *sticker) picture() attachment {
 	ext := map[int]string{1: "png", 2: "png", 4: "gif"}[s.Format]
@@ -52,7 +52,7 @@ var (
 		"fields", "image", "thumbnail", "video", "footer", "text"}
 )
 
-// wordsIn are the texts in these fields of a document, at any depth.
+// wordsIn returns the texts in these fields of a document, at any depth.
 func wordsIn(doc any, fields []string) (all []string) {
 	switch v := doc.(type) {
 	case string:
@@ -69,7 +69,7 @@ func wordsIn(doc any, fields []string) (all []string) {
 	return all
 }
 
-// pollWords are those of a member's poll.
+// pollWords returns a member's poll in words.
 func pollWords(p map[string]any) string {
 	words := func(doc any) string { return strings.Join(wordsIn(doc, pollFields), " ") }
 	var choices []string
@@ -80,7 +80,7 @@ func pollWords(p map[string]any) string {
 	return channel.PollText(words(p["question"]), choices)
 }
 
-// previews says whether an embed only shows what a link in the text leads to.
+// previews reports whether an embed only shows what a link in the text leads to.
 func previews(embed map[string]any, text string) bool {
 	kind, _ := embed["type"].(string)
 	address, _ := embed["url"].(string)
@@ -95,7 +95,7 @@ type content struct {
 	files      []attachment
 }
 
-// content always has words or files.
+// content returns what a message shows. It always has words or files.
 func (m *message) content() (c content) {
 	if s, ok := systemTypes[m.Type]; ok {
 		return m.note(s)
@@ -141,12 +141,12 @@ func (m *message) content() (c content) {
 	return c
 }
 
-// joinLines joins what is not empty, within bounds.
+// joinLines joins texts that are not empty by line breaks, within 16 KiB.
 func joinLines(all []string) string {
 	return media.Cut(strings.Join(slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" }), "\n"), maxIn)
 }
 
-// note is a message of Discord's own in words.
+// note returns a message of Discord's own in words.
 func (m *message) note(s systemType) content {
 	if s.note == "" {
 		return content{kind: channel.KindNote, text: channel.NotShown(s.name), told: s.name}
@@ -169,8 +169,8 @@ func (m *message) note(s systemType) content {
 	return content{kind: channel.KindNote, text: media.Cut(strings.TrimSuffix(s.note+": "+strings.ReplaceAll(joinLines(more), "\n", " "), ": "), maxIn)}
 }
 
-// files are all that a message shows, also of those that it forwards, whose fields have the
-// form of Discord's.
+// files returns the files of a message and of those that it forwards, if they have an id and an
+// address of possible length: at most 20.
 func (m *message) files() (files []attachment) {
 	all := slices.Clone(m.Files)
 	for i := range m.Stickers {
@@ -188,7 +188,7 @@ func (m *message) files() (files []attachment) {
 	return files
 }
 
-// shown is the name that members see. A file whose name Discord had to change has its own
+// shown returns the name that members see. A file whose name Discord had to change has its own
 // as the title, without the extension; see github.com/discord/discord-api-docs/pull/6945.
 func (f *attachment) shown() string {
 	name, ext := f.Name, path.Ext(f.Name)
@@ -207,7 +207,7 @@ func (f *attachment) shown() string {
 // maxMentions is how many members a text shows by name.
 const maxMentions = 50
 
-// readable is a text with names instead of the ids of those whom it mentions.
+// readable returns a text with names in place of the ids of members whom it mentions.
 func readable(m *message) string {
 	text := media.Cut(m.Text, maxIn)
 	for _, u := range m.Mentions[:min(len(m.Mentions), maxMentions)] {

@@ -7,17 +7,15 @@ import (
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
-// Guard refuses requests that pages of other sites send through a browser. Such
-// pages can send requests to this server and, by DNS rebinding, even read the
-// answers.
+// Guard refuses requests that pages of other sites send through a browser. Such pages can send
+// requests to this server and, by DNS rebinding, even read the answers.
 type Guard struct {
 	Names hostnames.Set // the names that the server answers to
 	Hint  string        // how an operator adds a name
 	cross http.CrossOriginProtection
 }
 
-// NewGuard returns the Guard of a server at addr, which also answers to the
-// names in more.
+// NewGuard returns the Guard of a server at addr, which also answers to the names in more.
 func NewGuard(addr net.Addr, hint string, more ...string) *Guard {
 	return &Guard{Names: hostnames.Of(addr.String(), more...), Hint: hint}
 }
@@ -35,8 +33,7 @@ func (g *Guard) Check(r *http.Request, opens bool) *Problem {
 	return nil
 }
 
-// Harden sets headers that keep a browser from running an answer or showing it
-// inside another page.
+// Harden sets headers that keep a browser from running an answer or showing it inside another page.
 func Harden(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

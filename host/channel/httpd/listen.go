@@ -13,9 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
-// MinToken is the length of the shortest token that a server accepts, in
-// characters. A random token of that length cannot be guessed over a network,
-// so attempts need not be counted.
+// MinToken is the length of the shortest token that a server accepts, in characters. A random token
+// of that length cannot be guessed over a network, so attempts need not be counted.
 const MinToken = 16
 
 // Address is the address of a server, and who may use it.
@@ -38,8 +37,7 @@ func (a Address) Open() (net.Listener, error) {
 	if a.Listener != nil {
 		return a.Listener, checkExposure(a.Listener.Addr().String(), a.Token)
 	}
-	// Checked before listening, so that nobody else can connect even for an
-	// instant.
+	// Checked before listening, so that nobody else can connect even for an instant.
 	if err := checkExposure(a.Listen, a.Token); err != nil {
 		return nil, err
 	}
@@ -50,8 +48,7 @@ func (a Address) Open() (net.Listener, error) {
 	return l, nil
 }
 
-// checkExposure refuses an address that other machines can reach, unless there
-// is a token.
+// checkExposure refuses an address that other machines can reach, unless there is a token.
 func checkExposure(addr, token string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -23,9 +23,8 @@ func timeFor(n int64) time.Duration {
 	return time.Duration(float64(n) / minPace * float64(time.Second))
 }
 
-// Body returns a request's body of at most most bytes. Reading fails if the
-// body arrives too slowly, so that nobody can occupy a slot with a byte a
-// minute.
+// Body returns a request's body of at most most bytes. Reading fails if the body arrives too
+// slowly, so that nobody can occupy a slot with a byte a minute.
 func Body(rw http.ResponseWriter, r *http.Request, most int64, slot *UploadSlot) io.ReadCloser {
 	return &body{ReadCloser: http.MaxBytesReader(rw, r.Body, most), rc: slot.rc, start: time.Now(), slot: slot}
 }

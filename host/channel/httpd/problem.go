@@ -1,7 +1,6 @@
-// Package httpd is shared by the HTTP servers of channels. They only listen on
-// this machine unless there is a token, answer only to their own names, refuse
-// requests of other sites' pages, end requests that are too slow, verify signed
-// webhooks, and report errors in JSON.
+// Package httpd is shared by the HTTP servers of channels. They only listen on this machine unless
+// there is a token, answer only to their own names, refuse requests of other sites' pages, end
+// requests that are too slow, verify signed webhooks, and report errors in JSON.
 package httpd
 
 import (
@@ -51,10 +50,9 @@ func Answer(rw http.ResponseWriter, status int, v any) {
 	_, _ = rw.Write(append(b, '\n'))
 }
 
-// QuickBody ends a request whose body does not arrive within 10 seconds; an
-// upload later sets its own deadlines. Do not call it for a request without a
-// body: the server then waits for the client to leave, and would treat the
-// deadline as that.
+// QuickBody ends a request whose body does not arrive within 10 seconds; an upload later sets its
+// own deadlines. Do not call it for a request without a body: the server then waits for the client
+// to leave, and would treat the deadline as that.
 func QuickBody(rw http.ResponseWriter) {
 	// Recorders of tests have no deadlines.
 	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(10 * time.Second))

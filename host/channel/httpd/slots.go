@@ -12,9 +12,8 @@ const (
 	maxWaiting = 64 // posts with files that wait for a slot
 	maxQueued  = 8  // of these, posts of one sender: a browser has six connections to a site
 
-	// While a post waits, another keeps its slot by transferring fairChunk
-	// within each fairWindow, which is 64 KiB/s. The slot with the oldest last
-	// chunk is taken away first.
+	// While a post waits, another keeps its slot by transferring fairChunk within each fairWindow,
+	// which is 64 KiB/s. The slot with the oldest last chunk is taken away first.
 	fairWindow = 5 * time.Second
 	fairChunk  = 64 << 10 * int64(fairWindow/time.Second)
 

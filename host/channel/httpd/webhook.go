@@ -22,9 +22,8 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
-// WebhookWindow is the largest difference between a webhook's time and this
-// host's clock. A caller that remembers ids for twice as long detects every
-// replay.
+// WebhookWindow is the largest difference between a webhook's time and this host's clock. A caller
+// that remembers ids for twice as long detects every replay.
 const WebhookWindow = 5 * time.Minute
 
 // WebhookKeys sign and verify webhooks. The first key signs; all verify.
@@ -62,9 +61,8 @@ func sign(key []byte, id, at string, content []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Webhook reads a webhook of at most most bytes. It returns the id and the
-// content if one of the keys has signed them within WebhookWindow. The caller
-// checks whether the id was seen before.
+// Webhook reads a webhook of at most most bytes. It returns the id and the content if one of the
+// keys has signed them within WebhookWindow. The caller checks whether the id was seen before.
 func (k WebhookKeys) Webhook(rw http.ResponseWriter, r *http.Request, most int64) (id string, content []byte, p *Problem) {
 	if r.ContentLength != 0 {
 		QuickBody(rw)

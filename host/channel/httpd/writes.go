@@ -64,9 +64,8 @@ func (c *pacedConn) Write(p []byte) (int, error) {
 	return int(n), err
 }
 
-// CloseWrite ends the direction to the client. net/http calls it after an answer to a
-// request that it does not read to its end: without it the client gets a reset instead of
-// the answer.
+// CloseWrite ends the direction to the client. net/http calls it after an answer to a request that
+// it does not read to its end: without it the client gets a reset instead of the answer.
 func (c *pacedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Gate keeps the resources of a connection open while they are in use: a Send
-// enters, and Close waits until all have left. The zero Gate is closed; NewGate
-// returns an open one.
+// Gate keeps the resources of a connection open while they are in use: a Send enters, and Close
+// waits until all have left. The zero Gate is closed; NewGate returns an open one.
 type Gate struct {
 	ctx context.Context // parent of every context that Enter returns
 	end context.CancelFunc
@@ -27,9 +26,8 @@ func NewGate(ctx context.Context) *Gate {
 // Context returns a context that ends when Close begins.
 func (g *Gate) Context() context.Context { return g.ctx }
 
-// Enter makes Close wait until leave is called, which the caller does once. The
-// returned context is ctx, but also ends with the Gate. Enter fails after Close
-// has begun.
+// Enter makes Close wait until leave is called, which the caller does once. The returned context is
+// ctx, but also ends with the Gate. Enter fails after Close has begun.
 func (g *Gate) Enter(ctx context.Context) (inner context.Context, leave func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -29,8 +29,7 @@ func (l *Keyed) Enter(ctx context.Context, key string) (leave func(), err error)
 	}
 }
 
-// take takes the lock of a key, or returns a channel that is closed when its
-// holder leaves.
+// take takes the lock of a key, or returns a channel that is closed when its holder leaves.
 func (l *Keyed) take(key string) (busy <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

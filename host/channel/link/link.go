@@ -10,9 +10,8 @@
 //
 //	l.Run(ctx, func(ctx context.Context) error { return l.Stay(ctx, connect) })
 //
-// connect dials, calls up when the platform has accepted the connection, reads
-// until the connection is lost, and returns the reason. This fits a socket, a
-// gateway and a long poll.
+// connect dials, calls up when the platform has accepted the connection, reads until the connection
+// is lost, and returns the reason. This fits a socket, a gateway and a long poll.
 package link
 
 import (
@@ -59,7 +58,7 @@ type Waiter interface {
 type After time.Duration
 
 // Wait implements Waiter.
-func (d After) Wait(ctx context.Context) { sleep(ctx, time.Duration(d)) }
+func (d After) Wait(ctx context.Context) { Sleep(ctx, time.Duration(d)) }
 
 // Link is the connection of one channel. Its methods may be called
 // concurrently. Run is called once; its goroutines have ended when it returns.
@@ -80,16 +79,14 @@ type Link struct {
 	changed chan struct{} // closed and replaced at each change
 }
 
-// New returns a Link that is not connected. platform is the platform's name for
-// people.
+// New returns a Link that is not connected. platform is the platform's name for people.
 func New(platform string, log *slog.Logger) *Link {
 	return &Link{Pause: time.Second, platform: platform, log: log, retry: make(chan struct{}, 1), changed: make(chan struct{})}
 }
 
-// Run calls serve until ctx is done. serve opens what the channel needs and
-// calls Stay. If serve returns a *Stop, Run waits for its remedy and calls
-// serve again. Any other error ends Run; an error after ctx is done is only
-// logged. A second Run is an error.
+// Run calls serve until ctx is done. serve opens what the channel needs and calls Stay. If serve
+// returns a *Stop, Run waits for its remedy and calls serve again. Any other error ends Run; an
+// error after ctx is done is only logged. A second Run is an error.
 func (l *Link) Run(ctx context.Context, serve func(context.Context) error) error {
 	if l.ran.Swap(true) {
 		return errors.New("the connection to " + l.platform + " has been run before")
@@ -143,11 +140,10 @@ func (l *Link) Retry() {
 	}
 }
 
-// Stay calls connect again and again, until ctx is done or connect returns a
-// *Stop, which Stay returns. connect calls up when the platform has accepted
-// the connection, with a text for the operator ("connected as +49…"), and
-// returns when the connection is lost. If it does not call up in 90 seconds,
-// its ctx ends.
+// Stay calls connect again and again, until ctx is done or connect returns a *Stop, which Stay
+// returns. connect calls up when the platform has accepted the connection, with a text for the
+// operator ("connected as +49…"), and returns when the connection is lost. If it does not call up
+// in 90 seconds, its ctx ends.
 func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up func(detail string)) error) error {
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = l.Pause, longestPause
@@ -171,14 +167,13 @@ func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up fu
 			pause.Reset()
 			continue
 		}
-		sleep(ctx, pause.NextBackOff())
+		Sleep(ctx, pause.NextBackOff())
 	}
 }
 
 var errNoWelcome = errors.New("the platform did not accept the connection in time")
 
-// once makes one connection. since is the time at which it came up; zero if it
-// did not.
+// once makes one connection. since is the time at which it came up; zero if it did not.
 func (l *Link) once(ctx context.Context, connect func(context.Context, func(string)) error) (since time.Time, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -207,7 +202,8 @@ func (l *Link) set(change func()) {
 	l.changed = make(chan struct{})
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+// Sleep waits for a time, or until ctx is done.
+func Sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -2,6 +2,9 @@ package link
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -36,7 +39,27 @@ func (l *Link) Held() error {
 // The error is temporary. cause is for the log, and may be nil.
 func Lost(platform string, cause error) error {
 	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: "the host is not connected to " + platform,
-		Hint: "it is tried again by itself", Err: cause}
+		Hint: channel.Again, Err: cause}
+}
+
+// LongestWait is how long a platform's wish to wait is believed.
+const LongestWait = time.Hour
+
+// Slow returns the error of a Send while a platform, or the host's own rate for it, wants the
+// host to wait. The error is temporary. cause is for the log, and may be nil.
+func Slow(platform string, wait time.Duration, cause error) error {
+	return &channel.Error{Code: "rate_limited", Message: platform + " takes only so many messages at once", Hint: channel.Again,
+		RetryAfter: min(max(wait, 0), LongestWait), Err: cause}
+}
+
+// StopOf returns an error of class Held as a *Stop, which tries again after a minute. Other
+// errors, and nil, are returned unchanged.
+func StopOf(err error) error {
+	var e *channel.Error
+	if !errors.As(err, &e) || e.Class != channel.Held {
+		return err
+	}
+	return &Stop{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: strings.TrimPrefix(fmt.Sprint(e.Err), "<nil>"), Wait: After(time.Minute)}
 }
 
 // Up reports whether the connection is up.
@@ -46,10 +69,9 @@ func (l *Link) Up() bool {
 	return l.up
 }
 
-// Wait waits until the connection is up, for at most timeout. Otherwise it
-// returns the error for a Send, or that of ctx. alive, if not nil, checks that
-// a connection that is up still works: a library may know of a loss before it
-// reports it.
+// Wait waits until the connection is up, for at most timeout. Otherwise it returns the error for a
+// Send, or that of ctx. alive, if not nil, checks that a connection that is up still works: a
+// library may know of a loss before it reports it.
 func (l *Link) Wait(ctx context.Context, timeout time.Duration, alive func() bool) error {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()

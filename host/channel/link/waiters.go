@@ -2,8 +2,7 @@ package link
 
 import "sync"
 
-// Waiters are callers that wait for an answer with an id. The zero Waiters is
-// ready.
+// Waiters are callers that wait for an answer with an id. The zero Waiters is ready.
 type Waiters[T any] struct {
 	mu sync.Mutex
 	by map[string]chan T

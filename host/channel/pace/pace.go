@@ -21,6 +21,9 @@ type Rate struct {
 	Burst     int     // at once, after a pause; at least 1
 }
 
+// Of returns the rate that a setting states.
+func Of(r groups.Rate) Rate { return Rate{PerMinute: float64(r.PerMinute), Burst: r.Burst} }
+
 // Rates are the rates of one account. A message counts against both.
 type Rates struct {
 	Chat    Rate // for each chat alone
@@ -77,10 +80,9 @@ func set(l *rate.Limiter, r Rate) {
 	l.SetBurst(to.Burst())
 }
 
-// Turn returns how long the chat's next message has to wait. 0 means that the
-// message may go, and counts it as sent. Otherwise the time is reserved: after
-// it, Turn returns 0 once, whoever has asked in between. So chats send in the
-// order of their first calls.
+// Turn returns how long the chat's next message has to wait. 0 means that the message may go, and
+// counts it as sent. Otherwise the time is reserved: after it, Turn returns 0 once, whoever has
+// asked in between. So chats send in the order of their first calls.
 func (p *Pacer) Turn(name groups.JID) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

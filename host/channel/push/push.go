@@ -1,6 +1,5 @@
-// Package push is the channel to a program of the operator's own, the receiver:
-// each message is one signed POST to its URL, and it posts back what members
-// write, as docs/push.md describes.
+// Package push is the channel to a program of the operator's own, the receiver: each message is one
+// signed POST to its URL, and it posts back what members write, as docs/push.md describes.
 //
 // The signature of a message with files covers the JSON before them, which has the
 // SHA-256 of each: so a file is streamed. A reply is durable before its answer.
@@ -21,7 +20,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // Push is the channel. New of its Platform makes one.
@@ -42,7 +40,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) {
 	if err := errors.Join(noKeys, noPoster, noFiles); err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	return &Push{Bot: bot.New(s, s.Name, 2*httpd.WebhookWindow), settings: set, keys: keys, poster: poster, files: files}, nil
+	return &Push{Bot: bot.New(s, platformKey, s.Name, 2*httpd.WebhookWindow), settings: set, keys: keys, poster: poster, files: files}, nil
 }
 
 // Apply implements channel.Applier: the groups' chats change.
@@ -50,9 +48,6 @@ func (p *Push) Apply(s channel.Setup) { p.SetChats(s) }
 
 // Owns says whether chat has the form push:name.
 func (p *Push) Owns(chat groups.JID) bool { return platform{}.Owns(chat) }
-
-// Limits is what Send takes.
-func (p *Push) Limits() media.Limits { return p.settings.Limits() }
 
 // Repeat is the receiver's promise to show a webhook-id once.
 func (p *Push) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }
@@ -83,7 +78,7 @@ func (p *Push) Connect(ctx context.Context, o *bot.Open, up func(string)) error 
 func (p *Push) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	open := p.Open()
 	if open == nil {
-		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the channel does not run", Hint: "it is tried again by itself"}
+		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the channel does not run", Hint: channel.Again}
 	}
 	address, _, err := open.Kept(ctx, f)
 	if err != nil {

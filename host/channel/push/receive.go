@@ -27,8 +27,7 @@ const (
 	typeMessage = "message" // the other types are channel.State
 )
 
-// reply is what the receiver posts: what a member wrote, or what became of a
-// message of ours.
+// reply is what the receiver posts: what a member wrote, or what became of a message of ours.
 type reply struct {
 	Type   string     `json:"type"`
 	Chat   groups.JID `json:"chat"`
@@ -68,8 +67,7 @@ func (f inFile) bad() bool { return f.URL == "" || len(f.URL) > maxURL || string
 // plain says whether a text can be an id: short, and all of it shows.
 func plain(id string) bool { return len(id) <= maxID && media.Printable(id) == id }
 
-// parse reads a reply strictly: unknown and repeated keys, and what is not UTF-8,
-// are refused.
+// parse reads a reply strictly: unknown and repeated keys, and what is not UTF-8, are refused.
 func (p *Push) parse(body []byte) (*reply, error) {
 	var r reply
 	if err := json.Unmarshal(body, &r, json.RejectUnknownMembers(true)); err != nil {
@@ -88,8 +86,7 @@ func (p *Push) parse(body []byte) (*reply, error) {
 	return &r, nil
 }
 
-// inbound is a member's message for the host. What it quotes is the receiver's
-// word.
+// inbound is a member's message for the host. What it quotes is the receiver's word.
 func (r *reply) inbound(m journal.Inbound) channel.Inbound {
 	in := channel.Inbound{
 		ID: r.ID, Chat: r.Chat, Thread: r.Thread, From: channel.CleanName(r.From), Sender: r.Sender, Time: m.Received, Text: r.Text, Direct: r.Direct,

@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// api is the client of Slack's Web API. Nothing in it goes anywhere but to Slack.
+// api is the client of Slack's Web API. It sends nothing to other hosts.
 type api struct {
 	base    string       // of the Web API
 	bot     string       // the bot token
@@ -29,7 +29,7 @@ type api struct {
 	ahead   atomic.Int64 // ns that Slack's clock is ahead of the host's
 }
 
-// atSlack is a time of the host's by Slack's clock, as far as Slack has said it.
+// atSlack converts a time of the host to Slack's clock, by the Date of its last answer.
 func (a *api) atSlack(t time.Time) time.Time { return t.Add(time.Duration(a.ahead.Load())) }
 
 // ReportTime implements transfer.Clock.
@@ -56,7 +56,7 @@ func newAPI(set *Settings, net Net, clock transfer.Clock) (*api, error) {
 	if err := errors.Join(errAll, errFiles); err != nil {
 		return nil, err
 	}
-	a.files.Transport = bearer{a.files.Transport, a.bot}
+	a.files.Transport = bearer{transfer.Transport{RoundTripper: a.files.Transport}, a.bot}
 	bounded := *a.client
 	bounded.Transport, bounded.Timeout = short{a.client.Transport}, asking
 	a.slackgo = slackgo.New(a.bot, slackgo.OptionAppLevelToken(set.AppToken.Reveal()), slackgo.OptionAPIURL(a.base), slackgo.OptionHTTPClient(&bounded))
@@ -68,7 +68,7 @@ func (a *api) close() {
 	a.files.CloseIdleConnections()
 }
 
-// maxAnswer is how many bytes of an answer slack-go reads, which has no bound.
+// maxAnswer is how many bytes of an answer slack-go gets. It has no bound of its own.
 const maxAnswer = 32 << 20
 
 // short bounds answers.
@@ -85,27 +85,20 @@ func (s short) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// bearer shows the token to the hosts of its client, and to no other.
+// bearer adds the token to requests. Its client reaches Slack's file server alone.
 type bearer struct {
-	http.RoundTripper
+	transfer.Transport
 	token string
 }
 
 func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("Authorization", "Bearer "+b.token)
-	return b.RoundTripper.RoundTrip(req)
+	return b.Transport.RoundTrip(req)
 }
 
-// CloseIdleConnections lets http.Client do so.
-func (b bearer) CloseIdleConnections() {
-	if c, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
-
-// post calls a method that shows something in a chat. Its error says whether it
-// may have done so. A method that only reads wants its args as url.Values.
+// post calls a method that shows something in a chat. The error is Ambiguous if Slack may have
+// done so. answer may be nil. A method that only reads takes its args as url.Values.
 func (a *api) post(ctx context.Context, method string, args, answer any) error {
 	kind := "application/json; charset=utf-8"
 	body, err := json.Marshal(args)
@@ -116,7 +109,7 @@ func (a *api) post(ctx context.Context, method string, args, answer any) error {
 		kind, body = "application/x-www-form-urlencoded", []byte(form.Encode())
 	}
 	header := http.Header{"Authorization": {"Bearer " + a.bot}}
-	got, err := transfer.Post(ctx, a.client, "Slack", a.base+method, header, transfer.Plain(kind, body))
+	got, err := transfer.Post(ctx, a.client, platformName, a.base+method, header, transfer.Plain(kind, body))
 	if err != nil {
 		return err
 	}
@@ -127,7 +120,7 @@ func (a *api) post(ctx context.Context, method string, args, answer any) error {
 	if err = json.Unmarshal(got, &said); err == nil && !said.OK {
 		return refused(said.Error, said.Needed)
 	}
-	if err == nil {
+	if err == nil && answer != nil {
 		err = json.Unmarshal(got, answer)
 	}
 	if err != nil {
@@ -136,16 +129,16 @@ func (a *api) post(ctx context.Context, method string, args, answer any) error {
 	return nil
 }
 
-// ask calls a method that only reads.
+// ask calls a method that only reads. An error without a refusal is Passing.
 func (a *api) ask(ctx context.Context, method string, args url.Values, answer any) error {
 	err := a.post(ctx, method, args, answer)
 	if channel.ClassOf(err) == channel.Ambiguous {
-		return link.Lost("Slack", err)
+		return link.Lost(platformName, err)
 	}
 	return err
 }
 
-// apiError returns the error of a method of slack-go, which shows nothing in a chat.
+// apiError classifies an error of slack-go, whose methods here show nothing in a chat.
 func apiError(err error) error {
 	var limited *slackgo.RateLimitedError
 	var said slackgo.SlackErrorResponse
@@ -153,17 +146,13 @@ func apiError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &limited):
-		return slow(limited.RetryAfter)
+		return link.Slow(platformName, limited.RetryAfter, nil)
 	case errors.As(err, &said):
 		err = refused(said.Err, said.Needed)
 		if channel.ClassOf(err) == channel.Ambiguous {
-			return link.Lost("Slack", said)
+			return link.Lost(platformName, said)
 		}
 		return err
 	}
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err // without the address
-	}
-	return link.Lost("Slack", err)
+	return link.Lost(platformName, transfer.WithoutAddress(err))
 }

@@ -9,11 +9,11 @@ import (
 )
 
 // node is a part of a message: a block, an element of rich text, a text, an attachment.
-// docs.slack.dev, Block Kit, has their kinds. One of another kind shows the fields that
-// these have, or at least its kind.
+// docs.slack.dev, Block Kit, lists their kinds. A node of an unknown kind shows the fields that
+// known kinds have, or at least its kind.
 type node = map[string]any
 
-// get is a field, or nothing if it is of another form.
+// get returns a field, or zero if it has another form.
 func get[T any](n node, field string) T {
 	v, _ := n[field].(T)
 	return v
@@ -28,12 +28,12 @@ func nodes(list any) (all []node) {
 	return all
 }
 
-// label is a text that stands in the node as it is, or as an object.
+// label returns a text that is a string of the node, or the text of an object in it.
 func label(n node, field string) string {
 	return cmp.Or(get[string](n, field), get[string](get[node](n, field), "text"))
 }
 
-// idIn is a field that is an id or a ts; empty if it is none.
+// idIn returns a field that has the form of an id or a ts; else nothing.
 func idIn(n node, field string) string {
 	if s := get[string](n, field); slackID.MatchString(s) || timestamp.MatchString(s) {
 		return s
@@ -49,10 +49,10 @@ const (
 		"tasks details output sources subtext hint element hero_image"
 )
 
-// escape makes a text Slack's, as Slack does with what members write.
+// escape escapes a text as Slack does with what members write.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// hyperlink is an address with a text, which may be empty, in Slack's form.
+// hyperlink returns an address and a text, either of which may be empty, in Slack's form.
 func hyperlink(address, text string) string {
 	if address == "" {
 		return escape.Replace(text)
@@ -60,12 +60,12 @@ func hyperlink(address, text string) string {
 	return "<" + escape.Replace(strings.ReplaceAll(address, "|", "%7C")) + "|" + escape.Replace(text) + ">"
 }
 
-// join is the texts that are not empty, with something between them.
+// join joins the texts that are not empty.
 func join(between string, texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), between)
 }
 
-// quoteLines marks the lines of a text as somebody else's.
+// quoteLines marks the lines of a text as quoted.
 func quoteLines(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
 
 // reader makes texts in Slack's form of blocks, and collects the files that they show.
@@ -74,8 +74,8 @@ type reader struct {
 	depth int
 }
 
-// message is what a message's text and blocks say. Slack's apps repeat in the text what
-// is in rich text, and nothing else.
+// message returns what a message's text and blocks say. The text repeats rich text, and no other
+// blocks.
 func (r *reader) message(text string, blocks any) string {
 	all := []string{text}
 	for _, b := range nodes(blocks) {
@@ -86,7 +86,7 @@ func (r *reader) message(text string, blocks any) string {
 	return join("\n", all...)
 }
 
-// attached is what an attachment says, which may be a whole message.
+// attached returns what an attachment says, which may be a whole message.
 func (r *reader) attached(a node) string {
 	r.files = filesOf(a["files"])
 	title, blocks := get[string](a, "title"), a["blocks"]
@@ -106,7 +106,7 @@ func (r *reader) attached(a node) string {
 	return cmp.Or(get[string](a, "fallback"), hyperlink(get[string](a, "image_url"), ""))
 }
 
-// words are what a part of a message says.
+// words returns what a part of a message says.
 func (r *reader) words(part any) string {
 	r.depth++
 	defer func() { r.depth-- }()
@@ -137,7 +137,7 @@ func (r *reader) list(between string, parts []any) string {
 	return join(between, all...)
 }
 
-// inline is a part of a line.
+// inline returns what a node says that is a part of a line; false if the node is none.
 func (r *reader) inline(n node) (string, bool) {
 	id := func(field string) string { return escape.Replace(get[string](n, field)) }
 	switch n["type"] {
@@ -182,7 +182,7 @@ func styled(text string, style node) string {
 	return text
 }
 
-// block is a part that has lines of its own.
+// block returns what a node says that has lines of its own.
 func (r *reader) block(n node) string {
 	elements := get[[]any](n, "elements")
 	var all []string

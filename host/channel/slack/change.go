@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -13,17 +12,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
-// EditWithin is without an end: if a workspace has one, Edit is refused as too_late.
-func (s *Slack) EditWithin() time.Duration { return channel.Forever }
-
-// UnsendWithin is without an end.
-func (s *Slack) UnsendWithin() time.Duration { return channel.Forever }
-
-// noMessage is the error if Slack has no message to change.
+// noMessage returns the error of a change if Slack does not have the message.
 func noMessage() error { return refused("message_not_found", "") }
 
-// changed is the error of a change. A scope that only changes need does not hold up
-// the chat's messages.
+// changed returns the error of a change. A missing scope is Permanent here, so that it does not
+// hold up the chat's messages.
 func (s *Slack) changed(err error) error {
 	var e *channel.Error
 	if says(err, "missing_scope") && errors.As(err, &e) {
@@ -37,8 +30,8 @@ func (s *Slack) changed(err error) error {
 	return nil
 }
 
-// update is what chat.update takes. It parses a text otherwise than chat.postMessage
-// unless it is told to parse nothing.
+// update is what chat.update takes. Without Parse "none" it parses a text differently from
+// chat.postMessage.
 type update struct {
 	Channel string   `json:"channel"`
 	TS      string   `json:"ts"`
@@ -50,8 +43,8 @@ type update struct {
 	Metadata *metadata `json:"metadata,omitempty"`
 }
 
-// Edit implements channel.Editor. Of a message with files it changes the text, if
-// Slack lets it, and is refused as not_supported otherwise.
+// Edit implements channel.Editor. If Slack does not allow the text of a message with files to be
+// changed, the error is not_supported; after the workspace's time limit, it is too_late.
 func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
 	ctx, open, leave, err := s.Enter(ctx)
 	if err != nil {
@@ -75,8 +68,7 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 			u.Files = append(u.Files, f.ID)
 		}
 	}
-	var none struct{}
-	err := s.api.post(ctx, "chat.update", u, &none)
+	err := s.api.post(ctx, "chat.update", u, nil)
 	if c.Files && says(err, "cant_update_message") {
 		return &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "Slack does not let the text of this message with files be edited",
 			Hint: "unsend the message and send it again, or send another message", Err: err}
@@ -84,7 +76,7 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 	return err
 }
 
-// message asks Slack for the message that c changes.
+// message returns the message that c changes.
 func (s *Slack) message(ctx context.Context, c channel.Change) (*message, error) {
 	if !timestamp.MatchString(c.Target) {
 		return nil, noMessage()
@@ -108,8 +100,8 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*message, error)
 	return nil, noMessage()
 }
 
-// Unsend implements channel.Unsender. The app's files of the message go first, since
-// only the message names them; a message that is gone already is no error.
+// Unsend implements channel.Unsender. It deletes the app's files first, since only the message
+// names them. A message that is gone already is no error.
 func (s *Slack) Unsend(ctx context.Context, c channel.Change) error {
 	ctx, _, leave, err := s.Enter(ctx)
 	if err != nil {
@@ -133,8 +125,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 			return left
 		}
 	}
-	var none struct{}
-	err := s.api.post(ctx, "chat.delete", map[string]string{"channel": idOf(c.Chat), "ts": c.Target}, &none)
+	err := s.api.post(ctx, "chat.delete", map[string]string{"channel": idOf(c.Chat), "ts": c.Target}, nil)
 	if err != nil && !says(err, "message_not_found") {
 		return err
 	}
@@ -145,8 +136,8 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 	return nil
 }
 
-// deleteFiles deletes the app's own files. A refusal does not keep it from the
-// others, and is returned at the end.
+// deleteFiles deletes the app's own files. It goes on after a Permanent error, and returns it at
+// the end.
 func (s *Slack) deleteFiles(ctx context.Context, files []file) (left error) {
 	me := s.self.Load()
 	for _, f := range files {
@@ -165,9 +156,8 @@ func (s *Slack) deleteFiles(ctx context.Context, files []file) (left error) {
 	return left
 }
 
-// React implements channel.Reactor. The app may have several reactions to a message
-// on Slack: React leaves the one, or none. An app that may not read reactions cannot
-// take one back, and only adds.
+// React implements channel.Reactor. On Slack the app may have several reactions to a message;
+// React removes all but the one. Without the scope reactions:read it only adds.
 func (s *Slack) React(ctx context.Context, c channel.Change) error {
 	name := ""
 	if c.Emoji != "" {

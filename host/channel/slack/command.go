@@ -17,8 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// The app's command. Slack keeps /status for itself, and delivers no command that is
-// written in a thread.
+// The app's command. Slack has a /status of its own, and delivers no command from a thread.
 const (
 	commandName     = "/longshore"
 	commandEnvelope = "slash_commands"    // of Socket Mode
@@ -26,8 +25,8 @@ const (
 	maxCommand      = 40                  // characters of a command that count
 )
 
-// unwrapCommand takes a command's payload apart, as unwrap does an event's. Slack
-// names a command by its trigger_id, which comes again with the same command.
+// unwrapCommand is unwrap for a command. Its id is that of Slack's trigger_id, which is the same
+// if Slack sends the command again.
 func unwrapCommand(payload []byte) (id string, body []byte, err error) {
 	if len(payload) > maxEvent {
 		return "", nil, fmt.Errorf("the command has %d bytes, at most %d are taken", len(payload), maxEvent)
@@ -52,13 +51,12 @@ func unwrapCommand(payload []byte) (id string, body []byte, err error) {
 	return "cmd-" + hex.EncodeToString(sum[:12]), body, err
 }
 
-// commanded is a member's command.
+// commanded returns the event of a command.
 func commanded(m *message) *event {
 	return &event{Inbound: channel.Inbound{Sender: m.User, Command: cmp.Or(m.Text, "help")}}
 }
 
-// wordsOn is what a member reads at once whose command nobody will answer; empty of
-// everything else.
+// wordsOn returns the answer to a command in a chat without an assistant; else nothing.
 func (s *Slack) wordsOn(e envelope) string {
 	if e.Type != commandEnvelope {
 		return ""
@@ -73,7 +71,7 @@ func (s *Slack) wordsOn(e envelope) string {
 	return ""
 }
 
-// mentioned is the word of a message that is a mention of the bot and one word.
+// mentioned returns the host's word of a text that is a mention of the bot and that word.
 func (s *Slack) mentioned(text string) string {
 	me := s.self.Load()
 	if me == nil {
@@ -98,10 +96,8 @@ func asciiLower(r rune) rune {
 	return r
 }
 
-var _ channel.Roles = (*Slack)(nil)
-
-// RoleOf implements channel.Roles: admins are those of the workspace. An app without
-// users:read is not told who they are, and none is one.
+// RoleOf implements channel.Roles. Admins are the admins of the workspace. Without the scope
+// users:read, all roles are unknown.
 func (s *Slack) RoleOf(ctx context.Context, chat groups.JID, sender string) (channel.Role, error) {
 	if role := s.roleIn(ctx, chat, sender); role != channel.RoleUnknown {
 		return role, nil
@@ -116,17 +112,16 @@ func (s *Slack) RoleOf(ctx context.Context, chat groups.JID, sender string) (cha
 	return s.roleOf(u), nil
 }
 
-// roleIn is a member's role as far as it is known. A direct message is the member's
-// own chat.
+// roleIn returns a member's role as far as it is known. In a direct message the member is an admin.
 func (s *Slack) roleIn(ctx context.Context, chat groups.JID, sender string) channel.Role {
-	if strings.HasPrefix(idOf(chat), "D") {
+	if private(chat) {
 		return channel.RoleAdmin
 	}
 	return s.member(ctx, sender).role
 }
 
-// roleOf is what Slack says of a member. An admin of another workspace, in a channel
-// that both share, is none here.
+// roleOf returns the role that Slack gives a member. An admin of another workspace that shares the
+// channel is none here.
 func (s *Slack) roleOf(u *slackgo.User) channel.Role {
 	me := s.self.Load()
 	if (u.IsAdmin || u.IsOwner || u.IsPrimaryOwner) && me != nil && u.TeamID == me.team {

@@ -27,8 +27,8 @@ func newEmojis() emojis {
 // toneMark is before the number of a skin tone, which Slack counts from 2 on.
 const toneMark = "::skin-tone-"
 
-// char is a reaction of Slack's name as a character. A workspace's own emoji has
-// none: it comes as its name between colons.
+// char returns the character of Slack's name of an emoji. For a workspace's own emoji, which has
+// no character, it returns the name between colons.
 func (e emojis) char(name string) string {
 	if name == "" {
 		return ""
@@ -46,7 +46,7 @@ func (e emojis) char(name string) string {
 	return char
 }
 
-// name is Slack's name of a character; false if Slack has none.
+// name returns Slack's name of a character; false if Slack has none.
 func (e emojis) name(char string) (string, bool) {
 	char = emoji.Bare(char)
 	if name, ok := e.names[char]; ok {

@@ -2,17 +2,11 @@ package slack
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/media"
 )
-
-const again = "it is tried again by itself"
 
 // refusal is what Slack's word for an error means.
 type refusal struct {
@@ -23,8 +17,8 @@ type refusal struct {
 	hint  string
 }
 
-// refusals are the errors that docs.slack.dev lists of the methods used here, and
-// that mean more than that a message is refused.
+// refusals are the errors in docs.slack.dev of the methods used here that mean more than a refused
+// message. A word counts only as a whole.
 var refusals = []refusal{
 	{said: []string{"invalid_auth", "not_authed", "not_allowed_token_type"}, class: channel.Held, code: "slack_token_refused",
 		words: "Slack does not accept the host's token", hint: "longshore pair slack says which token, and where to get it"},
@@ -63,14 +57,14 @@ var refusals = []refusal{
 	{said: []string{"thread_locked", "too_many_emoji", "too_many_reactions", "not_reactable"}, class: channel.Permanent, code: "not_allowed",
 		words: "Slack takes no more reactions to this message", hint: "do without the reaction"},
 	{said: []string{"invalid_name"}, class: channel.Permanent, code: "unknown_emoji", words: "Slack has no such emoji", hint: "react with another emoji"},
-	{said: []string{"ratelimited", "rate_limited", "message_limit_exceeded"}, code: "rate_limited", words: "Slack takes nothing at the moment", hint: again},
+	{said: []string{"ratelimited", "rate_limited", "message_limit_exceeded"}, code: "rate_limited", words: "Slack takes nothing at the moment", hint: channel.Again},
 	{said: []string{"request_timeout", "service_unavailable", "team_added_to_org", "upgrade_required", "too_many_websockets"},
-		code: "not_connected", words: "Slack is not ready", hint: again},
+		code: "not_connected", words: "Slack is not ready", hint: channel.Again},
 	{said: []string{"internal_error", "fatal_error", "update_failed", "" /* not Slack's answer */}, class: channel.Ambiguous, code: "no_answer", words: "Slack failed and may have taken the message"},
 }
 
-// forms are the words that refuse a form, of chat.postMessage and
-// files.completeUploadExternal. They come before the refusals.
+// forms are the words of chat.postMessage and files.completeUploadExternal that refuse a form. They
+// come before the refusals.
 var forms = []channel.Row{
 	{Said: "thread_not_found", Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread},
 	{Said: "invalid_thread_ts", Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread},
@@ -80,18 +74,18 @@ var forms = []channel.Row{
 	{Said: "message_not_found", Class: channel.Permanent, Code: "unknown_message", Words: "Slack does not have the message any more", Hint: "send another message", Form: channel.FormThread},
 }
 
-// formGone is the error of a thread or an answer that the chat cannot have.
+// formGone returns the error of a thread or an answer that the chat cannot have.
 func formGone(form channel.Form, words string) error {
 	return channel.Row{Class: channel.Permanent, Code: "unknown_message", Words: words, Form: form}.Error(nil)
 }
 
-// word is what Slack said, as the cause of a *channel.Error.
+// word is Slack's word for an error, as the cause of a *channel.Error.
 type word string
 
 func (w word) Error() string { return "Slack says " + string(w) }
 
-// refused is the error for Slack's word, which is foreign. needed is the scope that
-// is missing, if Slack says so.
+// refused returns the error for Slack's word, which is foreign. needed is the missing scope, if
+// Slack names one.
 func refused(said, needed string) error {
 	said = media.Cut(media.Printable(said), 80)
 	if row, is := channel.RowOf(forms, 0, said); is {
@@ -107,28 +101,20 @@ func refused(said, needed string) error {
 	return &channel.Error{Class: r.class, Code: r.code, Message: r.words, Hint: r.hint, Err: word(said)}
 }
 
-// longestWait is how long Slack's wish to wait is believed.
-const longestWait = time.Hour
-
-// slow is the error while Slack, or our own rate, wants us to wait.
-func slow(wait time.Duration) error {
-	return &channel.Error{Code: "rate_limited", Message: "Slack takes only so many messages at once", Hint: again, RetryAfter: min(max(wait, 0), longestWait)}
-}
-
-// says tells whether Slack's word was one of those.
+// says reports whether Slack's word for an error is one of these.
 func says(err error, words ...string) bool {
 	var said word
 	return errors.As(err, &said) && slices.Contains(words, string(said))
 }
 
-// trouble is what somebody has to see to in Slack.
+// trouble is what somebody has to fix in Slack.
 type trouble struct {
 	text  string
 	files bool // it is about files alone
 }
 
-// note remembers for the status what somebody has to see to, until a message of the
-// same kind, with files or without, went well.
+// note records for the status what somebody has to fix, until a message of the same kind, with
+// files or without, is sent. It returns err.
 func (s *Slack) note(m channel.Message, err error) error {
 	now, before := trouble{files: len(m.Files) > 0}, s.trouble.Load()
 	var e *channel.Error
@@ -143,13 +129,4 @@ func (s *Slack) note(m channel.Message, err error) error {
 		}
 	}
 	return err
-}
-
-// stopOf is the reason for staying down; nil if err passes.
-func stopOf(err error) *link.Stop {
-	var e *channel.Error
-	if !errors.As(err, &e) || e.Class != channel.Held {
-		return nil
-	}
-	return &link.Stop{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: strings.TrimPrefix(fmt.Sprint(e.Err), "<nil>"), Wait: link.After(time.Minute)}
 }

@@ -25,8 +25,8 @@ var (
 	timestamp = regexp.MustCompile(`^[0-9]{1,10}\.[0-9]{6}$`) // seconds, up to the year 2286
 )
 
-// event is what a member did in a chat, with Slack's ids where the host wants names, and
-// its texts in Slack's form. inbound makes the rest.
+// event is what a member did in a chat, with Slack's ids in place of names and with texts in
+// Slack's form. inbound replaces both.
 type event struct {
 	channel.Inbound // Files, Quote.Files, Joined and Left are below; Emoji is Slack's name
 
@@ -44,11 +44,10 @@ type event struct {
 	inviter string
 }
 
-// lenient takes half a character for an unknown one: who cuts a text, such as a link's
-// preview, may cut one in two.
+// lenient reads half a character as U+FFFD: a cut text, such as a link's preview, may have one.
 var lenient = jsontext.AllowInvalidUTF8(true)
 
-// unwrap takes an envelope's payload apart: the event's id, and its body.
+// unwrap returns the id and the body of an event from the payload of its envelope.
 func unwrap(payload []byte) (id string, body []byte, err error) {
 	var p struct {
 		ID    string         `json:"event_id"`
@@ -66,8 +65,8 @@ func unwrap(payload []byte) (id string, body []byte, err error) {
 	return p.ID, p.Event, nil
 }
 
-// bare is the head alone of an event that is too large or is not what Slack documents: a message
-// comes in as unreadable, all else not at all.
+// bare returns the head of an event that is too large or has an undocumented form. With it, a
+// message comes in as unreadable, and nothing else comes in.
 func bare(body []byte) []byte {
 	var h struct {
 		Type    string `json:"type"`
@@ -86,7 +85,7 @@ func bare(body []byte) []byte {
 	return short
 }
 
-// decode reads an event's body: nil if it is of no kind that counts.
+// decode reads an event's body; nil if the host does not use the kind of event.
 func decode(body []byte) (*event, error) {
 	var head struct {
 		Type string `json:"type"`
@@ -174,12 +173,12 @@ func moved(m *message) *event {
 	return e
 }
 
-// did is an event that is no message.
+// did returns an event that is no message.
 func did(kind channel.Kind, sender, target string) *event {
 	return &event{Inbound: channel.Inbound{Kind: kind, Sender: sender, Target: target}}
 }
 
-// envelope is the kind of envelope that brings such an event.
+// envelope returns the type of envelope that such an event must come in.
 func (e *event) envelope() string {
 	switch {
 	case e.Command != "":
@@ -190,10 +189,10 @@ func (e *event) envelope() string {
 	return eventEnvelope
 }
 
-// own says whether the channel itself did it, or a robot.
+// own reports whether the channel's own bot did it, or another bot.
 func (e *event) own(me *self) bool { return e.bot || e.Sender == me.user }
 
-// timeOf is the time of a ts; zero if it is none.
+// timeOf returns the time of a ts; zero if it has another form.
 func timeOf(ts string) time.Time {
 	f, err := strconv.ParseFloat(ts, 64)
 	if err != nil || !timestamp.MatchString(ts) {

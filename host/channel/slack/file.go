@@ -30,7 +30,7 @@ type file struct {
 	External bool   `json:"is_external"`
 }
 
-// filesOf are the files of a message or an attachment. One of another form lacks fields.
+// filesOf returns the files of a message or an attachment. A file of another form lacks fields.
 func filesOf(list any) (all []file) {
 	for _, n := range nodes(list) {
 		var f file
@@ -44,7 +44,7 @@ func filesOf(list any) (all []file) {
 
 var extension = regexp.MustCompile(`^\.[A-Za-z0-9]{1,10}$`)
 
-// name is the file's as members see it: its title, which may lack the extension.
+// name returns the name that members see: the title, with the extension if it lacks that.
 func (f *file) name() string {
 	name, ext := unescape.Replace(cmp.Or(f.Title, f.Name)), path.Ext(f.Name)
 	if !extension.MatchString(ext) {
@@ -65,7 +65,7 @@ func (f *file) info(at time.Time) media.Info {
 	return media.Claimed(kind, name, f.MIME, uint64(max(0, f.Size)), at)
 }
 
-// refused is why nobody will ever have the file; nil if Slack may have it.
+// refused returns the permanent error of a file that Slack will not give; nil if it may.
 func (f *file) refused() error {
 	switch {
 	case f.External || f.Mode == "external":

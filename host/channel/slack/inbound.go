@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// Give implements bot.Hooks: it hands a kept event to the host.
+// Give implements bot.Hooks: it gives the host a kept event.
 func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) error {
 	ev, err := decode(m.Body)
 	if err != nil || ev == nil { // another version kept it
@@ -42,7 +43,7 @@ func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) e
 	return to.Receive(ctx, msg)
 }
 
-// inbound is an event for the host, with names for ids.
+// inbound returns the event for the host, with names for ids.
 func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (channel.Inbound, error) {
 	in := ev.Inbound
 	in.Quote = nil
@@ -57,7 +58,7 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 		if err != nil {
 			return in, err
 		}
-		if in.Direct = direct; direct && in.Thread == "" && !private(ev) {
+		if in.Direct = direct; direct && in.Thread == "" && !private(ev.Chat) {
 			in.Thread = ev.ts // the answer begins a thread below it
 		}
 		in.Command = cmp.Or(ev.Command, s.mentioned(ev.said))
@@ -75,8 +76,8 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 	return in, nil
 }
 
-// attachments are files of a message with that Ref. Slack is asked for the names that the
-// message lacks.
+// attachments returns the files of the message with that Ref. It asks Slack for names that the
+// message lacks, for 10 seconds at most.
 func (s *Slack) attachments(ctx context.Context, files []file, ref string, at time.Time) (all []channel.Attachment) {
 	ctx, cancel := context.WithTimeout(ctx, nameWithin)
 	defer cancel()
@@ -91,14 +92,14 @@ func (s *Slack) attachments(ctx context.Context, files []file, ref string, at ti
 	return all
 }
 
-// private says whether the chat is a direct message.
-func private(ev *event) bool { return strings.HasPrefix(idOf(ev.Chat), "D") }
+// private reports whether a chat is a direct message.
+func private(chat groups.JID) bool { return strings.HasPrefix(idOf(chat), "D") }
 
-// direct says whether a message speaks to the assistant without its trigger word:
+// direct reports whether a message speaks to the assistant without its trigger word:
 // by a mention, in a direct message, or in a thread where the assistant spoke.
 func (s *Slack) direct(ctx context.Context, ev *event) (bool, error) {
 	me := s.self.Load()
-	if private(ev) || me != nil && (ev.parent == me.user || strings.Contains(ev.said, "<@"+me.user+">") || strings.Contains(ev.said, "<@"+me.user+"|")) {
+	if private(ev.Chat) || me != nil && (ev.parent == me.user || strings.Contains(ev.said, "<@"+me.user+">") || strings.Contains(ev.said, "<@"+me.user+"|")) {
 		return true, nil
 	}
 	open := s.Open()
@@ -108,8 +109,8 @@ func (s *Slack) direct(ctx context.Context, ev *event) (bool, error) {
 	return s.threads.spokenIn(ctx, open.Journal, ev.Chat, ev.Thread)
 }
 
-// Fetch brings a member's file, from Slack's file server and with the token. Its
-// Ref is Slack's id of it and its message's own Ref.
+// Fetch implements channel.Fetcher, from Slack's file server with the bot token. The Ref is Slack's
+// id of the file and the Ref of its message.
 func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	ctx, open, leave, err := s.Enter(ctx)
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, er
 	return s.download(ctx, open.Scratch, of[i], f.Patient)
 }
 
-// filesOf are the files of the message that f names, and the id of the one.
+// filesOf returns the files of the message that f names, and the id of f itself.
 func (s *Slack) filesOf(ctx context.Context, open *bot.Open, f channel.FileRef) (id string, of []file, err error) {
 	id, ref := bot.CutRef(f.Ref)
 	if ts, quoted := strings.CutPrefix(ref, quotedRef); quoted {
@@ -170,8 +171,7 @@ func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f file,
 	return body, nil
 }
 
-// unfetched is the error of a question about a file, which is for good if the file
-// is gone.
+// unfetched returns the error of a question about a file; Permanent if the file is gone.
 func unfetched(err error) error {
 	if channel.ClassOf(err) == channel.Permanent {
 		return channel.Unfetchable("Slack does not have it any more")
@@ -179,7 +179,7 @@ func unfetched(err error) error {
 	return err
 }
 
-// signIn says whether Slack's sign-in page came instead of a file.
+// signIn reports whether Slack's sign-in page came instead of a file.
 func signIn(body io.ReadCloser, f file) bool {
 	r, ok := body.(io.ReadSeeker)
 	if !ok || f.MIME == "text/html" {
@@ -187,17 +187,7 @@ func signIn(body io.ReadCloser, f file) bool {
 	}
 	head := make([]byte, 512)
 	n, _ := io.ReadFull(r, head)
+	size, _ := r.Seek(0, io.SeekEnd)
 	_, err := r.Seek(0, io.SeekStart)
-	return err != nil || strings.HasPrefix(http.DetectContentType(head[:n]), "text/html") && f.Size != sizeOf(r)
-}
-
-func sizeOf(r io.Seeker) int64 {
-	n, err := r.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = r.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return -1
-	}
-	return n
+	return err != nil || strings.HasPrefix(http.DetectContentType(head[:n]), "text/html") && f.Size != size
 }

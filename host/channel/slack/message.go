@@ -10,8 +10,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// message is a message in an event, or the event itself if it is one. What only some
-// messages have is any, so that another form of it costs no message.
+// message is a message in an event, or the event itself. Fields that only some messages have are
+// any, so that an unexpected form of them does not lose the message.
 type message struct {
 	Type        string `json:"type"`
 	Subtype     string `json:"subtype"`
@@ -49,10 +49,10 @@ type message struct {
 
 const slackbot = "USLACKBOT" // no bot by its is_bot
 
-// robot says whether no member wrote it.
+// robot reports whether no member wrote the message.
 func (m *message) robot() bool { return m.Bot != "" && m.User == "" || m.User == slackbot }
 
-// written is a message, its change or its end, or Slack's own words for what a member did.
+// written returns a message, its edit or deletion, or a note of what a member did.
 func written(m *message) *event {
 	switch m.Subtype {
 	case "message_changed":
@@ -89,7 +89,7 @@ func written(m *message) *event {
 	return e
 }
 
-// noted is what Slack says in the chat of a member's act. It begins with the member.
+// noted returns Slack's note in the chat about what a member did, without the member's name.
 func noted(m *message) *event {
 	e, c := did(channel.KindNote, m.User, ""), m.content()
 	if e.bot = m.robot(); m.Room.By != "" {
@@ -112,7 +112,7 @@ func pinned(m *message) *event {
 	return e
 }
 
-// changed is an edit. A preview, a reply below it and a file that goes leave the text.
+// changed returns an edit. A preview, a reply in the thread or a deleted file is none.
 func changed(now, before *message) *event {
 	if now == nil || before == nil {
 		return nil
@@ -135,7 +135,7 @@ func gone(target string, before *message) *event {
 	return e
 }
 
-// content is what a message brings, whoever wrote it: never nothing.
+// content returns what a message shows, whoever wrote it. It always has words or files.
 func (m *message) content() *event {
 	e, r := &event{}, &reader{files: filesOf(m.Files)}
 	e.said = r.message(m.Text, m.Blocks)
@@ -178,7 +178,7 @@ func (m *message) content() *event {
 	return e
 }
 
-// shown are the files that a message may have, and how many it has beside them.
+// shown returns up to 20 files that have an id, and how many it left out.
 func shown(files []file) (all []file, left int) {
 	for _, f := range files {
 		if !slackID.MatchString(f.ID) || len(all) == maxInFiles {
@@ -192,7 +192,7 @@ func shown(files []file) (all []file, left int) {
 
 var notTold = regexp.MustCompile(`[^A-Za-z0-9._:-]`)
 
-// toldAs is the subtype of a message for Inbound.Told.
+// toldAs returns the subtype of a message in the form of Inbound.Told.
 func toldAs(subtype string) string {
 	if subtype = notTold.ReplaceAllString(subtype, ""); subtype == "" {
 		return "message"

@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -22,14 +21,14 @@ import (
 //go:embed manifest.yaml
 var Manifest string
 
-// Scope is a permission of the app, and what the host does with it.
+// Scope is a permission of the app, and what the host uses it for.
 type Scope struct {
 	Name   string
 	Why    string
 	Needed bool // nothing works without
 }
 
-// Scopes are those of the Manifest.
+// Scopes returns the scopes of the Manifest.
 func Scopes() []Scope {
 	return []Scope{
 		{"chat:write", "posts, edits and deletes the assistant's messages, and shows that it works", true},
@@ -54,7 +53,7 @@ func Scopes() []Scope {
 
 func (s Scope) needed() bool { return s.Needed }
 
-// missing are the scopes that the bot token lacks, of those that count.
+// missing returns the scopes that the bot token lacks, of those that count.
 func (me *self) missing(counts func(Scope) bool) (names []string) {
 	for _, s := range Scopes() {
 		if counts(s) && !slices.Contains(me.scopes, s.Name) {
@@ -79,7 +78,7 @@ func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) 
 	return c.(*Slack).pair(ctx, p)
 }
 
-// addScope is how a scope is added.
+// addScope says how to add a scope.
 const addScope = "add it under OAuth & Permissions, Bot Token Scopes, and click Reinstall to Workspace"
 
 // pair checks everything that the channel needs, and says what is missing.
@@ -128,20 +127,15 @@ func (platform) Guide(name string) string {
 4. Run this command again.`
 }
 
-// hinted is an error with the remedy for whoever runs "pair": the host's is to run
-// it, or to wait until the host tries again. token is how to get the token in question.
+// hinted is bot.ForCommand for an error of Slack. If a token is wrong, the hint is token, since the
+// host's hint is to run this command.
 func hinted(err error, token string) error {
 	var e *channel.Error
-	if !errors.As(err, &e) {
-		return err
+	if !errors.As(err, &e) || !slices.Contains([]string{"slack_token_refused", "slack_token_revoked", "slack_scope_missing"}, e.Code) {
+		return bot.ForCommand(err, "slack.com")
 	}
 	mine := *e
-	switch {
-	case e.Hint == again || e.Code == "not_connected":
-		mine.Hint = "see whether this machine reaches slack.com, and run this command again"
-	case slices.Contains([]string{"slack_token_refused", "slack_token_revoked", "slack_scope_missing"}, e.Code):
-		mine.Hint = token
-	}
+	mine.Hint = token
 	return &mine
 }
 
@@ -168,8 +162,7 @@ const (
 	chatsOfPage  = 1000
 )
 
-// Chats implements channel.Lister: the channels and direct messages that the bot is
-// in.
+// Chats implements channel.Lister: the channels and direct messages that the bot is in.
 func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 	var all []channel.Chat
 	ask := &slackgo.GetConversationsParameters{Types: []string{"public_channel", "private_channel", "mpim", "im"}, Limit: chatsOfPage, ExcludeArchived: true}
@@ -187,13 +180,11 @@ func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 			break
 		}
 	}
-	slices.SortFunc(all, func(a, b channel.Chat) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.JID), string(b.JID)))
-	})
+	channel.SortChats(all)
 	return all, nil
 }
 
-// chat is one that the bot is in; false if it is not.
+// chat returns a chat for Chats; false if the bot is not in it.
 func (s *Slack) chat(ctx context.Context, c *slackgo.Channel) (channel.Chat, bool) {
 	jid, err := groups.ParseJID("slack:" + c.ID)
 	if err != nil || !owns(jid) || !c.IsMember && !c.IsIM {
@@ -226,17 +217,17 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 	}
 	defer s.api.close()
 	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		stop := s.notPaired()
+		stop := s.NotPaired(noTokens)
 		found(channel.Warning, stop.Message, stop.Hint)
 		return all
 	}
 	me, err := s.ask(ctx)
 	if err != nil {
-		found(channel.Fault, "the bot token: "+err.Error(), remedyOf(err))
+		found(channel.Fault, "the bot token: "+err.Error(), channel.HintOf(err))
 		return all
 	}
 	if _, _, err := s.api.slackgo.StartSocketModeContext(ctx); err != nil {
-		found(channel.Fault, "the app token, which needs connections:write: "+apiError(err).Error(), remedyOf(apiError(err)))
+		found(channel.Fault, "the app token, which needs connections:write: "+apiError(err).Error(), channel.HintOf(apiError(err)))
 	}
 	for _, scope := range Scopes() {
 		if slices.Contains(me.scopes, scope.Name) {
@@ -250,7 +241,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 	}
 	for _, c := range setup.Chats {
 		if err := s.writable(ctx, c.JID); err != nil {
-			found(channel.Warning, string(c.JID)+": "+err.Error(), remedyOf(err))
+			found(channel.Warning, string(c.JID)+": "+err.Error(), channel.HintOf(err))
 		}
 	}
 	if len(all) == 0 {
@@ -259,7 +250,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 	return all
 }
 
-// writable is why the bot cannot write to a chat; nil if it can.
+// writable returns why the bot cannot write to a chat; nil if it can.
 func (s *Slack) writable(ctx context.Context, chat groups.JID) error {
 	c, err := s.api.slackgo.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: idOf(chat)})
 	switch {
@@ -271,12 +262,4 @@ func (s *Slack) writable(ctx context.Context, chat groups.JID) error {
 		return refused("not_in_channel", "")
 	}
 	return nil
-}
-
-func remedyOf(err error) string {
-	var e *channel.Error
-	if errors.As(err, &e) {
-		return e.Hint
-	}
-	return ""
 }

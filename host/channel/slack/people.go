@@ -13,13 +13,13 @@ import (
 
 const (
 	maxPeople  = 2000             // names that are remembered
-	nameFor    = time.Hour        // a name counts
-	retryNames = time.Minute      // after Slack did not say a name
-	nameWithin = 10 * time.Second // Slack says one
+	nameFor    = time.Hour        // how long a name counts
+	retryNames = time.Minute      // until the next question after one without an answer
+	nameWithin = 10 * time.Second // how long a question may take
 	maxThreads = 1000             // that are remembered in memory
 )
 
-// people are what Slack says of members. The zero people is ready.
+// people caches what Slack says of members. The zero people is ready.
 type people struct {
 	mu sync.Mutex
 	by map[string]known
@@ -48,7 +48,7 @@ func (p *people) put(id string, k known) {
 	p.by[id] = k
 }
 
-// nameOf is a member's name, or the id if Slack does not say.
+// nameOf returns a member's name, or the id if Slack does not say.
 func (s *Slack) nameOf(ctx context.Context, id string) string { return s.member(ctx, id).name }
 
 func (s *Slack) member(ctx context.Context, id string) known {
@@ -72,14 +72,14 @@ func (s *Slack) member(ctx context.Context, id string) known {
 	return k
 }
 
-// threads are those that the assistant spoke in, which the journal knows for a week, and
-// others that were heard of.
+// threads remembers in which threads the assistant spoke, which the journal knows for a week, and
+// which others had messages.
 type threads struct {
 	mu   sync.Mutex
 	here map[string]bool // spoken in; false: only heard of
 }
 
-// threadKey names a thread, or the chat itself.
+// threadKey returns the key of a thread or, if thread is empty, of the chat itself.
 func threadKey(chat groups.JID, thread string) string { return string(chat) + " " + thread }
 
 func (t *threads) known(key string) bool {
@@ -88,13 +88,13 @@ func (t *threads) known(key string) bool {
 	return t.here[key]
 }
 
-// first says whether nobody asked it of the thread before, as far as it is remembered.
+// first reports whether this is its first call for a thread, as far as is remembered.
 func (t *threads) first(chat groups.JID, thread string) bool {
 	_, seen := t.set(threadKey(chat, thread), false)
 	return !seen
 }
 
-// set remembers a thread. One that the assistant spoke in stays so.
+// set remembers a thread, and whether the assistant spoke there now or before.
 func (t *threads) set(key string, spoken bool) (was, seen bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +105,7 @@ func (t *threads) set(key string, spoken bool) (was, seen bool) {
 	return was, seen
 }
 
-// spoke notes that the assistant spoke in a thread.
+// spoke records that the assistant spoke in a thread.
 func (t *threads) spoke(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) error {
 	key := threadKey(chat, thread)
 	if thread == "" || t.known(key) {
@@ -118,7 +118,7 @@ func (t *threads) spoke(ctx context.Context, j *journal.Journal, chat groups.JID
 	return nil
 }
 
-// spokenIn says whether the assistant spoke in a thread.
+// spokenIn reports whether the assistant spoke in a thread.
 func (t *threads) spokenIn(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) (bool, error) {
 	key := threadKey(chat, thread)
 	if thread == "" || t.known(key) {

@@ -11,7 +11,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const platformKey = "slack"
+const (
+	platformKey  = "slack"
+	platformName = "Slack" // for people
+)
 
 // Net is where Slack is, which only tests set.
 type Net struct {
@@ -37,7 +40,7 @@ func owns(chat groups.JID) bool {
 	return chat.Channel() == platformKey && strings.ContainsAny(idOf(chat)[:1], "CGD")
 }
 
-// idOf is what Slack calls a chat, and chatOf the other way round.
+// idOf returns Slack's id of a chat, and chatOf the chat of an id.
 func idOf(chat groups.JID) string { return strings.TrimPrefix(string(chat), "slack:") }
 func chatOf(id string) groups.JID { return groups.JID("slack:" + id) }
 
@@ -52,7 +55,7 @@ type Settings struct {
 	Rate         groups.Rate       `yaml:"rate" help:"Messages to one chat."`
 }
 
-// Check looks at the form of the tokens.
+// Check implements channel.Settings.
 func (s *Settings) Check(c channel.Checker) {
 	c.Secret("bot_token", &s.BotToken, s.BotTokenFile)
 	c.Secret("app_token", &s.AppToken, s.AppTokenFile)
@@ -89,9 +92,7 @@ func (s *Settings) Limits() media.Limits {
 	return l
 }
 
-func (s *Settings) rates() pace.Rates {
-	return pace.Rates{Chat: pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst}}
-}
+func (s *Settings) rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
 
-// asking is how long a question to Slack may take that no Send waits for.
+// asking is how long a request of slack-go may take.
 const asking = 20 * time.Second

@@ -19,7 +19,7 @@ const (
 	maxNotice   = 800  // characters, of which escapes make five times as many
 )
 
-// A block is a part of a message in Slack's Block Kit.
+// block is a part of a message in Slack's Block Kit.
 type block map[string]any
 
 func words(s string) block { return block{"type": "plain_text", "text": s, "emoji": false} }
@@ -27,7 +27,7 @@ func words(s string) block { return block{"type": "plain_text", "text": s, "emoj
 // poll is a question as Slack shows it.
 type poll struct{ *bot.Poll }
 
-// blocks show the question, a button for each choice while it is open, and the votes.
+// blocks returns the question, a button for each choice while it is open, and the votes.
 func (p poll) blocks(ended string) []block {
 	all := []block{{"type": "section", "text": words(p.Question)}}
 	if !p.Closed {
@@ -45,10 +45,10 @@ func (p poll) blocks(ended string) []block {
 	return all
 }
 
-// notice is what a notification says. It mentions nobody.
+// notice returns the text of the notification. It mentions nobody.
 func (p poll) notice() string { return escape.Replace(media.Cut(p.Question, maxNotice)) }
 
-// metadata stays with the message for Find. A question that is not known has none.
+// metadata returns the metadata by which Find finds the message; nil without an id.
 func (p poll) metadata() *metadata {
 	if p.ID == "" {
 		return nil
@@ -75,9 +75,8 @@ func (s *Slack) EndPoll(ctx context.Context, c channel.Change) error {
 	}))
 }
 
-// drawPoll shows a question as it is now.
+// drawPoll updates the message of a question.
 func (s *Slack) drawPoll(ctx context.Context, chat groups.JID, ts string, q *bot.Poll, ended string) error {
 	p := poll{q}
-	var none struct{}
-	return s.api.post(ctx, "chat.update", update{Channel: idOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, &none)
+	return s.api.post(ctx, "chat.update", update{Channel: idOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, nil)
 }

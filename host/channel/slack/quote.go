@@ -14,10 +14,9 @@ const (
 	quotedRef = "parent" // before the ts of a message, in the Ref of a file that Slack is asked about
 )
 
-// quote is what a message answers: the message that its thread is below, until the
-// assistant has spoken there, or the message that it links to. The former comes with the
-// first message of a thread, and with each that speaks to the assistant. It is missing if
-// Slack does not say.
+// quote returns what a message answers: the parent message of its thread, or else the message that
+// it links to. The parent comes with the first message of a thread and with each to the assistant,
+// until the assistant has spoken there. quote returns nil if Slack does not say.
 func (s *Slack) quote(ctx context.Context, ev *event, direct bool, m journal.Inbound) *channel.Quote {
 	if q := s.parent(ctx, ev, direct, m); q != nil || ev.Quote == nil {
 		return q

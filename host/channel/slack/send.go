@@ -10,15 +10,15 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
-// metadataType names our metadata, in which a text carries its id.
+// metadataType names our metadata. With it, a text has its Message.ID.
 const metadataType = "longshore_message"
 
-// Send posts m, and returns once the chat has it. Slack says so of a text at
-// once. A file is shared some time after Slack took it: Send asks for a few seconds,
-// and then returns a Pending receipt. The classes of errors are those of the table
-// in errors.go; without an answer, those of transfer.Post.
+// Send implements channel.Channel. Slack shows a file some time after it has taken it: Send asks
+// for 6 seconds, and then returns a Pending receipt. A refusal has its class by the tables in
+// errors.go; without an answer, the classes are those of transfer.Post.
 func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	if err := channel.Check(s.Name(), m, s.Limits()); err != nil {
 		return channel.Receipt{}, err
@@ -29,12 +29,10 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 	}
 	defer leave()
 	if wait := s.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, slow(wait)
+		return channel.Receipt{}, link.Slow(platformName, wait, nil)
 	}
-	if m.Poll != nil {
-		if err := open.KeepPoll(ctx, m); err != nil {
-			return channel.Receipt{}, err
-		}
+	if err := open.KeepPoll(ctx, m); err != nil {
+		return channel.Receipt{}, err
 	}
 	r, thread, err := s.deliver(ctx, m)
 	if err == nil {
@@ -43,18 +41,15 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 	return r, s.note(m, err)
 }
 
-// posted notes what the channel has to know later of a message that the chat has.
+// posted records what the channel must know later of a message that the chat has.
 func (s *Slack) posted(ctx context.Context, open *bot.Open, m channel.Message, r channel.Receipt, thread string) {
 	err := s.threads.spoke(ctx, open.Journal, m.Chat, thread)
-	if m.Poll != nil {
-		err = errors.Join(err, open.PlacePoll(ctx, m.Chat, r.ID, m.ID))
-	}
-	if err != nil {
+	if err = errors.Join(err, open.PlacePoll(ctx, m, r.ID)); err != nil {
 		s.Log.Warn("note that the assistant spoke", "error", err)
 	}
 }
 
-// deliver posts m, and says in which thread it is.
+// deliver posts m, and returns the thread in which it is.
 func (s *Slack) deliver(ctx context.Context, m channel.Message) (_ channel.Receipt, thread string, err error) {
 	thread, err = s.threadOf(ctx, m)
 	if err != nil {
@@ -69,8 +64,8 @@ func (s *Slack) deliver(ctx context.Context, m channel.Message) (_ channel.Recei
 	return r, thread, err
 }
 
-// threadOf is the thread that m goes to; empty: the chat itself. An answer goes
-// into the thread of what it answers, or begins one below it.
+// threadOf returns the thread that m goes to; empty: the chat itself. An answer goes into the
+// thread of the message that it answers, or begins one below that message.
 func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string, err error) {
 	if m.Thread != "" {
 		if !timestamp.MatchString(m.Thread) {
@@ -96,8 +91,8 @@ func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string,
 	return "", err
 }
 
-// text is what chat.postMessage takes. What is not said here is off: no names
-// become links, and addresses no previews.
+// text is what chat.postMessage takes. The zero options keep names from becoming links, and
+// addresses from having previews.
 type text struct {
 	Channel     string   `json:"channel"`
 	Text        string   `json:"text"`
@@ -120,8 +115,8 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 	if m.ReplyTo != "" {
 		t.Metadata.Payload["reply_to"] = m.ReplyTo
 	}
-	if m.Poll != nil {
-		p := poll{&bot.Poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices}}
+	if q := bot.NewPoll(m); q != nil {
+		p := poll{q}
 		t.Text, t.Blocks = p.notice(), p.blocks("")
 	}
 	var answer struct {
@@ -139,8 +134,8 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 	return receipt(answer.TS, answer.Message.Thread, thread), nil
 }
 
-// receipt is the word that the chat has a message, at is the thread where it is: Slack puts
-// a message into the chat itself if the thread's first message never was.
+// receipt returns the receipt of a message that is in the thread at. Slack puts a message into the
+// chat itself if the thread does not exist; then receipt empties thread.
 func receipt(ts, at string, thread *string) channel.Receipt {
 	r := channel.Receipt{ID: ts, Time: timeOf(ts)}
 	if *thread != "" && at == "" {
@@ -155,9 +150,8 @@ const (
 	skew     = 10 * time.Minute // between the clocks of the host and of Slack
 )
 
-// Find asks Slack whether it has m. It looks for a text in the thread and in the
-// chat itself, since the attempt began of which nobody knows the end; of a file it
-// knows from m.State what Slack calls it.
+// Find implements channel.Finder. It looks for a text among the messages since m.Since, by the id
+// in their metadata, in the thread and in the chat itself. It finds files by the ids in m.State.
 func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
 	ctx, open, leave, err := s.Enter(ctx)
 	if err != nil {
@@ -180,7 +174,7 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, 
 	return r, err
 }
 
-// unlessForm is the error of a Find, which found nothing if the message could not be there in its form.
+// unlessForm returns nil for a refused form: Slack cannot have the message in that form.
 func unlessForm(err error) error {
 	if channel.FormOf(err) != "" {
 		return nil
@@ -188,8 +182,8 @@ func unlessForm(err error) error {
 	return err
 }
 
-// search looks for a message of ours in a thread, which may have fallen back to the
-// chat itself, and there. It is nil if there is none since that time.
+// search looks for a message of ours since a time, in a thread and in the chat itself, where Slack
+// may have put it instead. It returns nil if there is none.
 func (s *Slack) search(ctx context.Context, id string, thread *string, since time.Time, is func(*slackgo.Message) bool) (*channel.Receipt, error) {
 	if *thread != "" {
 		r, err := s.searchIn(ctx, id, *thread, thread, since, is)

@@ -1,15 +1,15 @@
-// Package slack is the channel to a Slack workspace: an app of the operator's own
-// that hears by Socket Mode and speaks by the Web API.
+// Package slack is the channel to a Slack workspace: an app of the operator's own, which receives
+// events by Socket Mode and sends by the Web API.
 //
 // The journal has events until the host has them, the threads that the assistant spoke in, its
 // questions and their votes.
 //
-// Slack takes no key for a repeat. A text carries its id as metadata and is looked
-// for in the chat. A file has a number from Slack before its bytes go up; the
-// numbers are saved, and files.info says whether the chat has them.
+// Slack has no key for a repeated message. A text has its id as metadata, by which Find looks for it
+// in the chat. A file gets an id of Slack's before its bytes are sent; the ids are saved, and
+// files.info says whether the chat has them.
 //
-// Reading goes through slack-go. What shows something in a chat is posted by
-// transfer.Post, which knows whether Slack had the whole request.
+// slack-go makes the requests that only read. Requests that show something in a chat go through
+// transfer.Post, which knows whether the whole request was sent.
 package slack
 
 import (
@@ -22,21 +22,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 var (
-	_ channel.Applier   = (*Slack)(nil)
-	_ channel.Editor    = (*Slack)(nil)
-	_ channel.Fetcher   = (*Slack)(nil)
-	_ channel.Linker    = platform{}
-	_ channel.Finder    = (*Slack)(nil)
-	_ channel.Lister    = (*Slack)(nil)
-	_ channel.PollEnder = (*Slack)(nil)
-	_ channel.Reactor   = (*Slack)(nil)
-	_ channel.Status    = (*Slack)(nil)
-	_ channel.Typing    = (*Slack)(nil)
-	_ channel.Unsender  = (*Slack)(nil)
+	_ bot.Account    = (*Slack)(nil)
+	_ channel.Finder = (*Slack)(nil)
+	_ channel.Lister = (*Slack)(nil)
+	_ channel.Linker = platform{}
 )
 
 // Slack is the channel. New of its Platform makes one.
@@ -60,7 +52,7 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 
 func newOf(s channel.Setup, net Net) (*Slack, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, "Slack", time.Hour)
+	b := bot.New(s, platformKey, platformName, time.Hour)
 	a, err := newAPI(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
@@ -76,16 +68,13 @@ func (s *Slack) Apply(to channel.Setup) {
 	s.pacer.Set(to.Settings.(*Settings).rates())
 }
 
-// Owns says whether chat is a channel, a private channel or a direct message.
+// Owns reports whether chat has the form of a channel or a direct message.
 func (s *Slack) Owns(chat groups.JID) bool { return owns(chat) }
 
-// Limits is what Send takes.
-func (s *Slack) Limits() media.Limits { return s.settings.Limits() }
-
-// Repeat is that Slack looks at no id: Find does.
+// Repeat says that Slack ignores a Message.ID; see Find.
 func (s *Slack) Repeat() channel.Repeat { return channel.Repeat{} }
 
-// Connected says whether events come in, as whom, and what somebody has to see to.
+// Connected reports whether events come in. detail also names what somebody should fix in Slack.
 func (s *Slack) Connected() (ok bool, detail string) {
 	ok, detail = s.Bot.Connected()
 	if t := s.trouble.Load(); ok && t != nil {
@@ -94,8 +83,8 @@ func (s *Slack) Connected() (ok bool, detail string) {
 	return ok, detail
 }
 
-// Run hears events until ctx is done. While a token is missing or refused, or
-// another process has the store, it waits and Send is held.
+// Run receives events until ctx is done. While a token is missing or refused, or another process
+// has the store, it waits, and Send returns a Held error.
 func (s *Slack) Run(ctx context.Context, in channel.Inbox) error {
 	defer s.api.close()
 	return s.Bot.Run(ctx, in, s)

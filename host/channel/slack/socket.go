@@ -22,25 +22,18 @@ import (
 const (
 	maxEnvelope = 8 << 20          // bytes; a larger one ends the connection
 	pingEvery   = 20 * time.Second // a connection that does not answer in as long again is lost
-	ackWithin   = 3 * time.Second  // Slack sends what was not acknowledged once more
+	ackWithin   = 3 * time.Second  // Slack repeats an envelope that is not acknowledged
 )
 
-// self is who the tokens make the channel.
+// self is the bot that the tokens belong to.
 type self struct {
 	user, bot, team string
 	name, workspace string // foreign
 	scopes          []string
 }
 
-// notPaired is the stop without tokens.
-func (s *Slack) notPaired() *link.Stop {
-	pair := "longshore pair slack"
-	if s.Name() != platformKey {
-		pair += " " + s.Name()
-	}
-	return &link.Stop{Code: "slack_not_paired", Message: "the channel has no tokens of a Slack app",
-		Hint: pair + " says how to get them; then restart the host"}
-}
+// noTokens is what a channel lacks that is not paired.
+const noTokens = "tokens of a Slack app"
 
 // ask asks Slack who the bot token belongs to, and what it may do.
 func (s *Slack) ask(ctx context.Context) (*self, error) {
@@ -49,7 +42,7 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 		return nil, apiError(err)
 	}
 	if !slackID.MatchString(got.UserID) { // each message would be taken for one to it
-		return nil, link.Lost("Slack", errors.New("it does not say who the bot is"))
+		return nil, link.Lost(platformName, errors.New("it does not say who the bot is"))
 	}
 	me := &self{user: got.UserID, bot: got.BotID, team: got.TeamID, name: channel.CleanName(got.User), workspace: channel.CleanName(got.Team)}
 	for scope := range strings.SplitSeq(got.Header.Get("X-OAuth-Scopes"), ",") {
@@ -60,24 +53,23 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 	return me, nil
 }
 
-// Connect implements bot.Hooks: one connection of Socket Mode, from the question for its address to
-// its loss. Slack has one more than it needs: it sends what was not acknowledged
-// to the next one.
+// Connect implements bot.Hooks: it asks for an address of Socket Mode, connects, and returns when
+// the connection is lost. Slack sends what was not acknowledged to the next connection.
 func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		return s.notPaired()
+		return s.NotPaired(noTokens)
 	}
 	me, err := s.ask(ctx)
 	if err != nil {
-		return stopped(err)
+		return link.StopOf(err)
 	}
 	if missing := me.missing(Scope.needed); len(missing) > 0 {
-		return stopped(refused("missing_scope", strings.Join(missing, ", ")))
+		return link.StopOf(refused("missing_scope", strings.Join(missing, ", ")))
 	}
 	s.self.Store(me)
 	_, address, err := s.api.slackgo.StartSocketModeContext(ctx)
 	if err != nil {
-		return stopped(apiError(err))
+		return link.StopOf(apiError(err))
 	}
 	conn, res, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: s.api.client})
 	if res != nil && res.Body != nil {
@@ -98,22 +90,14 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 	})
 }
 
-// stopped is the error as a *link.Stop, if somebody has to act.
-func stopped(err error) error {
-	if stop := stopOf(err); stop != nil {
-		return stop
-	}
-	return err
-}
-
 var ticket = regexp.MustCompile(`(https?|wss?)://[^\s"]+`)
 
-// hideAddress leaves the address out, which holds a ticket.
+// hideAddress removes addresses from an error: that of Socket Mode has a ticket.
 func hideAddress(err error) error {
 	return errors.New(strings.TrimSpace(media.Cut(media.Printable(ticket.ReplaceAllString(err.Error(), "…")), 300)))
 }
 
-// alive ends a connection that does not answer.
+// alive pings until ctx is done, and ends a connection that does not answer.
 func alive(ctx context.Context, conn *websocket.Conn) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
@@ -143,8 +127,8 @@ type envelope struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// hear reads envelopes until the connection is lost. Each is acknowledged once its
-// event is durable, or is nothing for this host.
+// hear reads envelopes until the connection is lost. It acknowledges each once its event is
+// durable, or does not concern this host.
 func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journal, up func()) error {
 	for {
 		_, data, err := conn.Read(ctx)
@@ -160,7 +144,7 @@ func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journ
 		case e.Type == "hello":
 			up()
 		case e.Type == "disconnect" && e.Reason == "link_disabled":
-			return stopped(refused(e.Reason, ""))
+			return link.StopOf(refused(e.Reason, ""))
 		case e.Type == "disconnect":
 			return fmt.Errorf("Slack wants another connection: %q", media.Cut(e.Reason, 40))
 		case e.ID == "":
@@ -176,8 +160,8 @@ func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journ
 	}
 }
 
-// acknowledge says that an event is kept. words, which may be empty, are shown to
-// the member whose command it is, and to nobody else.
+// acknowledge acknowledges an envelope. Slack shows words, which may be empty, only to the member
+// whose command it is.
 func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) error {
 	say := map[string]any{"envelope_id": id}
 	if words != "" {
@@ -192,7 +176,7 @@ func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) er
 	return conn.Write(ctx, websocket.MessageText, ack)
 }
 
-// keep makes an event durable, if it is one for this host.
+// keep makes an event durable if it is for this host.
 func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error {
 	open := map[string]func([]byte) (string, []byte, error){eventEnvelope: unwrap, commandEnvelope: unwrapCommand, pressEnvelope: unwrapPress}[e.Type]
 	if open == nil {
@@ -218,7 +202,7 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 	}
 	if !s.Serves(ev.Chat) {
 		if ev.Kind == channel.KindMessage && ev.Command == "" {
-			s.reportUnknown(ev)
+			s.ReportUnknown(ev.Chat, private(ev.Chat), ev.Sender, ev.Time)
 		}
 		return nil
 	}
@@ -227,13 +211,4 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		m.ID, m.Event = ev.ts, ev.Kind != channel.KindMessage
 	}
 	return j.Keep(ctx, m)
-}
-
-// reportUnknown reports a message in a chat of no group to the host.
-func (s *Slack) reportUnknown(ev *event) {
-	unknown := channel.UnknownChat{Chat: ev.Chat, Time: ev.Time, Shared: !private(ev)}
-	if !unknown.Shared {
-		unknown.From = ev.Sender
-	}
-	s.Host.ReportUnknown(unknown)
 }

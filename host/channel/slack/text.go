@@ -11,9 +11,8 @@ const maxNames = 30
 
 var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// readable is a text of Slack's as members see it: a member's name for an id, an
-// address for a link. Slack escapes every < and & that a member writes, so each < begins
-// such a reference.
+// readable returns a text of Slack as members see it, with names and addresses in place of
+// references. Slack escapes every < that a member writes, so each < begins a reference.
 func (s *Slack) readable(ctx context.Context, text string) string {
 	var out strings.Builder
 	asked := 0
@@ -36,7 +35,7 @@ func (s *Slack) readable(ctx context.Context, text string) string {
 	}
 }
 
-// reference is what stands between < and >. ask allows a question for a name.
+// reference returns what a reference shows. ask allows a question for a name.
 func (s *Slack) reference(ctx context.Context, ref string, ask bool) string {
 	target, label, _ := strings.Cut(ref, "|")
 	label = unescape.Replace(label)
@@ -59,7 +58,7 @@ func (s *Slack) reference(ctx context.Context, ref string, ask bool) string {
 	return label + " (" + target + ")"
 }
 
-// chatName is what the operator calls a chat, or its id.
+// chatName returns the operator's name for a chat, or its id.
 func (s *Slack) chatName(id string) string {
 	for _, c := range s.Served() {
 		if c.JID == chatOf(id) && c.Name != "" {

@@ -21,10 +21,10 @@ const (
 	signWithin = 10 * time.Second
 )
 
-// workingSigns show that the assistant works: a status in the thread, or a
-// reaction to the member's message where there is no thread or an app may set none.
+// workingSigns show that the assistant works: by a status in a thread or, if there is no thread or
+// the app may not set a status, by a reaction to the member's message.
 type workingSigns struct {
-	busy link.Keyed // by threadKey, for who shows or hides a sign
+	busy link.Keyed // by threadKey: held while a sign is shown or hidden
 
 	mu     sync.Mutex
 	at     map[string]sign // by threadKey
@@ -33,7 +33,7 @@ type workingSigns struct {
 	warned bool            // that signs fail, in the log
 }
 
-// sign is of one threadKey: a thread, or a chat with all its threads.
+// sign is the sign of one threadKey: a thread, or a chat with all its threads.
 type sign struct {
 	ts     string    // the latest message of a member
 	shown  string    // the message with the reaction, or the thread with the status; empty: nothing
@@ -61,8 +61,8 @@ func (t *workingSigns) of(key string) (of sign, none bool) {
 	return t.at[key], t.none
 }
 
-// reacted notes whether the reaction of the sign is the assistant's own on a message
-// from now on, and says whether the sign shows it there.
+// reacted records whether the assistant itself reacts to a message with the sign's reaction, and
+// reports whether a sign shows that reaction there.
 func (t *workingSigns) reacted(chat groups.JID, ts string, own bool) (shown bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Slack) Typing(ctx context.Context, chat groups.JID, thread string, on b
 	}
 }
 
-// show shows the sign where the latest message is, and takes an older one away.
+// show shows the sign at the latest message, and hides an older one.
 func (s *Slack) show(ctx context.Context, id, thread string, of *sign, none *bool) error {
 	at, asStatus := of.ts, thread != "" && !*none
 	if asStatus {
@@ -150,7 +150,7 @@ func (s *Slack) show(ctx context.Context, id, thread string, of *sign, none *boo
 	return nil
 }
 
-// hide takes the sign away. Slack itself takes a status away with the answer.
+// hide removes the sign. With the answer, Slack itself removes a status.
 func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
 	at := of.shown
 	of.shown = ""

@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
@@ -24,15 +25,14 @@ const (
 	noTitle     = "file"                // Slack wants a name
 )
 
-// upload is a message with files between its steps, as Message.Save keeps it.
+// upload is the state of a message with files between its steps, as Message.Save keeps it.
 type upload struct {
 	Files []string  `json:"f,omitempty"` // Slack's ids of those that have their bytes there, in order
 	Asked time.Time `json:"a,omitzero"`  // when Slack was asked to show them; zero: not yet
 	Taken bool      `json:"t,omitempty"` // Slack has said that it will
 }
 
-// stateOf reads what an earlier attempt has saved. What cannot be read is of
-// another version, which has shown nothing that this one could find.
+// stateOf reads what an earlier attempt has saved; zero if it cannot be read.
 func stateOf(m channel.Message) (u upload) {
 	if json.Unmarshal(m.State, &u) != nil || len(u.Files) > len(m.Files) {
 		return upload{}
@@ -51,14 +51,14 @@ func (u *upload) save(ctx context.Context, m channel.Message) error {
 	return nil
 }
 
-// share posts a message with files: the bytes of each go up, then Slack is asked to
-// show all of them as one message. Only that last step shows something.
+// share posts a message with files: it uploads each, then asks Slack to show them as one message.
+// Only the last step shows something.
 func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (channel.Receipt, error) {
 	u := stateOf(m)
 	before := !u.Asked.IsZero()
 	if before {
 		if r, err := s.found(ctx, m, u, thread); r != nil || err != nil {
-			return deref(r), err
+			return *cmp.Or(r, &channel.Receipt{}), err
 		}
 		if u.Taken {
 			u, before = upload{}, false
@@ -84,14 +84,7 @@ func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (c
 	return s.shared(ctx, m, &u, thread)
 }
 
-func deref(r *channel.Receipt) channel.Receipt {
-	if r == nil {
-		return channel.Receipt{}
-	}
-	return *r
-}
-
-// send brings the bytes of all files that Slack does not have.
+// send uploads the files that Slack does not have.
 func (s *Slack) send(ctx context.Context, m channel.Message, u *upload) error {
 	sent := int64(0)
 	for i, f := range m.Files {
@@ -113,7 +106,7 @@ func (s *Slack) send(ctx context.Context, m channel.Message, u *upload) error {
 	return nil
 }
 
-// sendFile brings the bytes of one file, and returns what Slack calls it.
+// sendFile uploads one file, and returns Slack's id of it.
 func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File, sent int64) (string, error) {
 	if f.Size == 0 {
 		return "", &channel.Error{Class: channel.Permanent, Code: "file_empty", Message: "Slack takes no empty file"}
@@ -129,25 +122,25 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if err != nil {
 		return "", err
 	}
-	answer, err := transfer.Post(ctx, s.api.client, "Slack", to.UploadURL, http.Header{}, body)
+	answer, err := transfer.Post(ctx, s.api.client, platformName, to.UploadURL, http.Header{}, body)
 	if err != nil {
 		return "", uploadError(err)
 	}
 	var n int64
 	if _, err := fmt.Sscanf(string(answer), "OK - %d", &n); err == nil && n != f.Size {
-		return "", &channel.Error{Code: "upload_failed", Message: fmt.Sprintf("Slack has %d bytes of %d of the file", n, f.Size), Hint: again}
+		return "", &channel.Error{Code: "upload_failed", Message: fmt.Sprintf("Slack has %d bytes of %d of the file", n, f.Size), Hint: channel.Again}
 	}
 	return to.FileID, nil
 }
 
-// uploadError is the error of an upload, which passes if the bytes may go up again:
-// nothing of it is shown. Its address is Slack's and good for one upload.
+// uploadError returns the error of an upload: Passing, since an upload shows nothing and may be
+// repeated, unless the file itself is the cause.
 func uploadError(err error) error {
 	var e *channel.Error
 	if !errors.As(err, &e) || e.Code == "file_too_large" || e.Code == "content_changed" {
 		return err
 	}
-	return &channel.Error{Code: "upload_failed", Message: "the file did not get to Slack", Hint: again, RetryAfter: e.RetryAfter, Err: e}
+	return &channel.Error{Code: "upload_failed", Message: "the file did not get to Slack", Hint: channel.Again, RetryAfter: e.RetryAfter, Err: e}
 }
 
 // sharing is what files.completeUploadExternal takes.
@@ -169,8 +162,7 @@ func (s *Slack) complete(ctx context.Context, m channel.Message, u upload, threa
 	for i, f := range m.Files {
 		ask.Files = append(ask.Files, sharedFile{u.Files[i], cmp.Or(f.Name, noTitle)})
 	}
-	var none struct{}
-	return s.api.post(ctx, "files.completeUploadExternal", ask, &none)
+	return s.api.post(ctx, "files.completeUploadExternal", ask, nil)
 }
 
 // shared waits until the chat has the files that Slack took.
@@ -179,7 +171,7 @@ func (s *Slack) shared(ctx context.Context, m channel.Message, u *upload, thread
 	for wait, end := firstLook, time.Now().Add(s.forShare); ; wait *= 2 {
 		r, err := s.look(ctx, m, *u, thread)
 		if r != nil || ctx.Err() != nil {
-			return pendingOr(r, *u), nil
+			return *cmp.Or(r, u.pending()), nil
 		}
 		if err != nil {
 			s.Log.Info("ask whether a file is in its chat", "error", err)
@@ -187,29 +179,21 @@ func (s *Slack) shared(ctx context.Context, m channel.Message, u *upload, thread
 		if time.Now().Add(wait).After(end) {
 			break
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		link.Sleep(ctx, wait)
 	}
 	if err := u.save(ctx, m); err != nil { // without it, Find would let them be asked for again
 		s.Log.Warn("note that Slack took a file", "error", err)
 	}
-	return pendingOr(nil, *u), nil
+	return *u.pending(), nil
 }
 
-// pendingOr is r, or the receipt while Slack has the files and the chat has not.
-func pendingOr(r *channel.Receipt, u upload) channel.Receipt {
-	if r != nil {
-		return *r
-	}
-	return channel.Receipt{ID: u.Files[0], Time: u.Asked, Pending: true}
+// pending is the receipt while Slack has the files and the chat has not.
+func (u *upload) pending() *channel.Receipt {
+	return &channel.Receipt{ID: u.Files[0], Time: u.Asked, Pending: true}
 }
 
-// look asks Slack whether the chat has the files: nil if not, or not yet. Slack says
-// file_not_found of a file that it was never asked to show.
+// look asks Slack whether the chat has the files; nil if not, or not yet. Slack answers
+// file_not_found for a file that it was never asked to show.
 func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
 	info, _, _, err := s.api.slackgo.GetFileInfoContext(ctx, u.Files[0], 1, 1)
 	if err != nil {
@@ -230,8 +214,8 @@ func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *s
 	})
 }
 
-// found says what became of files that an earlier attempt asked Slack to show: a
-// receipt; an error if that is not known yet; neither, if Slack may be asked again.
+// found returns the outcome of an earlier attempt that asked Slack to show files: a receipt, an
+// error if it is not known yet, or neither if Slack may be asked again.
 func (s *Slack) found(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
 	r, err := s.look(ctx, m, u, thread)
 	switch {
@@ -239,14 +223,13 @@ func (s *Slack) found(ctx context.Context, m channel.Message, u upload, thread *
 		return r, nil
 	case err != nil && !says(err, "file_not_found"):
 		if channel.ClassOf(err) == channel.Permanent {
-			err = &channel.Error{Code: "no_answer", Message: "Slack does not say whether the chat has the file", Hint: again, Err: err}
+			err = &channel.Error{Code: "no_answer", Message: "Slack does not say whether the chat has the file", Hint: channel.Again, Err: err}
 		}
 		return nil, err
 	case u.Taken && time.Since(u.Asked) > dropped:
 		return nil, nil
 	case u.Taken:
-		pending := pendingOr(nil, u)
-		return &pending, nil
+		return u.pending(), nil
 	case err != nil: // it never came to that
 		return nil, nil
 	case time.Since(u.Asked) < unsure:
@@ -268,14 +251,13 @@ func (s *Slack) findFiles(ctx context.Context, m channel.Message) (*channel.Rece
 	return s.found(ctx, m, u, &thread)
 }
 
-// refusedIDs is for files that Slack does not find any more. If it was asked before
-// to show them and knows them, it took them then: the chat has them, or will not.
-// Otherwise it has forgotten the bytes, which go up again.
+// refusedIDs handles files that Slack does not find any more. If it knows them and was asked before
+// to show them, it took them then. Otherwise it has lost the bytes, which are uploaded again.
 func (s *Slack) refusedIDs(ctx context.Context, m channel.Message, u *upload, before bool) (channel.Receipt, error) {
 	if before {
 		if _, err := s.look(ctx, m, *u, new(string)); err == nil {
 			u.Taken = true
-			return pendingOr(nil, *u), u.save(ctx, m)
+			return *u.pending(), u.save(ctx, m)
 		} else if !says(err, "file_not_found") {
 			return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Slack does not say whether the chat has the file", Err: err}
 		}
@@ -284,5 +266,5 @@ func (s *Slack) refusedIDs(ctx context.Context, m channel.Message, u *upload, be
 	if err := u.save(ctx, m); err != nil {
 		return channel.Receipt{}, err
 	}
-	return channel.Receipt{}, &channel.Error{Code: "upload_failed", Message: "Slack has forgotten the file's bytes", Hint: again}
+	return channel.Receipt{}, &channel.Error{Code: "upload_failed", Message: "Slack has forgotten the file's bytes", Hint: channel.Again}
 }

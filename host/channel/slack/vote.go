@@ -22,7 +22,7 @@ const (
 
 var pollID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// unwrapPress takes the payload of a pressed button apart, as unwrap does an event's.
+// unwrapPress is unwrap for a press of a button.
 func unwrapPress(payload []byte) (id string, body []byte, err error) {
 	if len(payload) > maxEvent {
 		return "", nil, fmt.Errorf("the press has %d bytes, at most %d are taken", len(payload), maxEvent)
@@ -66,7 +66,7 @@ func unwrapPress(payload []byte) (id string, body []byte, err error) {
 	return "press-" + hex.EncodeToString(sum[:12]), body, err
 }
 
-// pressed is a member's press of a button.
+// pressed returns the event of a press.
 func pressed(m *message) *event {
 	e := did(channel.KindVote, m.User, m.Target)
 	e.Thread, e.poll, e.choice = m.Thread, m.Poll, m.Choice

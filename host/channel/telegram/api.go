@@ -1,14 +1,11 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -16,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// api is the client of the Bot API. Nothing in it goes anywhere but to its server.
+// api is the client of the Bot API. It sends nothing to other servers.
 type api struct {
 	base   string
 	client *http.Client
@@ -28,36 +25,28 @@ func newAPI(set *Settings, clock transfer.Clock) (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.Transport = secret{client.Transport, set.Token.Reveal()}
+	client.Transport = secret{transfer.Transport{RoundTripper: client.Transport}, set.Token.Reveal()}
 	return &api{base, client}, nil
 }
 
-// secret puts the token in the address when the request goes out, so that no error
-// holds it.
+// secret puts the token in the address when the request goes out, so that no error holds it.
 type secret struct {
-	http.RoundTripper
+	transfer.Transport
 	token string
 }
 
 func (s secret) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.URL.Path = strings.Replace(req.URL.Path, "/bot/", "/bot"+s.token+"/", 1)
-	return s.RoundTripper.RoundTrip(req)
-}
-
-// CloseIdleConnections lets http.Client do so.
-func (s secret) CloseIdleConnections() {
-	if c, ok := s.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
+	return s.Transport.RoundTrip(req)
 }
 
 func (a *api) address(method string) string { return a.base + "/bot/" + method }
 
-// post calls a method that shows something in a chat, with a body of transfer's. Its
-// error says whether it may have done so.
+// post calls a method that shows something in a chat. The error is Ambiguous if Telegram may have
+// done so.
 func (a *api) post(ctx context.Context, method string, body *transfer.Body, answer any) error {
-	got, err := transfer.Post(ctx, a.client, "Telegram", a.address(method), http.Header{}, body)
+	got, err := transfer.Post(ctx, a.client, platformName, a.address(method), http.Header{}, body)
 	var refusal *transfer.Answer
 	if errors.As(err, &refusal) && refusal.Status/100 == 4 {
 		if said := read(method, refusal.Body, answer); isWord(said) {
@@ -70,7 +59,7 @@ func (a *api) post(ctx context.Context, method string, body *transfer.Body, answ
 	return read(method, got, answer)
 }
 
-// read takes an answer apart.
+// read reads an answer into answer, which may be nil. An answer of another form is Ambiguous.
 func read(method string, got []byte, answer any) error {
 	var said struct {
 		OK          *bool           `json:"ok"`
@@ -86,9 +75,9 @@ func read(method string, got []byte, answer any) error {
 	switch {
 	case err == nil && said.OK != nil && !*said.OK:
 		return refused(&word{said.Code, said.Description, said.Parameters.MigrateTo}, said.Parameters.RetryAfter)
-	case err == nil && said.OK != nil:
+	case err == nil && said.OK != nil && answer != nil:
 		err = json.Unmarshal(said.Result, answer)
-	case err == nil:
+	case err == nil && said.OK == nil:
 		err = errors.New("it holds no ok")
 	}
 	if err != nil {
@@ -97,43 +86,26 @@ func read(method string, got []byte, answer any) error {
 	return nil
 }
 
-// maxAnswer is how many bytes of an answer are read: 100 updates at most.
+// maxAnswer is the most bytes of an answer, which has 100 updates at most.
 const maxAnswer = 16 << 20
 
-var errTooLong = errors.New("the answer is too long")
-
-// ask calls a method that shows nothing new in a chat, however often it is called.
+// ask calls a method that may be repeated, since it shows nothing new. answer may be nil. An error
+// without a refusal is Passing.
 func (a *api) ask(ctx context.Context, method string, args, answer any) error {
 	body, err := json.Marshal(args)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", method, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.address(method), bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("make request: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := a.client.Do(req)
-	if err != nil {
-		var of *url.Error
-		if errors.As(err, &of) {
-			err = of.Err
-		}
-		return link.Lost("Telegram", err)
-	}
-	defer transfer.Drain(res)
-	got, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if len(got) == maxAnswer {
-		err = errTooLong
-	}
-	if err == nil && res.StatusCode/100 != 2 && res.StatusCode/100 != 4 {
-		err = fmt.Errorf("%s: status %d", method, res.StatusCode)
-	}
-	if err == nil {
-		err = read(method, got, answer)
+	got, err := transfer.Ask(ctx, a.client, http.MethodPost, a.address(method), http.Header{"Content-Type": {"application/json"}}, body, maxAnswer)
+	switch {
+	case err != nil:
+	case got.Status/100 != 2 && got.Status/100 != 4:
+		err = fmt.Errorf("%s: status %d", method, got.Status)
+	default:
+		err = read(method, got.Body, answer)
 	}
 	if channel.ClassOf(err) == channel.Ambiguous || err != nil && !isWord(err) {
-		return link.Lost("Telegram", err)
+		return link.Lost(platformName, err)
 	}
 	return err
 }

@@ -11,13 +11,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
-// EditWithin is without an end: a bot may always edit what it sent.
-func (t *Telegram) EditWithin() time.Duration { return channel.Forever }
-
-// UnsendWithin is 48 hours, by the documentation of deleteMessage.
+// UnsendWithin returns 48 hours: https://core.telegram.org/bots/api#deletemessage.
 func (t *Telegram) UnsendWithin() time.Duration { return unsendable }
 
-// change calls a method that changes a message.
+// change calls a method that changes the message of c, with its chat and id.
 func (t *Telegram) change(ctx context.Context, c channel.Change, method string, a args) error {
 	ctx, open, leave, err := t.Enter(ctx)
 	if err != nil {
@@ -32,11 +29,10 @@ func (t *Telegram) change(ctx context.Context, c channel.Change, method string, 
 	if a["message_ids"] == nil {
 		a["message_id"] = id
 	}
-	var done any
-	err = t.api.ask(ctx, method, a, &done)
+	err = t.api.ask(ctx, method, a, nil)
 	if to := t.migrated(ctx, open.Journal, c.Chat, err); to != 0 {
 		a["chat_id"] = to
-		err = t.api.ask(ctx, method, a, &done)
+		err = t.api.ask(ctx, method, a, nil)
 	}
 	return err
 }
@@ -89,8 +85,8 @@ func (t *Telegram) React(ctx context.Context, c channel.Change) error {
 	return emoji.Hint(err, c.Emoji, func(s string) bool { return slices.Contains(strings.Fields(reactions), emoji.Bare(s)) })
 }
 
-// reactions are what Telegram takes: ReactionTypeEmoji of the Bot API. A chat may take
-// fewer.
+// reactions are the emoji that Telegram takes; a chat may take fewer:
+// https://core.telegram.org/bots/api#reactiontypeemoji.
 const reactions = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
 
 // Typing implements channel.Typing. Telegram hides it by itself after 5 seconds.
@@ -107,8 +103,7 @@ func (t *Telegram) Typing(ctx context.Context, chat groups.JID, thread string, o
 	if id := numberOf(thread); id != 0 {
 		args["message_thread_id"] = id
 	}
-	var done any
-	if err := t.api.ask(ctx, "sendChatAction", args, &done); err != nil && ctx.Err() == nil {
+	if err := t.api.ask(ctx, "sendChatAction", args, nil); err != nil && ctx.Err() == nil {
 		t.Log.Debug("show that somebody is writing", "error", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// holding is what a message holds, in the host's terms.
+// holding is the content of a message in the host's terms.
 type holding struct {
 	kind  channel.Kind
 	text  string
@@ -21,7 +21,7 @@ type holding struct {
 	files []file
 }
 
-// says is what the content is. It is empty if Telegram shows none of it to bots.
+// says returns the content. It is empty if Telegram shows bots none of it.
 func (c *content) says() holding {
 	s := holding{text: cmp.Or(plain(c.Text, c.Entities), plain(c.Caption, c.CaptionEntities), wordsOf(c.Rich)), files: c.files()}
 	switch {
@@ -47,7 +47,7 @@ func (c *content) says() holding {
 	return s
 }
 
-// contact is somebody's names and numbers.
+// contact returns somebody's names and numbers in words.
 func contact(raw jsontext.Value) string {
 	var c struct {
 		Card string `json:"vcard"`
@@ -56,8 +56,7 @@ func contact(raw jsontext.Value) string {
 	return channel.CardText(wordsOf(raw), c.Card)
 }
 
-// plain is a text with the addresses that its formatting hides, each behind the words that
-// stand for it.
+// plain returns a text with the addresses that its formatting hides, each after its words.
 func plain(text string, format []entity) string {
 	hiding := slices.DeleteFunc(slices.Clone(format), func(e entity) bool { return e.URL == "" })
 	if len(hiding) == 0 {
@@ -77,7 +76,7 @@ func plain(text string, format []entity) string {
 	return string(utf16.Decode(append(out, units[at:]...)))
 }
 
-// hidden is what to write behind words that stand for an address; empty if they are it.
+// hidden returns what to add after words that stand for an address; nothing if they are it.
 func (e entity) hidden(words string) string {
 	before := strings.TrimSuffix(strings.TrimSuffix(e.URL, "/"), strings.TrimSuffix(words, "/"))
 	if slices.Contains([]string{"", "http://", "https://", "mailto:"}, before) {

@@ -14,12 +14,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// lenient takes half a character for an unknown one, and a field that comes twice.
+// lenient reads half a character as U+FFFD, and takes a field that comes twice.
 var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
-// decode reads an update. in is what it is for the host of the bot me, which may be nil:
-// in is nil if the host has nothing to know. The chats in it have the numbers that Telegram
-// gives them now. A vote is not in it; see vote.
+// decode reads an update. in is the event for the host, or nil if there is none. me is the bot, and
+// may be nil. Chats have their present numbers. A vote is left out; see vote.
 func decode(raw []byte, me *user) (u update, in *channel.Inbound, err error) {
 	if err := json.Unmarshal(raw, &u, lenient); err != nil {
 		return u, nil, err
@@ -38,8 +37,8 @@ func decode(raw []byte, me *user) (u update, in *channel.Inbound, err error) {
 	return u, in, nil
 }
 
-// bare is an update with the head of its message alone, which comes in as unreadable: it is
-// too large, or is not what Telegram documents. It is nil if there is no such head.
+// bare returns an update with only the head of its message, which then comes in as unreadable: for an
+// update that is too large or has an undocumented form. It returns nil if there is no such head.
 func bare(raw []byte) []byte {
 	var u struct {
 		ID      int64 `json:"update_id"`
@@ -73,7 +72,7 @@ func (r *reaction) inbound() *channel.Inbound {
 	return in
 }
 
-// edited is a change of a message.
+// edited returns an edit; nil if no person made it.
 func (m *message) edited() *channel.Inbound {
 	who, role, ok := m.sender()
 	if !ok {
@@ -83,7 +82,7 @@ func (m *message) edited() *channel.Inbound {
 		Time: time.Unix(m.Edit, 0), Target: number(m.ID), Text: m.says().text}
 }
 
-// written is a message, a note, or who joined and left.
+// written returns a message, a note, or who joined and left; nil if no person wrote it.
 func (m *message) written(me *user) *channel.Inbound {
 	who, role, ok := m.sender()
 	in := &channel.Inbound{Chat: chatOf(m.Chat.ID), Thread: m.thread(), From: who.Name, Sender: who.Sender, Role: role, Time: time.Unix(m.Date, 0)}
@@ -128,8 +127,7 @@ func (m *message) joinedOrLeft(in *channel.Inbound) *channel.Inbound {
 	return in
 }
 
-// quoted is what a message answers, nil if nothing. The Refs of its files count on from
-// first.
+// quoted returns what a message answers; nil if nothing. The Refs of its files count from first.
 func (m *message) quoted(me *user, first int, at time.Time) (q *channel.Quote) {
 	switch of := m.answered(); {
 	case of != nil && of.Origin != nil:
@@ -158,8 +156,8 @@ func (m *message) quoted(me *user, first int, at time.Time) (q *channel.Quote) {
 	return q
 }
 
-// answered is the message that m answers, nil if none. The first message of a topic, which
-// stands as the answered one in the others, is none.
+// answered returns the message that m answers; nil if none. In a topic, Telegram names the topic's
+// first message if a message answers none.
 func (m *message) answered() *message {
 	if q := m.ReplyTo; q != nil && !(m.InTopic && q.ID == m.Thread) {
 		return q
@@ -169,14 +167,14 @@ func (m *message) answered() *message {
 
 func (u *user) is(other *user) bool { return u != nil && other != nil && u.ID == other.ID }
 
-// mentions says whether a text holds @name as a word of its own.
+// mentions reports whether a text has @name as a word.
 func mentions(text, name string) bool {
 	return name != "" && slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool {
 		return r != '@' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}), func(w string) bool { return strings.EqualFold(w, "@"+name) })
 }
 
-// names says whether a text mentions a user by a name that is no @name.
+// names reports whether a text mentions a user by a name that is no @name.
 func (c *content) names(id int64) bool {
 	return slices.ContainsFunc(slices.Concat(c.Entities, c.CaptionEntities), func(e entity) bool { return e.User != nil && e.User.ID == id })
 }
@@ -184,7 +182,7 @@ func (c *content) names(id int64) bool {
 // words are the host's words, which members find as the bot's commands.
 var words = []string{"stop", "new", "status", "help"}
 
-// command is the host's word that a text is, such as /stop or /stop@our_bot.
+// command returns the host's word of a text that is its command, such as /stop or /stop@our_bot.
 func command(text string, me *user) string {
 	word, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
 	if !ok {
@@ -197,7 +195,7 @@ func command(text string, me *user) string {
 	return word
 }
 
-// attachments are files for the host, with Refs that count from first.
+// attachments returns files for the host, with Refs that count from first.
 func attachments(files []file, first int, at time.Time) (all []channel.Attachment) {
 	for i, f := range files {
 		all = append(all, channel.Attachment{Info: f.info(at), Ref: strconv.Itoa(first + i)})

@@ -9,20 +9,20 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
-// fileFacts is what the journal calls Telegram's ids of files; keptFiles of them stay.
+// fileFacts begins the journal's keys of Telegram's ids of files. The latest keptFiles stay.
 const (
 	fileFacts = "file "
 	keptFiles = 20_000
 )
 
-// fileFact is the journal's name for Telegram's id of a file, which counts for one bot,
-// one kind and one name.
+// fileFact returns the journal's key of Telegram's id of a file. An id is good for one bot, one kind
+// and one name.
 func (t *Telegram) fileFact(f channel.File) string {
 	bot, _, _ := strings.Cut(t.settings.Token.Reveal(), ":")
 	return strings.Join([]string{fileFacts + bot, kindOf(f), f.SHA256, f.Name}, " ")
 }
 
-// Prepare implements channel.Preparer: the files of m go to the depot, if there is one.
+// Prepare implements channel.Preparer: it uploads the files of m to the depot, if there is one.
 func (t *Telegram) Prepare(ctx context.Context, m channel.Message) error {
 	if t.settings.Depot == "" {
 		return nil
@@ -42,8 +42,8 @@ func (t *Telegram) Prepare(ctx context.Context, m channel.Message) error {
 	return err
 }
 
-// deposited are Telegram's ids of the files of m. What Telegram does not have goes to
-// the depot: no member sees that, so it may happen twice.
+// deposited returns Telegram's ids of the files of m. It uploads those without an id to the depot. No
+// member sees the depot, so that may happen twice.
 func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.Message) (ids []string, err error) {
 	before := int64(0)
 	for _, f := range m.Files {
@@ -61,7 +61,7 @@ func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.
 	return ids, nil
 }
 
-// deposit uploads a file to the depot, and notes its id.
+// deposit uploads a file to the depot, and records its id.
 func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.File, reports channel.Attempt) (id string, err error) {
 	depot, kind := t.settings.Depot, kindOf(f)
 	put := func(chat int64) (all sent, err error) {
@@ -79,13 +79,13 @@ func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.Fi
 	}
 	files := all[0].files()
 	if len(files) == 0 || files[0].ID == "" {
-		return "", &channel.Error{Code: "not_connected", Message: "Telegram did not say what it calls the file", Hint: again}
+		return "", &channel.Error{Code: "not_connected", Message: "Telegram did not say what it calls the file", Hint: channel.Again}
 	}
 	return files[0].ID, errors.Join(j.Note(ctx, t.fileFact(f), files[0].ID), j.Trim(ctx, fileFacts, keptFiles))
 }
 
-// depotError is why a file is not in the depot: what may have happened there shows
-// nothing to members, and what is wrong with the depot is the operator's.
+// depotError returns the error of an upload to the depot. Ambiguous becomes Passing, since members
+// see nothing of it. If the bot cannot write there, the error is Held: the operator must act.
 func depotError(err error) error {
 	var e *channel.Error
 	if !errors.As(err, &e) || e.Form != "" && e.Code != "not_allowed" {
@@ -94,7 +94,7 @@ func depotError(err error) error {
 	mine := *e
 	switch {
 	case e.Class == channel.Ambiguous:
-		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Passing, "not_connected", "Telegram did not say whether it took the file", again
+		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Passing, "not_connected", "Telegram did not say whether it took the file", channel.Again
 	case e.Code == "unknown_chat" || e.Code == "not_a_member" || e.Code == "not_allowed":
 		mine.Form = ""
 		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Held, "telegram_depot", "the bot cannot write to the depot", "make the bot an admin of the chat that depot names in longshore.yaml, or correct depot"

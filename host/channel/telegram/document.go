@@ -9,8 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// update is what happened, as far as the host wants to know it:
-// https://core.telegram.org/bots/api#update.
+// update has the fields of an update that the host uses: https://core.telegram.org/bots/api#update.
 type update struct {
 	ID       int64       `json:"update_id"`
 	Message  *message    `json:"message"`
@@ -23,7 +22,7 @@ type update struct {
 	} `json:"my_chat_member"`
 }
 
-// heard are the updates that the channel asks for.
+// heard lists the updates that the channel asks for.
 var heard = []string{"message", "edited_message", "message_reaction", "my_chat_member", "poll_answer"}
 
 type user struct {
@@ -151,9 +150,9 @@ func (o *origin) person() channel.Person {
 	return channel.Person{}
 }
 
-// personOf is a user, or the chat on whose behalf they act, and whether it is a person of
-// that chat: a robot is none. An admin who acts on behalf of the chat itself is
-// anonymous; such a user is Telegram's own, and a robot.
+// personOf returns the user, or the chat on whose behalf they act, with the role in the chat at. ok
+// is false for a bot. An anonymous admin acts on behalf of the chat itself; then the user is a bot
+// of Telegram.
 func personOf(u *user, behalf *chat, at chat) (who channel.Person, role channel.Role, ok bool) {
 	switch {
 	case behalf != nil && behalf.ID == at.ID:
@@ -168,7 +167,7 @@ func personOf(u *user, behalf *chat, at chat) (who channel.Person, role channel.
 	return u.person(), channel.RoleUnknown, !u.Bot
 }
 
-// sender is who wrote a message, as personOf.
+// sender returns who wrote a message, as personOf does.
 func (m *message) sender() (who channel.Person, role channel.Role, ok bool) {
 	who, role, ok = personOf(m.From, m.SenderChat, m.Chat)
 	if m.SenderChat != nil && role == channel.RoleAdmin {

@@ -12,9 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const again = "it is tried again by itself"
-
-// word is what Telegram said, as the cause of a *channel.Error.
+// word is Telegram's refusal in its own words, as the cause of a *channel.Error.
 type word struct {
 	code      int
 	text      string
@@ -25,8 +23,8 @@ func (w *word) Error() string {
 	return "Telegram says " + media.Cut(media.Printable(w.text), 120)
 }
 
-// refusals are the errors that mean more than that a message is refused, as
-// github.com/tdlib/telegram-bot-api words them. The first that fits counts.
+// refusals are the errors that mean more than a refused message, in the words of
+// github.com/tdlib/telegram-bot-api. The first row that fits counts.
 var refusals = []channel.Row{
 	{Status: 401, Class: channel.Held, Code: "telegram_token_refused", Words: "Telegram does not accept the bot's token", Hint: "take the bot's token from @BotFather and put it in place"},
 	{Status: 404, Class: channel.Held, Code: "telegram_token_refused", Words: "Telegram knows no bot with this token", Hint: "take the bot's token from @BotFather and put it in place"},
@@ -52,7 +50,7 @@ var refusals = []channel.Row{
 	{Said: "message can't be deleted", Class: channel.Permanent, Code: "not_allowed", Words: "Telegram does not let the bot delete this message", Hint: "an admin of the chat can delete it"},
 }
 
-// Telegram's words that are looked at further.
+// Telegram's words that other files use.
 const (
 	messageGone = "message to edit not found"
 	deletedGone = "message to delete not found"
@@ -61,15 +59,12 @@ const (
 	notModified = "message is not modified"
 )
 
-// longestWait is how long Telegram's wish to wait is believed.
-const longestWait = time.Hour
-
-// refused is the error for Telegram's words, which are foreign. seconds is how long
-// Telegram wants to be left alone.
+// refused returns the error for Telegram's words, which are foreign. seconds is how long Telegram
+// wants to be left alone.
 func refused(w *word, seconds int64) error {
 	switch {
 	case w.code == 429:
-		return slow(time.Duration(min(max(seconds, 1), int64(longestWait/time.Second)))*time.Second, w)
+		return link.Slow(platformName, time.Duration(min(max(seconds, 1), 1<<31))*time.Second, w)
 	case w.code/100 == 5:
 		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Telegram failed and may have taken the message", Err: w}
 	}
@@ -81,12 +76,7 @@ func refused(w *word, seconds int64) error {
 	return row.Error(w)
 }
 
-// slow is the error while Telegram, or our own rate, wants us to wait.
-func slow(wait time.Duration, cause error) error {
-	return &channel.Error{Code: "rate_limited", Message: "Telegram takes only so many messages at once", Hint: again, RetryAfter: wait, Err: cause}
-}
-
-// says tells whether Telegram's words hold these.
+// says reports whether Telegram refused with these words, in lower case, among others.
 func says(err error, words string) bool {
 	var w *word
 	return errors.As(err, &w) && strings.Contains(strings.ToLower(w.text), words)
@@ -95,13 +85,4 @@ func says(err error, words string) bool {
 func isWord(err error) bool {
 	var w *word
 	return errors.As(err, &w)
-}
-
-// stopOf is the reason for staying down; err itself if it passes.
-func stopOf(err error) error {
-	var e *channel.Error
-	if !errors.As(err, &e) || e.Class != channel.Held {
-		return err
-	}
-	return &link.Stop{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: fmt.Sprint(e.Err), Wait: link.After(time.Minute)}
 }

@@ -26,12 +26,13 @@ func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) 
 	}
 	defer t.api.client.CloseIdleConnections()
 	if t.settings.Token.Reveal() == "" {
-		found(channel.Warning, t.noToken().Error(), remedyOf(t.noToken()))
+		stop := t.NotPaired(noToken)
+		found(channel.Warning, stop.Message, stop.Hint)
 		return all
 	}
 	var me user
 	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
-		found(channel.Fault, "the bot's token: "+err.Error(), remedyOf(bot.ForCommand(err, t.settings.Server)))
+		found(channel.Fault, "the bot's token: "+err.Error(), channel.HintOf(bot.ForCommand(err, t.settings.Server)))
 		return all
 	}
 	if severity, words, remedy := t.examineWebhook(ctx, running); words != "" {
@@ -53,7 +54,7 @@ func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) 
 	return all
 }
 
-// lacks says what the bot cannot do in a chat; empty: nothing that is known.
+// lacks returns what the bot cannot do in a chat, as far as Telegram says; empty: nothing.
 func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, remedy string) {
 	var c struct {
 		chat
@@ -64,17 +65,17 @@ func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, 
 		if to = migration(err); to != 0 {
 			return fmt.Sprintf("the group became a supergroup, %s", chatOf(to)), "correct its chat in longshore.yaml"
 		}
-		return err.Error(), remedyOf(err)
+		return err.Error(), channel.HintOf(err)
 	}
 	if idOf(jid) > 0 {
 		return "", ""
 	}
 	var mine member
 	if err := t.askShort(ctx, "getChatMember", map[string]any{"chat_id": idOf(jid), "user_id": me}, &mine); err != nil {
-		return err.Error(), remedyOf(err)
+		return err.Error(), channel.HintOf(err)
 	}
 	if err := mine.barred(false); err != nil {
-		return said(err), remedyOf(err)
+		return said(err), channel.HintOf(err)
 	}
 	missing := mine.missing()
 	if mine.Status == "member" {

@@ -14,8 +14,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Fetch brings a member's file from the Bot API server. Its Ref is its index in its
-// message and its message's own Ref.
+// Fetch implements channel.Fetcher, from the Bot API server. The Ref is the index of the file in its
+// message and the Ref of the message.
 func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	ctx, open, leave, err := t.Enter(ctx)
 	if err != nil {

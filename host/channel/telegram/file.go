@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// file is any kind of file.
+// file is a file of any kind.
 type file struct {
 	ID        string `json:"file_id"`
 	Unique    string `json:"file_unique_id"` // the same at all times and for all bots
@@ -31,8 +31,8 @@ type sticker struct {
 	Video    bool   `json:"is_video"`
 }
 
-// attached are the files of a message, or of a part of it: an animation comes as a document,
-// too, and a photo in several sizes, the last of which is the largest.
+// attached are the files of a message, or of a part of it. An animation comes as a document, too. A
+// photo comes in several sizes, the largest last.
 type attached struct {
 	Document  *file    `json:"document"`
 	Animation *file    `json:"animation"`
@@ -76,7 +76,7 @@ func (a *attached) all() (all []file) {
 	return all
 }
 
-// block is a part of a rich message or of paid media, or all of it.
+// block is a rich message, paid media, or a part of either.
 type block struct {
 	attached
 	Blocks []block `json:"blocks"`
@@ -94,7 +94,7 @@ func (b *block) files() []file {
 	return all
 }
 
-// files are those of the content, in the order in which members see them.
+// files returns the files of the content, in the order in which members see them.
 func (c *content) files() []file {
 	all := c.all()
 	if c.Poll != nil {
@@ -109,8 +109,8 @@ func (c *content) files() []file {
 	return all
 }
 
-// withQuoted are the files of a message and of the one that it answers, by the numbers in
-// their Refs.
+// withQuoted returns the files of a message, then those of the message that it answers: the numbers
+// in Refs are indexes of it.
 func (m *message) withQuoted() []file {
 	all := m.files()
 	if q := m.answered(); q != nil {

@@ -2,11 +2,10 @@ package telegram
 
 import "github.com/longshore-bridge/longshore/host/channel"
 
-// forms are Telegram's words for a form that it refuses, the content of which it may take in
-// another: https://core.telegram.org/method/messages.sendMedia lists the server's, and
-// github.com/tdlib/td (can_send_message_content, check_full_local_location, do_send_message_group)
-// and github.com/tdlib/telegram-bot-api (Client.cpp) have their own. Of an album that is refused
-// nothing was sent.
+// forms are Telegram's words that refuse a form. The server's are in
+// https://core.telegram.org/method/messages.sendMedia, others in github.com/tdlib/td
+// (can_send_message_content, check_full_local_location, do_send_message_group) and
+// github.com/tdlib/telegram-bot-api (Client.cpp). Of a refused album nothing was sent.
 var forms = []channel.Row{
 	refusedKind("voice_messages_forbidden", "the member takes no voice notes"),
 	refusedKind("restricted receiving of voice note", "the member takes no voice notes"),
@@ -54,7 +53,7 @@ func refusedRight(said, words string) channel.Row {
 	return row
 }
 
-// topicGone is the error of a topic that Telegram cannot have.
+// topicGone returns the error of a topic that has no possible id.
 func topicGone() error {
 	row, _ := channel.RowOf(forms, 0, "topic_id_invalid")
 	return row.Error(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// rights are what the bot may do in a chat: of ChatMember and ChatPermissions.
+// rights are fields of the Bot API's ChatMember and ChatPermissions; nil: Telegram does not say.
 type rights struct {
 	Text      *bool `json:"can_send_messages"`
 	Audio     *bool `json:"can_send_audios"`
@@ -22,7 +22,7 @@ type rights struct {
 	Post      *bool `json:"can_post_messages"` // of an admin of a channel
 }
 
-// missing are the rights that Telegram says are not there.
+// missing returns the rights that Telegram says are missing.
 func (r rights) missing() (names []string) {
 	for _, one := range []struct {
 		may  *bool
@@ -42,7 +42,7 @@ type member struct {
 	rights
 }
 
-// barred is why the bot can send nothing to a chat; nil if it can.
+// barred returns why the bot can send nothing to a chat; nil if it can.
 func (m member) barred(private bool) error {
 	word := func(said string) error { return refused(&word{code: 403, text: said}, 0) }
 	switch {
@@ -58,14 +58,14 @@ func (m member) barred(private bool) error {
 	return nil
 }
 
-// membership holds why the bot can send nothing to some chats, as Telegram reported. The zero
+// membership remembers why the bot can send nothing to some chats, as Telegram reported. The zero
 // membership is ready.
 type membership struct {
 	mu sync.Mutex
 	by map[groups.JID]error
 }
 
-// of is why the bot can send nothing to a chat; nil if it can, as far as is known.
+// of returns why the bot can send nothing to a chat; nil if it can, as far as is known.
 func (s *membership) of(chat groups.JID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,31 +84,30 @@ func (s *membership) note(chat groups.JID, barred error) {
 	s.by[chat] = barred
 }
 
-// forget is for a new connection, before which Telegram may have told things that
-// nobody heard.
+// forget is called at a new connection: earlier reports may be out of date.
 func (s *membership) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.by = nil
 }
 
-// trouble is what somebody has to see to; empty: nothing.
+// trouble returns what somebody should fix; empty: nothing.
 func (s *membership) trouble() (words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for chat, err := range s.by {
-		words = max(words, fmt.Sprintf("%s: %s: %s", chat, said(err), remedyOf(err)))
+		words = max(words, fmt.Sprintf("%s: %s: %s", chat, said(err), channel.HintOf(err)))
 	}
 	return words
 }
 
-// said are the words of an error without its cause.
+// said returns the words of an error without its cause.
 func said(err error) string {
 	first, _, _ := strings.Cut(err.Error(), ": Telegram says")
 	return first
 }
 
-// noteMembership notes what the bot may do in a chat from now on.
+// noteMembership records what the bot may do in a chat from now on.
 func (t *Telegram) noteMembership(c chat, now member) {
 	jid := t.chatOf(c.ID)
 	barred := now.barred(c.Type == "private")
@@ -119,7 +118,7 @@ func (t *Telegram) noteMembership(c chat, now member) {
 	case !counts:
 		return
 	case barred != nil:
-		t.Log.Warn("the bot cannot write to a chat any more", "chat", jid, "error", said(barred), "remedy", remedyOf(barred))
+		t.Log.Warn("the bot cannot write to a chat any more", "chat", jid, "error", said(barred), "remedy", channel.HintOf(barred))
 	}
 	t.membership.note(jid, barred)
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
-// moved are groups that became supergroups, which have another number: by the old
-// one that longshore.yaml has. The zero moved is ready.
+// moved maps the old number of a group, which longshore.yaml has, to the number that the group got
+// when it became a supergroup. The zero moved is ready.
 type moved struct {
 	mu sync.Mutex
 	to map[int64]int64
 }
 
-// movedFact is what the journal calls the numbers, by the old one.
+// movedFact begins the journal's key of a new number; the old number follows.
 const movedFact = "moved "
 
-// load takes up what an earlier host has noted.
+// load reads the numbers from the journal.
 func (m *moved) load(ctx context.Context, j *journal.Journal) error {
 	all, err := j.AllNoted(ctx, movedFact)
 	if err != nil {
@@ -35,7 +35,7 @@ func (m *moved) load(ctx context.Context, j *journal.Journal) error {
 	return nil
 }
 
-// follow notes durably that a group has another number now.
+// follow records in the journal, which may be nil, that a group has another number now.
 func (t *Telegram) follow(ctx context.Context, j *journal.Journal, from, to int64) error {
 	if t.moved.now(from) == to {
 		return nil
@@ -57,7 +57,7 @@ func (m *moved) note(from, to int64) {
 	m.to[from] = to
 }
 
-// now is the number that a chat has now.
+// now returns the present number of a chat.
 func (m *moved) now(id int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +67,7 @@ func (m *moved) now(id int64) int64 {
 	return id
 }
 
-// before is the number that a chat had, if counts knows it by that one.
+// before returns the old number of a chat if counts knows the chat by that one; else id.
 func (m *moved) before(id int64, counts func(groups.JID) bool) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,7 +79,7 @@ func (m *moved) before(id int64, counts func(groups.JID) bool) int64 {
 	return id
 }
 
-// trouble is what the operator has to correct; empty: nothing.
+// trouble returns what the operator should correct; empty: nothing.
 func (m *moved) trouble(counts func(groups.JID) bool) (words string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
 
-// privacy is what privacy mode means.
+// privacy says what privacy mode does, and how to leave it.
 const privacy = "privacy mode hides what does not speak to the bot: turn it off with @BotFather, /setprivacy, and add the bot again, or make the bot an admin"
 
 // Account implements channel.Linker.
@@ -38,10 +38,8 @@ func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) 
 	return c.(*Telegram).pair(ctx, p)
 }
 
-func (t *Telegram) noToken() error {
-	return &channel.Error{Class: channel.Held, Code: "telegram_no_token", Message: "the Telegram bot has no token",
-		Hint: "run longshore pair " + t.Name() + ", which says how to get one"}
-}
+// noToken is what a channel lacks that is not paired.
+const noToken = "token of a Telegram bot"
 
 // pair checks what the channel needs, and finds the id of a chat or sends a test file.
 func (t *Telegram) pair(ctx context.Context, p channel.Pairing) (string, error) {
@@ -85,7 +83,7 @@ func (t *Telegram) test(ctx context.Context, p channel.Pairing) error {
 // findFor is how long pair waits for a message.
 const findFor = 2 * time.Minute
 
-// find names the chats from which updates come. They stay with Telegram, for the host.
+// find names the chats of new updates. It does not acknowledge them, so the host gets them later.
 func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) error {
 	var hook webhook
 	if err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
@@ -147,12 +145,4 @@ func sayChats(all []json.RawMessage, p channel.Pairing) (named bool) {
 		p.Say("name one as chat of a group in longshore.yaml; a test file goes there with: --to CHAT")
 	}
 	return named
-}
-
-func remedyOf(err error) string {
-	var e *channel.Error
-	if errors.As(err, &e) {
-		return e.Hint
-	}
-	return ""
 }

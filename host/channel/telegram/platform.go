@@ -15,7 +15,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const platformKey = "telegram"
+const (
+	platformKey  = "telegram"
+	platformName = "Telegram" // for people
+)
 
 // Platform returns Telegram for the host's table.
 func Platform() channel.Platform { return platform{} }
@@ -34,7 +37,7 @@ func (platform) Settings() channel.Settings {
 // owns reports whether a chat is named by its number.
 func owns(chat groups.JID) bool { return chat.Channel() == platformKey && idOf(chat) != 0 }
 
-// idOf is what Telegram calls a chat, 0 if it is no number; chatOf is the other way round.
+// idOf returns Telegram's number of a chat, 0 if it has none.
 func idOf(chat groups.JID) int64 {
 	id, err := strconv.ParseInt(strings.TrimPrefix(string(chat), "tg:"), 10, 64)
 	if err != nil {
@@ -69,7 +72,7 @@ func (s *Settings) ListensAt() string {
 	return s.Listen
 }
 
-// Check looks at the form of the token and of the address.
+// Check implements channel.Settings.
 func (s *Settings) Check(c channel.Checker) {
 	c.Secret("token", &s.Token, s.TokenFile)
 	if t := s.Token.Reveal(); t != "" && !tokenForm.MatchString(t) {
@@ -107,10 +110,10 @@ const (
 	unsendable = 48 * time.Hour
 )
 
-// ownServer says whether the Bot API server is the operator's.
+// ownServer reports whether the Bot API server is the operator's own.
 func (s *Settings) ownServer() bool { return strings.TrimSuffix(s.Server, "/") != publicServer }
 
-// fetchable is how many bytes a member's file may have.
+// fetchable returns how many bytes a member's file may have.
 func (s *Settings) fetchable() int64 {
 	if s.ownServer() {
 		return maxLocal
@@ -144,5 +147,5 @@ func (s *Settings) Limits() media.Limits {
 }
 
 func (s *Settings) rates() pace.Rates {
-	return pace.Rates{Chat: pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst}, Account: pace.Rate{PerMinute: 25 * 60, Burst: 25}}
+	return pace.Rates{Chat: pace.Of(s.Rate), Account: pace.Rate{PerMinute: 25 * 60, Burst: 25}}
 }

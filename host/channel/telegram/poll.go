@@ -11,15 +11,15 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
-// poll is a question that was sent, as the journal keeps it: an answer names neither
-// its chat nor its choices.
+// poll is a question that was sent, in the form of the journal: an answer names neither its chat nor
+// its choices.
 type poll struct {
 	Message string   `json:"message"`
 	Thread  string   `json:"thread,omitempty"`
 	Choices []string `json:"choices"`
 }
 
-// pollAnswer is a member's vote; no options: it is taken back.
+// pollAnswer is a member's vote. Without options, the member takes a vote back.
 type pollAnswer struct {
 	Poll    string `json:"poll_id"`
 	User    *user  `json:"user"`
@@ -62,7 +62,7 @@ func (t *Telegram) keepPoll(ctx context.Context, j *journal.Journal, chat groups
 	return j.Record(ctx, journal.Sent{ID: pollKey(id), Chat: chat, Body: body, Created: time.Now()})
 }
 
-// keepVote makes a vote on a question of ours durable, with the question.
+// keepVote makes a vote on a question of ours durable, together with the question.
 func (t *Telegram) keepVote(ctx context.Context, j *journal.Journal, u *update, raw json.RawMessage) error {
 	kept, err := j.Sent(ctx, pollKey(u.Answer.Poll))
 	if err != nil || kept == nil || !t.Serves(kept.Chat) || len(raw) > maxUpdate {
@@ -82,10 +82,10 @@ func (t *Telegram) keepVote(ctx context.Context, j *journal.Journal, u *update, 
 	return j.Keep(ctx, journal.Inbound{Chat: kept.Chat, ID: in.ID, Sender: in.Sender, Info: kept.Body, Body: raw, Received: time.Now(), Event: true})
 }
 
-// outsideID is the id of the first vote on a question that is not of the chat.
+// outsideID returns the id of the first vote on a question by somebody outside its chat.
 func outsideID(poll string) string { return "outside " + poll }
 
-// vote is a vote for the host; nil if it is none. Its chat is that of the question.
+// vote returns a vote for the host, without its chat; nil if no person voted.
 func vote(u *update, question []byte) *channel.Inbound {
 	var p poll
 	who, _, ok := personOf(u.Answer.User, u.Answer.Chat, chat{})
@@ -101,7 +101,7 @@ func vote(u *update, question []byte) *channel.Inbound {
 	return in
 }
 
-// EndPoll implements channel.PollEnder. Telegram itself shows how it ended.
+// EndPoll implements channel.PollEnder. Telegram shows the result itself.
 func (t *Telegram) EndPoll(ctx context.Context, c channel.Change) error {
 	if err := t.change(ctx, c, "stopPoll", args{}); !says(err, pollClosed) {
 		return err

@@ -12,11 +12,12 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Send sends m and returns once Telegram has answered. The classes of errors are
-// those of the table in errors.go; without an answer, those of transfer.Post.
+// Send implements channel.Channel. A refusal has its class by the tables in errors.go and forms.go;
+// without an answer, the classes are those of transfer.Post.
 func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	if err := channel.Check(t.Name(), m, t.Limits()); err != nil {
 		return channel.Receipt{}, err
@@ -30,12 +31,12 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 		return channel.Receipt{}, err
 	}
 	if wait := t.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, slow(wait, nil)
+		return channel.Receipt{}, link.Slow(platformName, wait, nil)
 	}
 	return t.deliver(ctx, open.Journal, m)
 }
 
-// deliver is Send without its bounds. The journal may be nil.
+// deliver is Send without its checks and the rate. The journal may be nil.
 func (t *Telegram) deliver(ctx context.Context, j *journal.Journal, m channel.Message) (channel.Receipt, error) {
 	to, note := target{Chat: t.moved.now(idOf(m.Chat)), Thread: numberOf(m.Thread)}, ""
 	if m.Thread != "" && to.Thread == 0 {
@@ -81,10 +82,10 @@ func (p target) args() args {
 	return a
 }
 
-// senderOf is the number of a user or of a chat; 0 if it is none.
+// senderOf returns the number of a user or a chat; 0 if id is none.
 func senderOf(id string) int64 { return idOf(groups.JID(id)) }
 
-// numberOf is a platform's id of a message or topic; 0 if it is none.
+// numberOf returns Telegram's number of a message or topic; 0 if id is none.
 func numberOf(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 0 {
@@ -93,7 +94,7 @@ func numberOf(id string) int64 {
 	return n
 }
 
-// migrated is the new number of a chat if that is why Telegram refused a message.
+// migrated returns the new number of a chat if that is why Telegram refused a message; else 0.
 func (t *Telegram) migrated(ctx context.Context, j *journal.Journal, chat groups.JID, err error) int64 {
 	to := migration(err)
 	if to == 0 {
@@ -105,7 +106,7 @@ func (t *Telegram) migrated(ctx context.Context, j *journal.Journal, chat groups
 	return to
 }
 
-// migration is the number that Telegram says a chat has now; 0 if it does not.
+// migration returns the new number of a chat that an error names; 0 if it names none.
 func migration(err error) int64 {
 	var w *word
 	if !errors.As(err, &w) {
@@ -140,7 +141,7 @@ type entity struct {
 
 var entityOf = map[string]string{"b": "bold", "i": "italic", "s": "strikethrough", "code": "code", "pre": "pre", "blockquote": "blockquote", "a": "text_link"}
 
-// text sets a text of media.MarkupTelegram, if there is one. Telegram parses none.
+// text sets a text of media.MarkupTelegram and its entities, unless it is empty.
 func (a args) text(name, entities, text string) {
 	shown, marks := media.Shown(text)
 	if shown != "" {
@@ -155,10 +156,10 @@ func (a args) text(name, entities, text string) {
 	}
 }
 
-// sent are the messages that Telegram made: several of an album.
+// sent are the messages that Telegram made: several if they are an album.
 type sent []message
 
-// UnmarshalJSON takes one, too.
+// UnmarshalJSON reads one message or a list.
 func (s *sent) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '[' {
 		return json.Unmarshal(raw, (*[]message)(s))
@@ -167,7 +168,7 @@ func (s *sent) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &(*s)[0])
 }
 
-// post calls a method that shows something, with the files that its parameters name by
+// post calls a method that shows something. Its parameters name the files of up, which may be nil, by
 // attach://file0 and so on. all, if not nil, gets what Telegram made.
 func (t *Telegram) post(ctx context.Context, method string, a args, up *channel.Message, all *sent) (channel.Receipt, error) {
 	body, err := bodyOf(ctx, a, up)

@@ -46,5 +46,5 @@ func TestWithoutATokenSendsAreHeld(t *testing.T) {
 	w.made(t).runAlone(t)
 	w.status(t, func(ok bool, detail string) bool { return !ok && strings.Contains(detail, "no token") })
 	_, err := w.ch.Send(t.Context(), text("hello"))
-	wantError(t, err, channel.Held, "telegram_no_token")
+	wantError(t, err, channel.Held, "telegram_not_paired")
 }

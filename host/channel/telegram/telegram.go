@@ -1,8 +1,8 @@
-// Package telegram is the channel to a Telegram bot of the operator's own, by the Bot
-// API (https://core.telegram.org/bots/api), and long polling or a webhook.
+// Package telegram is the channel to a Telegram bot of the operator's own. It uses the Bot API
+// (https://core.telegram.org/bots/api), with long polling or a webhook.
 //
-// Telegram takes no key for a repeat and answers no question about what was sent: the
-// channel is blind. A request whose body was not wholly read was not carried out.
+// Telegram has no key for a repeated message and does not say what was sent: the channel is blind.
+// It does not carry out a request whose body it has not read to the end.
 package telegram
 
 import (
@@ -15,21 +15,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 var (
-	_ channel.Applier   = (*Telegram)(nil)
-	_ channel.Editor    = (*Telegram)(nil)
-	_ channel.Fetcher   = (*Telegram)(nil)
-	_ channel.Linker    = platform{}
-	_ channel.PollEnder = (*Telegram)(nil)
-	_ channel.Preparer  = (*Telegram)(nil)
-	_ channel.Reactor   = (*Telegram)(nil)
-	_ channel.Roles     = (*Telegram)(nil)
-	_ channel.Status    = (*Telegram)(nil)
-	_ channel.Typing    = (*Telegram)(nil)
-	_ channel.Unsender  = (*Telegram)(nil)
+	_ bot.Account      = (*Telegram)(nil)
+	_ channel.Preparer = (*Telegram)(nil)
+	_ channel.Linker   = platform{}
 )
 
 // Telegram is the channel. New of its Platform makes one.
@@ -49,7 +40,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s) 
 
 func newOf(s channel.Setup) (*Telegram, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, "Telegram", time.Hour)
+	b := bot.New(s, platformKey, platformName, time.Hour)
 	a, err := newAPI(set, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
@@ -65,16 +56,13 @@ func (t *Telegram) Apply(to channel.Setup) {
 	t.pacer.Set(to.Settings.(*Settings).rates())
 }
 
-// Owns says whether chat has the form tg:number.
+// Owns reports whether chat has the form tg:number.
 func (t *Telegram) Owns(chat groups.JID) bool { return owns(chat) }
 
-// Limits is what Send takes.
-func (t *Telegram) Limits() media.Limits { return t.settings.Limits() }
-
-// Repeat is that Telegram looks at no id.
+// Repeat says that Telegram ignores a Message.ID.
 func (t *Telegram) Repeat() channel.Repeat { return channel.Repeat{} }
 
-// Connected says whether updates come in, for whom, and what somebody has to see to.
+// Connected reports whether updates come in. detail also names what the operator should fix.
 func (t *Telegram) Connected() (ok bool, detail string) {
 	ok, detail = t.Bot.Connected()
 	for _, trouble := range []string{t.membership.trouble(), t.moved.trouble(t.Serves)} {
@@ -85,8 +73,8 @@ func (t *Telegram) Connected() (ok bool, detail string) {
 	return ok, detail
 }
 
-// Run hears updates until ctx is done. While the token is missing or refused, or
-// another program polls for the bot, it waits and Send is held.
+// Run receives updates until ctx is done. While the token is missing or refused, or another program
+// polls for the bot, it waits, and Send returns a Held error.
 func (t *Telegram) Run(ctx context.Context, in channel.Inbox) error {
 	defer t.api.client.CloseIdleConnections()
 	return t.Bot.Run(ctx, in, t)

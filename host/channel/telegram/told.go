@@ -51,8 +51,8 @@ var ignored = map[string]string{
 	"via_bot":                    "the robot by which the member found what they sent",
 }
 
-// tell is for content that is neither text nor file alone: a note, or a message that the
-// channel cannot show, of which it gives the words.
+// tell sets the words for content other than texts and files: a note, or a message that the channel
+// cannot show.
 func (c *content) tell(h *holding) {
 	for _, name := range slices.Sorted(maps.Keys(c.Rest)) {
 		if ignored[name] != "" || !channel.ToldName(name) {
@@ -72,8 +72,8 @@ func (c *content) tell(h *holding) {
 	}
 }
 
-// spoken are the keys by which Telegram's objects hold words, in the order in which they are
-// shown, each with what stands between the values of a list.
+// spoken are the keys of Telegram's objects that have words, in the order in which they are shown,
+// each with the separator of a list.
 var spoken = []struct{ key, between string }{
 	{"label", ""}, {"title", ""}, {"name", ""}, {"first_name", ""}, {"last_name", ""}, {"phone_number", ""}, {"address", ""}, {"description", ""}, {"prize_description", ""},
 	{"emoji", ""}, {"value", ""}, {"question", ""}, {"summary", ""}, {"text", ""}, {"caption", ""}, {"alternative_text", ""}, {"expression", ""}, {"option_text", ""},
@@ -81,8 +81,7 @@ var spoken = []struct{ key, between string }{
 	{"new_owner", ""}, {"community", ""}, {"credit", ""},
 }
 
-// wordsOf are the words in an object of Telegram's, such as a rich text; empty if it has
-// none.
+// wordsOf returns the words in an object of Telegram, such as a rich text.
 func wordsOf(raw jsontext.Value) string {
 	var v any
 	if len(raw) == 0 || json.Unmarshal(raw, &v, lenient) != nil {
@@ -91,7 +90,7 @@ func wordsOf(raw jsontext.Value) string {
 	return strings.TrimSpace(joined(v, ""))
 }
 
-// joined are the words of a value, with between between those of a list.
+// joined returns the words of a value. between separates those of a list.
 func joined(v any, between string) string {
 	var all []string
 	switch v := v.(type) {

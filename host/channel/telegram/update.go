@@ -11,10 +11,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 const (
-	asking      = 20 * time.Second // how long a question to Telegram may take that no Send waits for
+	asking      = 20 * time.Second // how long askShort may take
 	mostUpdates = 100              // of one answer
 	polling     = 25               // seconds that Telegram holds a poll open: less than transfer.HeaderTimeout
 	maxUpdate   = 256 << 10        // bytes of one update
@@ -24,7 +26,7 @@ const (
 func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	j := o.Journal
 	if t.settings.Token.Reveal() == "" {
-		return stopOf(t.noToken())
+		return t.NotPaired(noToken)
 	}
 	if err := t.moved.load(ctx, j); err != nil {
 		return err
@@ -32,7 +34,7 @@ func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) er
 	t.membership.forget()
 	var me user
 	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
-		return stopOf(err)
+		return link.StopOf(err)
 	}
 	t.self.Store(&me)
 	t.register(ctx)
@@ -44,25 +46,25 @@ func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) er
 		return t.hooked(ctx, o, up, detail)
 	}
 	if err := t.unhook(ctx, j); err != nil {
-		return stopOf(err)
+		return link.StopOf(err)
 	}
 	up(detail)
 	return t.poll(ctx, j)
 }
 
-// poll asks Telegram for updates.
+// poll asks Telegram for updates. The next question acknowledges those that were kept.
 func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	for offset, most := int64(0), mostUpdates; ; {
 		var all []json.RawMessage
 		poll, end := context.WithTimeout(ctx, (polling+20)*time.Second)
 		err := t.api.ask(poll, "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
 		end()
-		if errors.Is(err, errTooLong) && most > 1 {
+		if errors.Is(err, transfer.ErrTooLong) && most > 1 {
 			most /= 10
 			continue
 		}
 		if err != nil {
-			return stopOf(err)
+			return link.StopOf(err)
 		}
 		most = mostUpdates
 		for _, raw := range all {
@@ -75,7 +77,7 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	}
 }
 
-// askShort asks Telegram what it answers soon.
+// askShort is api.ask for a method that answers at once.
 func (t *Telegram) askShort(ctx context.Context, method string, args, answer any) error {
 	ctx, end := context.WithTimeout(ctx, asking)
 	defer end()
@@ -88,14 +90,12 @@ func (t *Telegram) register(ctx context.Context) {
 		Description string `json:"description"`
 	}
 	all := []command{{"stop", "Stop what the assistant is doing"}, {"new", "Begin a new conversation"}, {"status", "What the assistant is doing"}, {"help", "What the assistant understands"}}
-	var done any
-	if err := t.askShort(ctx, "setMyCommands", map[string]any{"commands": all}, &done); err != nil && ctx.Err() == nil {
+	if err := t.askShort(ctx, "setMyCommands", map[string]any{"commands": all}, nil); err != nil && ctx.Err() == nil {
 		t.Log.Info("register the bot's commands", "error", err)
 	}
 }
 
-// keep makes an update of a group's chat durable and returns its number. What nobody
-// wants to know is passed over.
+// keep makes an update durable if it is of a group's chat and for the host, and returns its number.
 func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMessage) (int64, error) {
 	u, in, err := decode(raw, t.self.Load())
 	if err != nil || len(raw) > maxUpdate {
@@ -148,22 +148,18 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 	return u.ID, j.Keep(ctx, journal.Inbound{Chat: in.Chat, ID: in.ID, Sender: in.Sender, Info: []byte{}, Body: raw, Received: time.Now(), Event: !in.Kind.IsMessage()})
 }
 
-// stranger is for a chat that no group has.
+// stranger reports to the host a message in a chat of no group.
 func (t *Telegram) stranger(u *update, in *channel.Inbound) {
 	if u.Message == nil {
 		return
 	}
 	t.Log.Info("a message is from a chat that no group has", "chat", in.Chat)
-	unknown := channel.UnknownChat{Chat: in.Chat, Time: in.Time, Shared: u.Message.Chat.Type != "private"}
-	if !unknown.Shared {
-		unknown.From = in.From
-	}
-	t.Host.ReportUnknown(unknown)
+	t.ReportUnknown(in.Chat, u.Message.Chat.Type == "private", in.From, in.Time)
 }
 
 func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id, t.Serves)) }
 
-// Give implements bot.Hooks: it hands a kept update to the host.
+// Give implements bot.Hooks: it gives the host a kept update.
 func (t *Telegram) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
 	u, got, err := decode(m.Body, t.self.Load())
 	if err != nil {
@@ -189,8 +185,8 @@ func (t *Telegram) Give(ctx context.Context, in channel.Inbox, m journal.Inbound
 	return in.Receive(ctx, *got)
 }
 
-// refer gives the files of a quote the Refs with which they came in the first time, as far
-// as the journal has their message, so that the host knows them again.
+// refer gives the files of a quote their first Refs, if the journal has their message, so that the
+// host recognizes them.
 func (t *Telegram) refer(ctx context.Context, q *channel.Quote, of *message, m journal.Inbound) {
 	if len(q.Files) == 0 {
 		return

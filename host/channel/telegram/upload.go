@@ -16,7 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// bodyOf makes a request, with the files of m if it is not nil.
+// bodyOf returns the body of a request, with the files of m if m is not nil.
 func bodyOf(ctx context.Context, a args, m *channel.Message) (*transfer.Body, error) {
 	if m == nil || len(m.Files) == 0 {
 		content, err := json.Marshal(a)
@@ -40,7 +40,7 @@ func bodyOf(ctx context.Context, a args, m *channel.Message) (*transfer.Body, er
 	return transfer.Form(ctx, fields, m.Files, func(i int) string { return "file" + strconv.Itoa(i) }, m.Progress)
 }
 
-// kindOf is what Telegram calls the kind of a file.
+// kindOf returns Telegram's name for the kind of a file.
 func kindOf(f channel.File) string {
 	switch f.Kind {
 	case media.Image:
@@ -60,10 +60,10 @@ func kindOf(f channel.File) string {
 	return "document"
 }
 
-// methodOf is how a file of a kind is sent.
+// methodOf returns the method that sends a file of a kind.
 func methodOf(kind string) string { return "send" + strings.ToUpper(kind[:1]) + kind[1:] }
 
-// as sets the file of a kind, or one of an album.
+// as sets a file of a kind, alone or in an album.
 func (a args) as(kind, field, ref string) {
 	a[field] = ref
 	switch kind {
@@ -74,8 +74,8 @@ func (a args) as(kind, field, ref string) {
 	}
 }
 
-// files sends the files of m. If there is a depot,
-// their bytes go there first, and a file that Telegram has forgotten goes there again.
+// files sends the files of m. If there is a depot, it uploads them there first, and uploads a file
+// again that Telegram has lost.
 func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Message, to target) (channel.Receipt, error) {
 	if t.settings.Depot == "" || j == nil {
 		var refs []string
@@ -101,10 +101,10 @@ func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Mess
 	}
 }
 
-// fileGone are Telegram's words for a file_id that it knows no more.
+// fileGone are Telegram's words for a file_id that it does not know any more.
 var fileGone = []string{"wrong file identifier", "wrong remote file", "file reference"}
 
-// show makes the message that members see.
+// show sends the message that members see. refs name the files; up has those to upload, or is nil.
 func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to target, refs []string, up *channel.Message) (channel.Receipt, error) {
 	a := to.args()
 	if len(refs) == 1 {
@@ -133,10 +133,10 @@ func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Messa
 	return r, err
 }
 
-// albumKey is what the journal calls the messages of an album, by the first.
+// albumKey returns the journal's key of an album, by its first message.
 func albumKey(chat groups.JID, first string) string { return "album " + string(chat) + " " + first }
 
-// keepAlbum notes all messages of an album, so that they can be deleted together.
+// keepAlbum records all messages of an album, so that they can be deleted together.
 func (t *Telegram) keepAlbum(ctx context.Context, j *journal.Journal, chat groups.JID, first string, all sent) {
 	var ids []int64
 	for i := range all {
@@ -151,7 +151,7 @@ func (t *Telegram) keepAlbum(ctx context.Context, j *journal.Journal, chat group
 	}
 }
 
-// albumOf are the messages of an album by the first; nil if that is none.
+// albumOf returns the messages of an album by its first; nil if first is not of an album.
 func albumOf(ctx context.Context, j *journal.Journal, chat groups.JID, first string) (ids []int64, err error) {
 	kept, err := j.Sent(ctx, albumKey(chat, first))
 	if err != nil || kept == nil {

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	presentFor = time.Hour // that a person was in a chat counts
+	presentFor = time.Hour // how long a person counts as present
 	maxPresent = 5000      // persons that are remembered
 )
 
-// present are the persons whom the bot has lately seen in a chat. A vote names no chat, and
-// a poll can be forwarded to anybody: only their votes count. newPresent makes one.
+// present remembers whom the bot has lately seen in a chat. A vote names no chat, and a poll can be
+// forwarded to anybody, so that only votes of people in the chat count. newPresent makes one.
 type present struct {
 	asks *rate.Limiter // questions to Telegram about voters who were not seen
 
@@ -53,7 +53,7 @@ func (p *present) note(s seat, here bool) {
 	p.by[s] = time.Now().Add(presentFor)
 }
 
-// seen notes who is in a chat by what was heard there.
+// seen records who is in a chat, by an event of the chat.
 func (p *present) seen(in *channel.Inbound) {
 	if in.Kind.IsMessage() {
 		p.note(seat{in.Chat, senderOf(in.Sender)}, true)
@@ -66,8 +66,8 @@ func (p *present) seen(in *channel.Inbound) {
 	}
 }
 
-// isPresent reports whether a voter is in the chat. It asks Telegram about a person who was
-// not seen there, once a second at most in the long run. An error passes.
+// isPresent reports whether a voter is in the chat. It asks Telegram about a person who was not seen
+// there: 60 at once, then one a second; others are not in the chat. An error is temporary.
 func (t *Telegram) isPresent(ctx context.Context, chat groups.JID, voter int64) (bool, error) {
 	at := seat{chat, voter}
 	id := t.moved.now(idOf(chat))

@@ -17,20 +17,20 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
-// webhook is where Telegram sends the bot's updates.
+// webhook is the address to which Telegram sends the bot's updates.
 type webhook struct {
-	URL   string `json:"url"` // empty: nowhere, they are asked for
+	URL   string `json:"url"` // empty: none
 	Error string `json:"last_error_message"`
 }
 
-// hookFact is the journal's note of the webhook that a host has set.
+// hookFact is the journal's key of the webhook that the host has set.
 const hookFact = "webhook"
 
 // secretHeader holds the secret_token of setWebhook.
 const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 
-// hooked takes updates that Telegram posts, by way of the operator's proxy, until ctx
-// is done. Each run has a secret of its own.
+// hooked takes updates that Telegram posts through the operator's proxy, until ctx is done. Each call
+// makes a new secret.
 func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), detail string) error {
 	secret := rand.Text() + rand.Text()
 	l, err := httpd.Address{Listen: t.settings.Listen, Token: secret}.Open()
@@ -41,9 +41,8 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 	if err := o.Journal.Note(ctx, hookFact, t.settings.Webhook); err != nil {
 		return err
 	}
-	var done any
-	if err := t.askShort(ctx, "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, &done); err != nil {
-		return stopOf(err)
+	if err := t.askShort(ctx, "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, nil); err != nil {
+		return link.StopOf(err)
 	}
 	up(detail + "; takes updates at " + httpd.URL(l.Addr()))
 	public, err := url.Parse(t.settings.Webhook)
@@ -54,7 +53,7 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 	return httpd.Serve(ctx, l, t.handler(guard, o.Journal, secret), t.Log, func() {})
 }
 
-// handler answers an update once it is durable. Telegram repeats what is not answered.
+// handler answers an update once it is durable. Telegram repeats an update without an answer.
 func (t *Telegram) handler(g *httpd.Guard, j *journal.Journal, secret string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		httpd.Harden(rw.Header())
@@ -89,7 +88,7 @@ func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, j *journal.Jour
 	return nil
 }
 
-// unhook deletes the webhook that an earlier host has set, if it is still that one.
+// unhook deletes the webhook that this host has set before, unless another one is set now.
 func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 	ours, err := j.Noted(ctx, hookFact)
 	if err != nil || ours == "" {
@@ -100,22 +99,21 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 		return err
 	}
 	if now.URL == ours {
-		var done any
-		if err := t.askShort(ctx, "deleteWebhook", struct{}{}, &done); err != nil {
+		if err := t.askShort(ctx, "deleteWebhook", struct{}{}, nil); err != nil {
 			return err
 		}
 	}
 	return j.Unnote(ctx, hookFact)
 }
 
-// examineWebhook is what is wrong with where Telegram sends the updates; empty: nothing.
+// examineWebhook returns what is wrong with the webhook; empty: nothing.
 func (t *Telegram) examineWebhook(ctx context.Context, running bool) (severity channel.Severity, message, remedy string) {
 	var now webhook
 	err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &now)
 	ours := t.settings.Webhook
 	switch {
 	case err != nil:
-		return channel.Warning, "the bot's webhook: " + err.Error(), remedyOf(err)
+		return channel.Warning, "the bot's webhook: " + err.Error(), channel.HintOf(err)
 	case now.URL != "" && ours == "" && !running:
 		return channel.Fault, "a webhook is set: another program takes the bot's messages", "stop the other program and have it delete its webhook; each host needs a bot of its own. A webhook of this host's goes when it starts"
 	case now.URL != "" && now.URL != ours:

@@ -16,9 +16,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// Body is the body of one request. Its length is known in advance, and its
-// files are read while they are sent. The caller closes it after the answer;
-// net/http may still read until then.
+// Body is the body of one request. Its length is known in advance, and its files are read while
+// they are sent. The caller closes it after the answer; net/http may still read until then.
 type Body struct {
 	Type   string // content type
 	Length int64  // bytes

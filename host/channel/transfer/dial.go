@@ -88,9 +88,8 @@ var (
 	nat64         = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052: the last four bytes are an IPv4 address
 )
 
-// Public reports whether an address belongs to the open Internet. An IPv4
-// address in an IPv6 form (mapped, or translated by NAT64) counts as the IPv4
-// address; 6to4 and Teredo are always refused.
+// Public reports whether an address belongs to the open Internet. An IPv4 address in an IPv6 form
+// (mapped, or translated by NAT64) counts as the IPv4 address; 6to4 and Teredo are always refused.
 func Public(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false

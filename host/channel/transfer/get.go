@@ -11,10 +11,9 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Get downloads a member's file of at most most bytes into a file of s, and
-// rewinds it. c is a client of New. An error is Permanent for an address that c
-// may not reach, for 403, 404 and 410, and for a file that is too large; any
-// other error is temporary.
+// Get downloads a member's file of at most most bytes into a file of s, and rewinds it. c is a
+// client of New. An error is Permanent for an address that c may not reach, for 403, 404 and 410,
+// and for a file that is too large; any other error is temporary.
 func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most int64, pace Pace) (_ io.ReadCloser, err error) {
 	ctx, expire := context.WithTimeoutCause(ctx, pace.Total(most), ErrSlow)
 	defer expire()
@@ -22,11 +21,11 @@ func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most 
 	defer stop(nil)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, unfetchable("its address is none")
+		return nil, channel.Unfetchable("its address is none")
 	}
 	res, err := c.Do(req)
 	if errors.Is(err, ErrRefused) {
-		return nil, unfetchable("its address is not one that this channel may reach")
+		return nil, channel.Unfetchable("its address is not one that this channel may reach")
 	} else if err != nil {
 		return nil, fmt.Errorf("fetch a member's file: %w", err)
 	}
@@ -34,7 +33,7 @@ func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most 
 	switch res.StatusCode {
 	case http.StatusOK:
 	case http.StatusForbidden, http.StatusNotFound, http.StatusGone:
-		return nil, unfetchable(fmt.Sprintf("its server does not give it (%d)", res.StatusCode))
+		return nil, channel.Unfetchable(fmt.Sprintf("its server does not give it (%d)", res.StatusCode))
 	default:
 		return nil, fmt.Errorf("fetch a member's file: its server answers %d", res.StatusCode)
 	}
@@ -53,13 +52,9 @@ func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most 
 	case err == nil:
 		return file.File, nil
 	case errors.Is(err, ErrTooLarge):
-		err = unfetchable("members' files may have " + media.Size(most))
+		err = channel.Unfetchable("members' files may have " + media.Size(most))
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
 	return nil, errors.Join(fmt.Errorf("fetch a member's file: %w", err), file.Close())
-}
-
-func unfetchable(why string) error {
-	return &channel.Error{Class: channel.Permanent, Code: "not_fetchable", Message: why, Hint: "ask the member to send the file again"}
 }

@@ -21,9 +21,8 @@ type Pace struct {
 	Window    time.Duration // over which the speed is measured
 }
 
-// The speeds for files. Brisk is for a first attempt: a slower file makes room
-// for others, and is fetched later with Patient. 64 KiB/s is a poor mobile
-// connection.
+// The speeds for files. Brisk is for a first attempt: a slower file makes room for others, and is
+// fetched later with Patient. 64 KiB/s is a poor mobile connection.
 var (
 	Brisk   = Pace{PerSecond: 256 << 10, Window: 10 * time.Second}
 	Patient = Pace{PerSecond: 64 << 10, Window: 30 * time.Second}
@@ -42,10 +41,9 @@ func (p Pace) Total(size int64) time.Duration {
 	return grace + time.Duration(size/p.PerSecond)*time.Second
 }
 
-// Watch watches a transfer from now on. If a window brings fewer bytes than
-// Pace requires, it calls stop once with ErrSlow, in a goroutine of its own. stop must end
-// the transfer, since a Read may be blocked. Stop, or Close of the Body, ends
-// the watch and its goroutine.
+// Watch watches a transfer from now on. If a window brings fewer bytes than Pace requires, it calls
+// stop once with ErrSlow, in a goroutine of its own. stop must end the transfer, since a Read may
+// be blocked. Stop, or Close of the Body, ends the watch and its goroutine.
 func (p Pace) Watch(stop context.CancelCauseFunc) *Watch {
 	w := &Watch{need: p.PerSecond * int64(p.Window/time.Second), window: p.Window, stop: stop}
 	w.mu.Lock()

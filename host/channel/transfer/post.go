@@ -2,11 +2,9 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -26,14 +24,12 @@ type Answer struct {
 
 func (a *Answer) Error() string { return fmt.Sprintf("it answered %q", media.Cut(string(a.Body), 200)) }
 
-// Post sends a message to a platform; who is the platform's name for people. It
-// closes b. With status 2xx it returns the answer, cut at 64 KiB. Any other
-// status is an error of this class: Held for 401, 403 and a redirect, which is
-// not followed; Passing for 408, 429 and 503; Ambiguous for any other
-// 5xx; Permanent for the rest, of which 404 and 410 mean an unknown chat.
-// The cause of such an error is an *Answer.
-// Without an answer the error is Ambiguous if the whole body was sent, and
-// Passing otherwise.
+// Post sends a message to a platform; who is the platform's name for people. It closes b. With
+// status 2xx it returns the answer, cut at 64 KiB. Any other status is an error of this class: Held
+// for 401, 403 and a redirect, which is not followed; Passing for 408, 429 and 503; Ambiguous for
+// any other 5xx; Permanent for the rest, of which 404 and 410 mean an unknown chat. The cause of
+// such an error is an *Answer. Without an answer the error is Ambiguous if the whole body was sent,
+// and Passing otherwise.
 func Post(ctx context.Context, c *http.Client, who, address string, header http.Header, b *Body) (answer []byte, err error) {
 	defer b.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, b)
@@ -64,18 +60,14 @@ func Post(ctx context.Context, c *http.Client, who, address string, header http.
 
 // unanswered returns the error for a request that ended without an answer.
 func (b *Body) unanswered(who string, err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err // without the address, which may hold a token
-	}
 	all, broken := b.handed()
 	switch {
 	case broken != nil:
 		return fmt.Errorf("read accepted file: %w", broken)
 	case all:
-		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: who + " did not say whether it took the message", Err: err}
+		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: who + " did not say whether it took the message", Err: WithoutAddress(err)}
 	}
-	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: who + " cannot be reached", Hint: again, Err: err}
+	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: who + " cannot be reached", Hint: channel.Again, Err: WithoutAddress(err)}
 }
 
 // refused returns the error of an answer that is not 2xx.
@@ -92,7 +84,7 @@ func refused(who string, res *http.Response, answer []byte) error {
 	case http.StatusRequestEntityTooLarge:
 		e.Code, e.Message, e.Hint = "file_too_large", who+" takes no message of this size", "send a smaller file"
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		e.Class, e.Code, e.Message, e.Hint = channel.Passing, "rate_limited", who+" takes nothing at the moment ("+s+")", again
+		e.Class, e.Code, e.Message, e.Hint = channel.Passing, "rate_limited", who+" takes nothing at the moment ("+s+")", channel.Again
 		e.RetryAfter = RetryAfter(res.Header, time.Now())
 	default:
 		switch res.StatusCode / 100 {

@@ -16,9 +16,8 @@ import (
 // again. It returns an error if the disk has no room. A nil Reserve always succeeds.
 type Reserve func(bytes int64) (release func(), err error)
 
-// Scratch is a directory for temporary bytes, such as ciphertext. Its files have
-// no name: they are deleted when they are closed, even by a crash. A temporary
-// error is a *channel.Error.
+// Scratch is a directory for temporary bytes, such as ciphertext. Its files have no name: they are
+// deleted when they are closed, even by a crash. A temporary error is a *channel.Error.
 type Scratch struct {
 	dir     string
 	reserve Reserve
@@ -46,7 +45,7 @@ func (s *Scratch) File(bytes int64) (f *os.File, release func(), err error) {
 	release = func() {}
 	if s.reserve != nil {
 		if release, err = s.reserve(bytes); err != nil {
-			return nil, nil, &channel.Error{Class: channel.Passing, Code: "no_room", Hint: again, Err: err,
+			return nil, nil, &channel.Error{Class: channel.Passing, Code: "no_room", Hint: channel.Again, Err: err,
 				Message: "the host has no room for its copy of the file at the moment"}
 		}
 	}
@@ -80,8 +79,6 @@ func (s *Scratch) unnamed() (*os.File, error) {
 	return f, nil
 }
 
-const again = "it is tried again by itself"
-
 // DiskFull reports whether err means a full disk.
 func DiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
@@ -90,7 +87,7 @@ func DiskFull(err error) bool {
 // OrDiskFull returns a disk_full error, which passes, if cause is a full disk, and otherwise err.
 func OrDiskFull(err, cause error) error {
 	if DiskFull(cause) {
-		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is full", Hint: again, Err: cause}
+		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is full", Hint: channel.Again, Err: cause}
 	}
 	return err
 }

@@ -16,18 +16,16 @@
 //
 // # Proxies
 //
-// A proxy that the environment names (HTTPS_PROXY) is an address of the
-// operator's and is used. The proxy resolves the names then, so the check of
-// addresses does not apply. What holds: only allowed names are asked for, by
-// CONNECT, and the host's certificate must be valid for that name. NO_PROXY
+// A proxy that the environment names (HTTPS_PROXY) is an address of the operator's and is used. The
+// proxy resolves the names then, so the check of addresses does not apply. What holds: only allowed
+// names are asked for, by CONNECT, and the host's certificate must be valid for that name. NO_PROXY
 // leads back to the direct way with all its checks.
 //
 // # Bounds
 //
-// [Pace] ends a transfer that is too slow, [File] takes no more bytes than it may,
-// [Scratch] makes files for bytes on their way and fetches into them, and
-// [Progress] reports how far an upload is. [Post] sends a message with its files, a
-// [Body], to a platform that speaks HTTP.
+// [Pace] ends a transfer that is too slow, [File] takes no more bytes than it may, [Scratch] makes
+// files for bytes on their way and fetches into them, and [Progress] reports how far an upload is.
+// [Post] sends a message with its files, a [Body], to a platform that speaks HTTP.
 package transfer
 
 import (
@@ -102,7 +100,8 @@ type system struct {
 
 func (system) Proxy(req *http.Request) (*url.URL, error) { return http.ProxyFromEnvironment(req) }
 
-// New makes the client. It returns an error if one of Origins is not scheme, host and port. The caller closes idle connections when the client is no longer used.
+// New makes the client. It returns an error if one of Origins is not scheme, host and port. The
+// caller closes idle connections when the client is no longer used.
 func New(o Options) (*http.Client, error) {
 	if o.Network == nil {
 		o.Network = system{net.DefaultResolver, &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}}

@@ -84,5 +84,5 @@ func (s *session) byRef(ctx context.Context, f channel.FileRef) (*messages.Inbou
 
 // unreachable returns the temporary error of a download without a connection.
 func unreachable(err error) error {
-	return &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the host is not connected to WhatsApp", Hint: "it is tried again by itself", Err: err}
+	return &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the host is not connected to WhatsApp", Hint: channel.Again, Err: err}
 }

@@ -81,12 +81,8 @@ func (s *Settings) Limits() media.Limits {
 	return limits
 }
 
-// rates returns the rates that follow from the settings.
 func (s *Settings) rates() pace.Rates {
-	return pace.Rates{
-		Chat:    pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst},
-		Account: pace.Rate{PerMinute: float64(s.Account.PerMinute), Burst: s.Account.Burst},
-	}
+	return pace.Rates{Chat: pace.Of(s.Rate), Account: pace.Of(s.Account)}
 }
 
 // chatsOf returns the chats of the groups. It is never nil, which would mean all.

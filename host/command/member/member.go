@@ -1,4 +1,5 @@
-// Package member plays a member of a chat through the HTTP API of the chat page.
+// Package member plays a member of a chat through the HTTP API of the chat page, for the demo, for
+// setup and for tests.
 package member
 
 import (
@@ -19,9 +20,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/web"
 )
 
-// Member is somebody in a chat, through the HTTP API.
+// Member is a member of one chat. Base is the page's address without a slash at its end.
 type Member struct{ Base, Chat string }
 
+// Messages returns the address of the chat's messages.
 func (m Member) Messages() string { return m.Base + "/api/chats/" + m.Chat + "/messages" }
 
 // Say posts a text and returns the id of the message.
@@ -40,8 +42,8 @@ func (m Member) Say(ctx context.Context, text string) (string, error) {
 	return posted.Messages[0].ID, nil
 }
 
-// Wait returns what the assistant wrote after the message, once there are so many
-// files and a text.
+// Wait returns the messages after the one with the id after, as soon as they have the wanted number
+// of files and a text of the assistant. If ctx ends first, the error says what came.
 func (m Member) Wait(ctx context.Context, after string, wanted int) ([]web.Message, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -69,6 +71,7 @@ func (m Member) Wait(ctx context.Context, after string, wanted int) ([]web.Messa
 	}
 }
 
+// Download fetches a file by its path on the page and returns the SHA-256 of its bytes in hex.
 func (m Member) Download(ctx context.Context, url string) (sum string, err error) {
 	resp, err := m.Do(ctx, http.MethodGet, m.Base+url, nil)
 	if err != nil {
@@ -78,6 +81,7 @@ func (m Member) Download(ctx context.Context, url string) (sum string, err error
 	return Sum(resp.Body)
 }
 
+// Call makes a request and decodes the JSON of the answer.
 func (m Member) Call(ctx context.Context, method, url string, body []byte, answer any) error {
 	resp, err := m.Do(ctx, method, url, body)
 	if err != nil {
@@ -87,6 +91,7 @@ func (m Member) Call(ctx context.Context, method, url string, body []byte, answe
 	return json.NewDecoder(resp.Body).Decode(answer)
 }
 
+// Do makes a request. An answer with status 300 or above becomes an error. The caller closes the body.
 func (m Member) Do(ctx context.Context, method, url string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -105,7 +110,8 @@ func (m Member) Do(ctx context.Context, method, url string, body []byte) (*http.
 	return resp, nil
 }
 
-// SumFile finds name below dir and hashes it.
+// SumFile finds the file name below dir and returns its SHA-256 in hex. If there is none, the error is
+// fs.ErrNotExist.
 func SumFile(dir, name string) (string, error) {
 	var found string
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -126,6 +132,7 @@ func SumFile(dir, name string) (string, error) {
 	return Sum(f)
 }
 
+// Sum returns the SHA-256 of r in hex.
 func Sum(r io.Reader) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, r); err != nil {
@@ -134,7 +141,7 @@ func Sum(r io.Reader) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// SayOnceUp posts a text as soon as the page answers.
+// SayOnceUp is Say for a page that may not be served yet: it tries until the page answers.
 func (m Member) SayOnceUp(ctx context.Context, text string) (string, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

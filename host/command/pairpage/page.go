@@ -24,8 +24,8 @@ import (
 //go:embed pair.html
 var pairText string
 
-// Page shows the QR code of a pairing, on loopback or where the operator says, under an
-// address that nobody guesses: whoever sees the code can take the place of this host.
+// Page is a web page with the QR code. Its path is a random secret, because anybody who scans the
+// code links the account to another program.
 type Page struct {
 	URL string
 	srv *http.Server
@@ -33,12 +33,13 @@ type Page struct {
 	mu      sync.Mutex
 	image   string // of the code, as a data: URL; empty before the first
 	until   time.Time
-	asked   time.Time // when the page last asked; zero: nobody has opened it
+	asked   time.Time // when a browser last asked for the code; zero: never
 	paired  bool
-	sawDone chan struct{} // closed when the page has seen the end
+	sawDone chan struct{} // closed when a browser has heard that the account is linked
 }
 
-// Open serves at the address listen until close.
+// Open serves the page at the address listen. The page owns the listener and its goroutine until
+// Close.
 func Open(a channel.Account, listen string) (*Page, error) {
 	page, err := httpd.Fill(pairText, httpd.Values{"pair": a.Pair, "scan": a.Scan})
 	if err != nil {
@@ -68,11 +69,11 @@ func Open(a channel.Account, listen string) (*Page, error) {
 	return p, nil
 }
 
-// Show replaces the code on the page.
+// Show replaces the code on the page; it is valid for that long.
 func (p *Page) Show(code string, valid time.Duration) {
 	c, err := qr.Encode(code, qr.L)
 	if err != nil {
-		return // the terminal shows it, or the phone's code is left
+		return // the operator still has the terminal, or the code to type
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,14 +100,14 @@ func (p *Page) code(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// The page asks twice a second, a slow browser less often.
+// The page asks for the code twice a second; a slow browser asks less often.
 const (
-	pageOpen = 10 * time.Second // after its last question
-	pageWait = 10 * time.Second // for one more
+	pageOpen = 10 * time.Second // a browser that asked within this time still shows the page
+	pageWait = 10 * time.Second // how long Done and Close wait for that browser
 )
 
-// Done says on the page that the account is linked: it waits until a page that
-// is open has asked.
+// Done shows on the page that the account is linked. If a browser has the page open, Done waits until
+// that browser has heard so.
 func (p *Page) Done() {
 	p.mu.Lock()
 	p.paired = true
@@ -121,8 +122,8 @@ func (p *Page) Done() {
 	}
 }
 
-// Close stops serving. An answer that is being written is written to its end: it
-// may be the one that says the account is linked.
+// Close stops serving, after the answers that are being written: one of them may say that the account
+// is linked.
 func (p *Page) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), pageWait)
 	defer cancel()

@@ -3,24 +3,24 @@ package terminal
 import (
 	"context"
 	"fmt"
-	"golang.org/x/text/width"
 	"io"
 	"os"
 	"strings"
 	"time"
 
 	"golang.org/x/term"
+	"golang.org/x/text/width"
 
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// EnterScreen switches to another screen without a cursor, LeaveScreen back.
+// EnterScreen switches to xterm's alternate screen and hides the cursor. LeaveScreen undoes both.
 const (
 	EnterScreen = "\x1b[?1049h\x1b[?25l"
 	LeaveScreen = "\x1b[?25h\x1b[?1049l"
 )
 
-// screen is where what is printed becomes visible.
+// screen returns the stdout of the process, also under --watch.
 func (e *Terminal) screen() io.Writer {
 	if e.Watched != nil {
 		return e.Watched
@@ -28,7 +28,7 @@ func (e *Terminal) screen() io.Writer {
 	return e.Stdout
 }
 
-// ScreenSize is 80 by 24 of what is no terminal, or a terminal that does not say.
+// ScreenSize returns the terminal's size in characters; 80 by 24 if it is unknown.
 func (e *Terminal) ScreenSize() (columns, rows int) {
 	if f, ok := e.screen().(*os.File); ok {
 		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 && rows > 0 {
@@ -38,7 +38,8 @@ func (e *Terminal) ScreenSize() (columns, rows int) {
 	return 80, 24
 }
 
-// FrameOf draws over the frame before without clearing it first, which would flicker.
+// FrameOf returns the bytes that draw at most rows lines over the former frame. It does not clear the
+// screen first, which would flicker.
 func FrameOf(lines []string, rows int) string {
 	var b strings.Builder
 	b.WriteString("\x1b[H")
@@ -52,7 +53,7 @@ func FrameOf(lines []string, rows int) string {
 	return b.String()
 }
 
-// Fit cuts a line that is longer than so many columns, and marks that it was cut.
+// Fit cuts a line to so many columns. A line that is cut ends with "…".
 func Fit(line string, columns int) string {
 	if CutTo(line, columns) == line {
 		return line
@@ -75,8 +76,8 @@ func CutTo(line string, columns int) string {
 	return line
 }
 
-// Redraw draws on the terminal until ctx is done, which is no error. Between two lines it
-// never waits, so that an interrupt finds the terminal in a state that leaveScreen ends.
+// Redraw draws lines on the terminal until ctx is done, which is no error. It then switches back to
+// the former screen.
 func (e *Terminal) Redraw(ctx context.Context, every time.Duration, lines func(columns, rows int) []string) error {
 	fmt.Fprint(e.Stdout, EnterScreen)
 	defer fmt.Fprint(e.Stdout, LeaveScreen)
@@ -97,7 +98,8 @@ func (e *Terminal) Redraw(ctx context.Context, every time.Duration, lines func(c
 	}
 }
 
-// Screenful is a title and a text as lines of a terminal. What has no place is counted.
+// Screenful wraps a title and a text to so many columns. If they have more lines than rows, the last
+// line says how many more.
 func Screenful(title, text string, columns, rows int) []string {
 	lines := []string{CutTo(media.Printable(title), columns), ""}
 	for line := range strings.Lines(text) {
@@ -116,6 +118,7 @@ func Screenful(title, text string, columns, rows int) []string {
 	return lines
 }
 
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

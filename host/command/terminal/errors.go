@@ -1,8 +1,6 @@
 package terminal
 
-import (
-	"errors"
-)
+import "errors"
 
 // Exit codes, the same for every command.
 const (
@@ -16,7 +14,7 @@ const (
 	ExitInterrupted = 130 // a signal ended the command before it was done, as in a shell
 )
 
-// Error carries an exit code and a hint up to main.
+// Error carries an exit code and a hint to command.Run, which prints it.
 type Error struct {
 	Code int
 	Err  error
@@ -27,12 +25,12 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Usage says that the command line is wrong.
+// Usage returns an error of the command line, with exit code 2.
 func Usage(message, hint string) error {
 	return &Error{Code: ExitUsage, Err: errors.New(message), Hint: hint}
 }
 
-// Hinted adds to an error what to do about it.
+// Hinted adds to an error what to do about it. The exit code becomes 1.
 func Hinted(err error, hint string) error {
 	return &Error{Code: ExitFault, Err: err, Hint: hint}
 }

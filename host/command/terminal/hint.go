@@ -12,8 +12,7 @@ import (
 // AsOwner is the hint if another user owns the state directory.
 const AsOwner = "run this as the user that the host runs as, or as root"
 
-// Exactly is cobra.ExactArgs with words for people: each argument that is
-// wanted has a name.
+// Exactly is cobra.ExactArgs with messages for people: names are those of the arguments.
 func Exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -26,7 +25,7 @@ func Exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost takes as many arguments as it has names, or fewer.
+// AtMost is Exactly for arguments that may be left out from the end.
 func AtMost(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
@@ -36,8 +35,8 @@ func AtMost(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// TameCobra gives the commands that cobra adds our wording, and makes them reject
-// an unknown subcommand; cobra would print their help and succeed.
+// TameCobra gives cobra's own commands our wording, and makes them reject an unknown
+// subcommand. Otherwise cobra prints their help and succeeds.
 func TameCobra(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -65,6 +64,7 @@ func known(cmd *cobra.Command) cobra.PositionalArgs {
 	}
 }
 
+// NoCommand is the error of a subcommand that cmd does not have, with a similar name as the hint.
 func NoCommand(cmd *cobra.Command, name string) error {
 	hint := "see: " + cmd.CommandPath() + " --help"
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
@@ -73,8 +73,16 @@ func NoCommand(cmd *cobra.Command, name string) error {
 	return Usage(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), name), hint)
 }
 
-// Family is a command that only has commands of its own. Cobra would print its
-// help for a misspelt one, and call that a success.
+// Verb returns a command whose use line names its arguments after the verb, as in "show ID". Flags
+// may follow them.
+func Verb(use, short string, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	words, _, _ := strings.Cut(use, " -")
+	names := strings.Fields(strings.ToLower(words))[1:]
+	return &cobra.Command{Use: use, Short: short, Args: Exactly(names...), RunE: run}
+}
+
+// Family returns a command that only has subcommands. It rejects an unknown one, for which cobra
+// prints the help and succeeds.
 func Family(use, short string, members ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
@@ -93,10 +101,10 @@ func Family(use, short string, members ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Command is a command line of longshore that reads the same configuration.
+// Command returns a command line of longshore that reads the same configuration as this one.
 func (e *Terminal) Command(args ...string) string {
 	words := []string{"longshore"}
-	if e.Named { // else the next command finds the same file
+	if e.Named {
 		words = append(words, "-c", ShellWord(e.Config))
 	}
 	return strings.Join(append(words, args...), " ")
@@ -108,8 +116,8 @@ var commandIn = regexp.MustCompile(`\blongshore ([a-z][a-z-]*)`)
 // notConfigured are the words after longshore that read no configuration, or are no command.
 var notConfigured = []string{"agentrunner", "completion", "demo", "exit-codes", "help", "version"}
 
-// Remedy is a sentence whose commands read the same configuration. What the host says
-// cannot know by which name the operator's shell reaches it.
+// Remedy makes the commands in a sentence of the host read the same configuration as this one. The
+// host does not know the path by which the operator's shell names the file.
 func (e *Terminal) Remedy(text string) string {
 	if !e.Named {
 		return text
@@ -126,7 +134,7 @@ func (e *Terminal) Remedy(text string) string {
 // plainWord needs no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`)
 
-// ShellWord writes a text as one word of a POSIX shell.
+// ShellWord quotes a text as one word of a POSIX shell, if it needs quotes.
 func ShellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text

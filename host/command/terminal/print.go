@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,14 +32,16 @@ func (e *Terminal) PrintJSON(v any) error {
 	return err
 }
 
-// jsonList prints a list as printJSON does, one element at a time.
+// jsonList prints a list as PrintJSON does, one element at a time.
 type jsonList struct {
 	e     *Terminal
 	begun bool
 }
 
+// JSONList begins a list for programs that is too long to hold in memory.
 func (e *Terminal) JSONList() *jsonList { return &jsonList{e: e} }
 
+// Add prints the next element.
 func (l *jsonList) Add(v any) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -56,7 +59,7 @@ func (l *jsonList) Add(v any) error {
 	return err
 }
 
-// End ends the list, which is whole also if an element before could not be read.
+// End closes the list. Call it even after an error, so that the JSON is whole.
 func (l *jsonList) End() error {
 	text := "\n]\n"
 	if !l.begun {
@@ -72,6 +75,11 @@ func (e *Terminal) Answer(v any, print func() error) error {
 		return e.PrintJSON(v)
 	}
 	return print()
+}
+
+// Done prints v for a program, or one line for people, as Say does.
+func (e *Terminal) Done(v any, format string, args ...any) error {
+	return e.Answer(v, func() error { e.Say(format, args...); return nil })
 }
 
 // escapeInvisible writes what Printable would replace as a JSON escape. Such a
@@ -90,8 +98,8 @@ func escapeInvisible(text string) string {
 	return b.String()
 }
 
-// Say prints one line, of which every argument is made printable. The commands in format
-// read the same configuration; of those in arguments the caller sees to it, by remedy.
+// Say prints one line and makes every string argument printable. Commands in format get -c as Remedy
+// does it; the caller calls Remedy for those in arguments.
 func (e *Terminal) Say(format string, args ...any) {
 	if e.Named {
 		format = strings.ReplaceAll(e.Remedy(strings.ReplaceAll(format, "%", "\x00")), "%", "%%") // of the path
@@ -113,8 +121,8 @@ type table struct {
 	Columns int // lines are cut to so many; 0: they are whole
 }
 
-// Table with a head is a list, whose lines are cut to the terminal. Without one it has
-// sentences, such as remedies, which stay whole.
+// Table returns a table. With a head, its lines are cut to the terminal's width; without one, it
+// holds sentences such as remedies, which stay whole.
 func (e *Terminal) Table(head ...string) table {
 	var text bytes.Buffer
 	t := table{w: tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0), text: &text, out: e.Stdout}
@@ -127,6 +135,7 @@ func (e *Terminal) Table(head ...string) table {
 	return t
 }
 
+// Row adds a line. An empty cell becomes a dash.
 func (t table) Row(cells ...string) {
 	for i, cell := range cells {
 		if i > 0 {
@@ -137,6 +146,7 @@ func (t table) Row(cells ...string) {
 	fmt.Fprintln(t.w)
 }
 
+// Flush aligns the lines and prints them.
 func (t table) Flush() error {
 	if err := t.w.Flush(); err != nil {
 		return err
@@ -153,12 +163,30 @@ func (t table) Flush() error {
 	return nil
 }
 
-func OrDash(s string) string {
-	if s == "" {
-		return "-"
+// List prints a table with a row for each element, or the line none if there are no elements.
+func List[T any](e *Terminal, none string, head []string, all []T, row func(T) []string) error {
+	if len(all) == 0 && none != "" {
+		e.Say("%s", none)
+		return nil
 	}
-	return s
+	t := e.Table(head...)
+	for _, one := range all {
+		t.Row(row(one)...)
+	}
+	return t.Flush()
 }
+
+// Section is List after an empty line. It prints nothing if there are no elements.
+func Section[T any](e *Terminal, head []string, all []T, row func(T) []string) error {
+	if len(all) == 0 {
+		return nil
+	}
+	e.Say("")
+	return List(e, "", head, all, row)
+}
+
+// OrDash returns a dash for an empty text.
+func OrDash(s string) string { return cmp.Or(s, "-") }
 
 // Ago returns how long ago t was; empty if t is zero.
 func Ago(t time.Time) string {
@@ -168,6 +196,7 @@ func Ago(t time.Time) string {
 	return humanize.Time(t)
 }
 
+// ClockText returns a time by this machine's clock and time zone; empty if t is zero.
 func ClockText(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -16,14 +16,16 @@ import (
 // errNoAnswer means that the terminal gives no more answers.
 var errNoAnswer = errors.New("no answer")
 
-// Prompter asks the person at a terminal. All questions of a command share one, as they
-// share its reader. The zero value has no terminal.
+// Prompter asks the person at a terminal. All questions of a command share one, because its reader
+// reads ahead. The zero value has no terminal.
 type Prompter struct {
 	In    *os.File // nil: there is no terminal, and nothing can be asked
 	Lines *bufio.Reader
 	Out   io.Writer
 }
 
+// Prompter returns a prompter that reads from stdin and writes to stderr; the zero value if stdin is
+// no terminal.
 func (e *Terminal) Prompter() Prompter {
 	in, ok := e.Stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
@@ -32,8 +34,8 @@ func (e *Terminal) Prompter() Prompter {
 	return Prompter{In: in, Lines: bufio.NewReader(in), Out: e.Stderr}
 }
 
-// Given takes the answer out of a flag, or else asks for it. Without a terminal the answer
-// may be empty.
+// Given returns the answer that a flag gave and empties the flag, or asks the question if the flag is
+// empty. Without a terminal the answer may be empty.
 func (p *Prompter) Given(ctx context.Context, flag *string, question string) (answer string, err error) {
 	if answer, *flag = *flag, ""; answer != "" || p.In == nil {
 		return answer, nil
@@ -41,7 +43,7 @@ func (p *Prompter) Given(ctx context.Context, flag *string, question string) (an
 	return p.Ask(ctx, question)
 }
 
-// Secret is ask for what the terminal does not show.
+// Secret is Ask with the terminal's echo turned off.
 func (p *Prompter) Secret(ctx context.Context, question string) (string, error) {
 	fd := int(p.In.Fd())
 	shown, err := unix.IoctlGetTermios(fd, getTermios)
@@ -57,8 +59,9 @@ func (p *Prompter) Secret(ctx context.Context, question string) (string, error) 
 	return p.Ask(ctx, question+" (it is not shown): ")
 }
 
-// Ask prints a question and returns the line that is typed, without space around it. When
-// ctx is done it returns at once. The read cannot be cancelled: it ends with the process.
+// Ask prints a question and returns the typed line without the space around it. When ctx is done, it
+// returns at once; its goroutine reads on until the process ends, because a read of a terminal
+// cannot be cancelled.
 func (p *Prompter) Ask(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(p.Out, question)
 	var line string
@@ -84,8 +87,8 @@ func (p *Prompter) Ask(ctx context.Context, question string) (string, error) {
 	}
 }
 
-// Final reports whether no other answer removes an error: there is no terminal, its input
-// has ended, or the person has interrupted the command.
+// Final reports whether asking again cannot help after err: there is no terminal, its input has
+// ended, or the person has interrupted the command.
 func (p *Prompter) Final(ctx context.Context, err error) bool {
 	return p.In == nil || ctx.Err() != nil || errors.Is(err, errNoAnswer)
 }

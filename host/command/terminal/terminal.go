@@ -2,9 +2,7 @@
 // programs, questions, hints and exit codes. All foreign text is made printable.
 package terminal
 
-import (
-	"io"
-)
+import "io"
 
 // Terminal is where a command reads and prints.
 type Terminal struct {
@@ -15,6 +13,6 @@ type Terminal struct {
 
 	// Commands in what is printed read the same configuration: see Command.
 	Config string   // path of longshore.yaml
-	Named  bool     // by -c; else the next command finds the same file
+	Named  bool     // by -c; if false, the next command finds the same file by itself
 	Verbs  []string // the names of the commands
 }

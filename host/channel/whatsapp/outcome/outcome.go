@@ -70,7 +70,7 @@ func Of(err error) error {
 
 // Passing returns an error after which the host tries again.
 func Passing(code, message string, err error) *channel.Error {
-	return &channel.Error{Class: channel.Passing, Code: code, Message: message, Hint: "it is tried again by itself", Err: err}
+	return &channel.Error{Class: channel.Passing, Code: code, Message: message, Hint: channel.Again, Err: err}
 }
 
 // TooSoon is the error of our own rate limit, not of WhatsApp's.
