@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -31,6 +34,7 @@ type world struct {
 	options  options
 	registry atomic.Pointer[groups.Registry]
 	runtime  *stage
+	db       *state.DB
 	m        *assistant.Manager
 
 	mu     sync.Mutex
@@ -77,12 +81,19 @@ func (w *world) layout() groups.Layout { return groups.Layout{State: w.state} }
 func (w *world) open() {
 	w.t.Helper()
 	w.configure(w.groups...)
+	if w.db != nil {
+		check(w.t, w.db.Close())
+	} else {
+		w.t.Cleanup(func() { w.db.Close() })
+	}
+	var err error
+	w.db, err = state.Open(context.Background(), w.state, store.Home{}, slog.New(slog.DiscardHandler))
+	check(w.t, err)
 	o := w.options.Options
-	o.Layout, o.Chat, o.Plans, o.Platforms = w.layout(), host{w}, host{w}, host{w}
+	o.State, o.Layout, o.Chat, o.Plans, o.Platforms = w.db, w.layout(), host{w}, host{w}, host{w}
 	if o.Runtime == nil {
 		o.Runtime = w.runtime
 	}
-	var err error
 	w.m, err = assistant.New(o)
 	check(w.t, err)
 }
@@ -122,7 +133,8 @@ func (w *world) restart() *world {
 		runtime: &stage{started: make(chan *actor, 100)},
 		said:    slices.Clone(w.said), keys: w.keys, sent: slices.Clone(w.sent),
 	}
-	check(w.t, os.CopyFS(next.state, os.DirFS(w.state)))
+	// While nobody commits, the database and its log are those of one moment.
+	check(w.t, w.db.Do(context.Background(), func(*state.Tx) error { return os.CopyFS(next.state, os.DirFS(w.state)) }, nil))
 	next.open()
 	return next
 }
@@ -196,12 +208,17 @@ func (w *world) lay(name, body string) channel.Attachment {
 	return channel.Attachment{Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: int64(len(body))}, Ref: ref}
 }
 
-// kept counts the files of messages on disk.
+// kept counts the messages of a group that are not done.
 func (w *world) kept(folder string) int {
 	w.t.Helper()
-	names, err := filepath.Glob(filepath.Join(w.state, "inbound", folder, "*-*.json"))
-	check(w.t, err)
-	return len(names)
+	return w.count(`SELECT COUNT(*) FROM assistant_message WHERE done = 0 AND folder = ?`, folder)
+}
+
+// count reads a number from the state.
+func (w *world) count(query string, args ...any) (n int) {
+	w.t.Helper()
+	check(w.t, w.db.QueryRow(query, args...).Scan(&n))
+	return n
 }
 
 func check(t *testing.T, err error) {
