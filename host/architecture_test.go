@@ -237,7 +237,7 @@ var forTests = []string{
 	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "media/probe/probetest",
 	"agentrunner/agent/modeltest", "host/runtime/containertest", "host/runtime/ssh/sshtest",
 	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/whatsapp/whatsapptest/baileys", "host/channel/whatsapp/whatsapptest/wire", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
-	"host/channel/telegram/telegramtest", "host/screen/screentest",
+	"host/channel/telegram/telegramtest", "host/screen/screentest", "host/state/statetest",
 }
 
 // drawing is the block of docs/architecture.md that draws the floors.
@@ -272,7 +272,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 // host the conformance suite, the channels, the channel in memory, a browser and
 // npm, and for agentrunner its own rooms and the queue.
 func testMay(dir, imported string) bool {
-	if imported == "internal/need" || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
+	if imported == "internal/need" || imported == "host/state/statetest" || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
 		return true
 	}
 	if dir == "host" { // what each platform plays, against ffmpeg
