@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -35,6 +34,7 @@ type world struct {
 	registry atomic.Pointer[groups.Registry]
 	runtime  *stage
 	db       *state.DB
+	close    func() // of db
 	m        *assistant.Manager
 
 	mu     sync.Mutex
@@ -42,7 +42,8 @@ type world struct {
 	keys   map[string]bool
 	sent   []time.Time // by the assistants' tools
 	typing []bool
-	refuse int // so many times Say fails
+	refuse int  // so many times Say fails
+	outbox bool // what is said is in the state, too
 
 	shelf map[string]string // files of members by their reference, for a channel that has them at once
 }
@@ -81,19 +82,16 @@ func (w *world) layout() groups.Layout { return groups.Layout{State: w.state} }
 func (w *world) open() {
 	w.t.Helper()
 	w.configure(w.groups...)
-	if w.db != nil {
-		check(w.t, w.db.Close())
-	} else {
-		w.t.Cleanup(func() { w.db.Close() })
+	if w.close != nil {
+		w.close()
 	}
-	var err error
-	w.db, err = state.Open(context.Background(), w.state, store.Home{}, slog.New(slog.DiscardHandler))
-	check(w.t, err)
+	w.db, w.close = statetest.Start(w.t, w.state)
 	o := w.options.Options
 	o.State, o.Layout, o.Chat, o.Plans, o.Platforms = w.db, w.layout(), host{w}, host{w}, host{w}
 	if o.Runtime == nil {
 		o.Runtime = w.runtime
 	}
+	var err error
 	w.m, err = assistant.New(o)
 	check(w.t, err)
 }
@@ -147,8 +145,14 @@ func (w *world) say(folder, thread, text, key string) error {
 		return errors.New("disk full")
 	}
 	if !w.keys[key] {
+		one := said{folder, thread, text, time.Now(), key}
+		if w.outbox {
+			if err := w.putOut(one); err != nil {
+				return err
+			}
+		}
 		w.keys[key] = true
-		w.said = append(w.said, said{folder, thread, text, time.Now(), key})
+		w.said = append(w.said, one)
 	}
 	return nil
 }
