@@ -93,18 +93,18 @@ var rooms = map[string][]string{
 	"host/channel/pace":        {"groups"},
 	"host/channel/ladder":      {"host/channel", "media"},
 	"host/channel/link":        {"host/channel"},
-	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "host/store", "groups"},
+	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "groups"},
 	"host/channel/markup":      {"media"},
 	"host/channel/httpd":       {"host/store", "media", "internal/hostnames"},
-	"host/channel/journal":     {"host/store", "groups"},
+	"host/channel/journal":     {"host/state", "host/store", "groups"},
 	"host/channel/channeltest": {"host/channel", "host/channel/ladder", "host/channel/memory", "groups", "media"},
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},
 
-	"host/channel/whatsapp":             {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/device", "host/channel/whatsapp/directory", "host/channel/whatsapp/librarylog", "host/channel/whatsapp/mediaserver", "host/channel/whatsapp/messages", "host/channel/whatsapp/outcome", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/store", "groups", "media", "media/...", "internal/confine"},
+	"host/channel/whatsapp":             {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/device", "host/channel/whatsapp/directory", "host/channel/whatsapp/librarylog", "host/channel/whatsapp/mediaserver", "host/channel/whatsapp/messages", "host/channel/whatsapp/outcome", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/state", "host/store", "groups", "media", "media/...", "internal/confine"},
 	"host/channel/whatsapp/compose":     {"host/channel", "media", "media/probe"},
 	"host/channel/whatsapp/decode":      {"host/channel", "media"},
-	"host/channel/whatsapp/device":      {"host/channel/whatsapp/librarylog", "host/channel/journal", "host/store"},
+	"host/channel/whatsapp/device":      {"host/channel/whatsapp/librarylog", "host/store"},
 	"host/channel/whatsapp/directory":   {"host/channel/whatsapp/decode", "host/channel/whatsapp/outcome", "host/channel", "host/channel/link", "groups"},
 	"host/channel/whatsapp/librarylog":  {"media"},
 	"host/channel/whatsapp/mediaserver": {"host/channel/whatsapp/compose", "host/channel/whatsapp/outcome", "host/channel", "host/channel/link", "host/channel/transfer", "media"},
@@ -290,7 +290,7 @@ func testMay(dir, imported string) bool {
 	if !strings.HasPrefix(dir+"/", "host/") {
 		return false
 	}
-	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "host/setting", "host/screen/screentest"}, imported)
+	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "host/setting", "host/screen/screentest", "host/state/statetest"}, imported)
 }
 
 func allowedFor(dir string) ([]string, bool) {

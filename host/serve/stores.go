@@ -24,7 +24,9 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 	var all []store.Spec
 	for _, p := range c.Platforms {
 		for _, one := range channelsOf(c, p, configured) {
-			all = append(all, p.Stores(SetupOf(c, one, nil))...)
+			if own, ok := p.(channel.OwnStores); ok {
+				all = append(all, own.Stores(SetupOf(c, one, nil))...)
+			}
 		}
 	}
 	if !configured || c.KeepsKeys() {

@@ -200,7 +200,158 @@ CREATE INDEX remote_upload_unsent ON remote_upload (folder) WHERE sent = 0;
 
 ---------------------------------------------------------------- host/channel/journal: what platforms brought and got
 
+-- What members wrote, and what they did to messages (events), by channel.
+CREATE TABLE journal_inbound (
+	seq      INTEGER PRIMARY KEY AUTOINCREMENT, -- the order; never used again
+	channel  TEXT    NOT NULL,
+	chat     TEXT    NOT NULL, -- as the Inbox knows it
+	id       TEXT    NOT NULL, -- the platform's
+	sender   TEXT    NOT NULL,
+	info     BLOB    NOT NULL, -- Inbound.Info
+	message  BLOB    NOT NULL, -- Inbound.Body
+	received INTEGER NOT NULL,
+	event    INTEGER NOT NULL, -- 1: an event
+	state    TEXT    NOT NULL DEFAULT 'received', -- received: the host has it not; waiting: for its turn; done
+	UNIQUE (channel, chat, id, sender)
+);
+CREATE INDEX journal_inbound_open ON journal_inbound (channel, state, chat, seq) WHERE state <> 'done';
+CREATE INDEX journal_inbound_latest ON journal_inbound (channel, event, seq);
+
+-- Messages of ours, as the platform gets them.
+CREATE TABLE journal_sent (
+	channel TEXT    NOT NULL,
+	id      TEXT    NOT NULL, -- the platform's
+	chat    TEXT    NOT NULL,
+	message BLOB    NOT NULL, -- Sent.Body
+	note    TEXT    NOT NULL, -- of its receipt
+	created INTEGER NOT NULL,
+	acked   INTEGER NOT NULL DEFAULT 0, -- the platform's time; 0: not acknowledged
+	PRIMARY KEY (channel, id)
+);
+CREATE INDEX journal_sent_created ON journal_sent (channel, created);
+
+-- What a channel knows longer than its messages.
+CREATE TABLE journal_fact (
+	channel TEXT    NOT NULL,
+	key     TEXT    NOT NULL,
+	value   TEXT    NOT NULL,
+	used    INTEGER NOT NULL,
+	PRIMARY KEY (channel, key)
+) WITHOUT ROWID;
+
 ---------------------------------------------------------------- host/channel/web: the page
+
+-- The history of each channel. A chat's order is that of seq. All times of the page are Unix
+-- milliseconds.
+CREATE TABLE page_message (
+	seq       INTEGER PRIMARY KEY AUTOINCREMENT,
+	channel   TEXT    NOT NULL,
+	chat      TEXT    NOT NULL,
+	id        TEXT    NOT NULL,
+	key       TEXT    NOT NULL, -- the poster's own; may be empty
+	author    TEXT    NOT NULL, -- the mark of the writer's browser; may be empty
+	sender    TEXT    NOT NULL, -- the name that the writer gave
+	assistant INTEGER NOT NULL, -- 1: written by the assistant
+	time      INTEGER NOT NULL,
+	reply_to  TEXT    NOT NULL,
+	quote     TEXT    NOT NULL, -- JSON of what reply_to was then; may be empty
+	forwarded TEXT    NOT NULL,
+	status    TEXT    NOT NULL,
+	file      TEXT    NOT NULL, -- JSON; empty: none
+	blob      TEXT    NOT NULL, -- of the file; stays after the message was removed
+	size      INTEGER NOT NULL, -- of the file
+	edited    INTEGER NOT NULL DEFAULT 0,
+	removed   INTEGER NOT NULL DEFAULT 0,  -- 1: what it held is deleted
+	reactions TEXT    NOT NULL DEFAULT '', -- JSON
+	text      TEXT    NOT NULL,
+	tree      TEXT    NOT NULL, -- JSON of how the text is shown
+	short     TEXT    NOT NULL, -- the text's beginning, without formats
+	poll      TEXT    NOT NULL, -- JSON of choices and votes; empty: none
+	UNIQUE (channel, chat, id)
+);
+CREATE INDEX page_message_chat ON page_message (channel, chat, seq);
+CREATE INDEX page_message_key ON page_message (channel, chat, key) WHERE key <> '';
+CREATE UNIQUE INDEX page_message_blob ON page_message (blob) WHERE blob <> '';
+CREATE INDEX page_message_size ON page_message (channel, chat, size) WHERE blob <> '';
+
+-- The numbers and ids of deleted messages. The ids are never used again, a repeated Send
+-- finds that it was done, and a page that has the message finds its position.
+CREATE TABLE page_gone (
+	seq       INTEGER PRIMARY KEY,
+	channel   TEXT    NOT NULL,
+	chat      TEXT    NOT NULL,
+	id        TEXT    NOT NULL,
+	key       TEXT    NOT NULL,
+	file      TEXT    NOT NULL, -- the blob
+	time      INTEGER NOT NULL, -- of the message
+	forgotten INTEGER NOT NULL,
+	UNIQUE (channel, chat, id)
+);
+CREATE INDEX page_gone_chat ON page_gone (channel, chat, seq);
+CREATE INDEX page_gone_key ON page_gone (channel, chat, key) WHERE key <> '';
+CREATE INDEX page_gone_file ON page_gone (file) WHERE file <> '';
+CREATE INDEX page_gone_old ON page_gone (channel, forgotten);
+
+-- Members' posts that the host does not have yet, by the first message of each.
+CREATE TABLE page_waiting (
+	seq     INTEGER PRIMARY KEY,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	own     INTEGER NOT NULL -- 1: it answers the assistant
+);
+
+-- Members' acts that the host does not have yet. A member's later act replaces the earlier
+-- one of the same kind on the same message.
+CREATE TABLE page_act (
+	n       INTEGER PRIMARY KEY AUTOINCREMENT,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	behind  INTEGER NOT NULL, -- the chat's newest message then
+	id      TEXT    NOT NULL,
+	kind    TEXT    NOT NULL,
+	target  TEXT    NOT NULL,
+	who     TEXT    NOT NULL,
+	body    TEXT    NOT NULL, -- JSON of the act
+	time    INTEGER NOT NULL
+);
+CREATE INDEX page_act_chat ON page_act (channel, chat, n);
+
+-- One row for each message that changed, with a number that grows, so that a page which was
+-- away gets what changed meanwhile.
+CREATE TABLE page_change (
+	n       INTEGER PRIMARY KEY AUTOINCREMENT,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	message INTEGER NOT NULL UNIQUE -- seq
+);
+CREATE INDEX page_change_chat ON page_change (channel, chat, n);
+
+-- The browsers that showed the token. Neither cookie nor key can be derived from it.
+CREATE TABLE page_session (
+	id      BLOB    PRIMARY KEY, -- SHA-256 of the cookie's value
+	channel TEXT    NOT NULL,
+	key     BLOB    NOT NULL, -- SHA-256 of the key that the page keeps
+	token   BLOB    NOT NULL, -- a mark of the token that opened it
+	made    INTEGER NOT NULL,
+	used    INTEGER NOT NULL
+);
+
+-- The key by which push services know a page, PKCS 8, and the browsers that want to be
+-- notified while no page is open.
+CREATE TABLE page_push_key (
+	channel TEXT PRIMARY KEY,
+	key     BLOB NOT NULL
+);
+CREATE TABLE page_push (
+	channel  TEXT    NOT NULL,
+	endpoint TEXT    NOT NULL,
+	session  BLOB, -- NULL: the page needs no token
+	p256dh   BLOB    NOT NULL,
+	auth     BLOB    NOT NULL,
+	made     INTEGER NOT NULL,
+	PRIMARY KEY (channel, endpoint)
+);
+CREATE INDEX page_push_session ON page_push (session);
 
 ---------------------------------------------------------------- host/assistant: members' messages and turns
 
@@ -323,6 +474,16 @@ CREATE TABLE pairing_code (
 	sender  TEXT    NOT NULL, -- the name that the platform shows
 	until   INTEGER NOT NULL,
 	UNIQUE (channel, chat)
+) WITHOUT ROWID;
+
+-- Groups that register_group made.
+CREATE TABLE registered_group (
+	folder TEXT    PRIMARY KEY,
+	chat   TEXT    NOT NULL UNIQUE,
+	name   TEXT    NOT NULL,
+	word   TEXT    NOT NULL, -- the trigger; empty: every message calls the assistant
+	maker  TEXT    NOT NULL, -- the folder of the group whose restrictions hold; empty: none do
+	made   INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 -- The groups that the host has served: a file that lacks most of them is not their end.
