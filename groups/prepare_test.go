@@ -38,7 +38,6 @@ func TestPrepareMakesTheLayout(t *testing.T) {
 		"ipc/family/input":    {0o755, uid},
 		"ipc/family/results":  {0o755, host},
 		"ipc/family/context":  {0o755, host},
-		"outbox":              {0o700, host},
 		"store":               {0o700, host},
 		"logs":                {0o700, host},
 	} {
