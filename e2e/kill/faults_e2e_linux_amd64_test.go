@@ -24,14 +24,14 @@ func diskFailures() (all []stage.Failure) {
 		kind, path string
 		nth        int
 	}{
-		{"write", "outbox/outbox.db-wal", 5},
-		{"sync", "outbox/outbox.db-wal", 2},
-		{"create", "outbox/files/*", 1},
-		{"write", "outbox/files/*", 1},
-		{"sync", "outbox/files/*", 1},
-		{"rename", "outbox/files/*", 1},
-		{"sync", "outbox/files", 1},
-		{"unlink", "outbox/files/*", 1},
+		{"write", "longshore.db-wal", 5},
+		{"sync", "longshore.db-wal", 2},
+		{"create", "blobs/*", 1},
+		{"write", "blobs/*", 1},
+		{"sync", "blobs/*", 1},
+		{"rename", "blobs/*", 1},
+		{"sync", "blobs", 1},
+		{"unlink", "blobs/*", 1},
 		{"write", "web/web.db-wal", 5},
 		{"sync", "web/web.db-wal", 2},
 		{"link", "web/files/*", 1},

@@ -177,7 +177,7 @@ func TestAFileTooLargeForTheChatGoesAsALink(t *testing.T) {
 	if resp, _ := l.get(http.MethodHead, address, "Sec-Fetch-Site", "cross-site"); resp.StatusCode != http.StatusOK || resp.ContentLength != size {
 		t.Errorf("after a kill, from another site: %s, %d", resp.Status, resp.ContentLength)
 	}
-	if info, err := os.Stat(filepath.Join(l.layout.Outbox(), "links.key")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(l.layout.Own(), "links.key")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key: %v, %v", info, err)
 	}
 	l.wantRevoked(address)
@@ -228,7 +228,7 @@ func (l *linking) wantRevoked(address string) {
 	if len(answers) != 1 {
 		l.t.Errorf("answers differ: %v", answers)
 	}
-	if left, err := filepath.Glob(filepath.Join(l.layout.Outbox(), "files", "[0-9a-f]*")); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Join(l.layout.Own(), "blobs", "[0-9a-f]*")); err != nil || len(left) != 0 {
 		l.t.Errorf("left: %v, %v", left, err)
 	}
 	if out, code := l.command("links", "revoke", all[0].ID); code == stage.ExitOK || !strings.Contains(out, " links list\n") {
@@ -370,7 +370,7 @@ func TestLinksAreNotOfferedWithoutAnAddress(t *testing.T) {
 	if resp, _ := l.get(http.MethodGet, l.page+"/links/"+strings.Repeat("0", 80)); resp.StatusCode != http.StatusNotFound {
 		t.Error(resp.Status)
 	}
-	if _, err := os.Stat(filepath.Join(l.layout.Outbox(), "links.key")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(l.layout.Own(), "links.key")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a key without a link: %v", err)
 	}
 }

@@ -65,7 +65,7 @@ func spoiltStates() []spoilt {
 		{"of another installation", sql("UPDATE longshore_store SET installation = '00112233445566778899aabbccddeeff'"), "another installation"},
 		{"of another store", sql("UPDATE longshore_store SET name = 'diary'"), "diary"},
 		{"with a bad marker", func(t *testing.T, path string) {
-			stage.Must(t, os.WriteFile(strings.TrimSuffix(path, ".db")+".marker", []byte("?"), 0o600))
+			stage.Must(t, os.WriteFile(strings.Replace(strings.TrimSuffix(path, ".db"), "longshore", "state", 1)+".marker", []byte("?"), 0o600))
 		}, "marker"},
 	}
 }
@@ -105,7 +105,7 @@ func TestCommandsThatOnlyLookChangeNothing(t *testing.T) {
 	for _, tt := range states {
 		t.Run(tt.name, func(t *testing.T) {
 			config, cfg := stage.NewStores(t)
-			tt.spoil(t, filepath.Join(cfg.Layout().Outbox(), "outbox.db"))
+			tt.spoil(t, filepath.Join(cfg.Layout().Own(), "longshore.db"))
 			before := stage.BytesBelow(t, cfg.State)
 			for _, args := range [][]string{{"status"}, {"queue", "list"}, {"queue", "show", "0123"}, {"errors", "list"}, {"doctor"}, {"groups", "list"}} {
 				out, code := briefly(t, append([]string{"-c", config}, args...)...)
@@ -242,7 +242,7 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 	}
 	for _, name := range []string{
 		"groups", "groups/family", "groups/global", "ipc", "ipc/family", "ipc/family/messages", "ipc/errors", "inbound", "inbound/family",
-		"outbox", "outbox/files", "outbox/lock", "web", "web/files", "web/lock", "store", "store/whatsapp.lock", "installation", "installation/id", "logs", "longshore.sock",
+		"blobs", "longshore.lock", "web", "web/files", "web/lock", "store", "store/whatsapp.lock", "installation", "installation/id", "logs", "longshore.sock",
 	} {
 		obstacles[name] = replace(name)
 	}

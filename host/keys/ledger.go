@@ -175,8 +175,11 @@ func (l *Ledger) count(all ...settlement) {
 // write settles one call. The error is errNotReserved if it has no reservation.
 func (s settlement) write(t *state.Tx) error {
 	n, err := t.Changed(`DELETE FROM held WHERE id = ?`, s.id)
-	if n == 0 || err != nil {
-		return errors.Join(errNotReserved, err)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return errNotReserved
 	}
 	if _, err = t.Exec(`INSERT INTO spent (folder, slot, tokens, nanos, calls) VALUES (?, ?, ?, ?, 1)`+addSpent, s.folder, s.slot, s.used.Total(), int64(s.cost)); err != nil {
 		return err
