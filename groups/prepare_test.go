@@ -93,7 +93,7 @@ func TestPrepareOfAV1Directory(t *testing.T) {
 	if err := l.Prepare([]groups.Group{{Folder: "main", Main: true}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, sub := range []string{"groups/main", "groups/global", "data/ipc/main/messages", "data/ipc/errors", "data/outbox", "store"} {
+	for _, sub := range []string{"groups/main", "groups/global", "data/ipc/main/messages", "data/ipc/errors", "data/logs", "store"} {
 		if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
 			t.Errorf("%s: %v", sub, err)
 		}

@@ -237,7 +237,7 @@ var forTests = []string{
 	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "media/probe/probetest",
 	"agentrunner/agent/modeltest", "host/runtime/containertest", "host/runtime/ssh/sshtest",
 	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/whatsapp/whatsapptest/baileys", "host/channel/whatsapp/whatsapptest/wire", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
-	"host/channel/telegram/telegramtest", "host/screen/screentest",
+	"host/channel/telegram/telegramtest", "host/screen/screentest", "host/state/statetest",
 }
 
 // drawing is the block of docs/architecture.md that draws the floors.
@@ -268,11 +268,11 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 }
 
 // testMay lists what tests, and rooms that only tests use, may import beyond
-// their room: need, itself, the platform's loopback server below it (x/xtest) and its parts, for the
+// their room: need, the state, itself, the platform's loopback server below it (x/xtest) and its parts, for the
 // host the conformance suite, the channels, the channel in memory, a browser and
 // npm, and for agentrunner its own rooms and the queue.
 func testMay(dir, imported string) bool {
-	if imported == "internal/need" || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
+	if imported == "internal/need" || strings.HasPrefix(dir, "host/") && strings.HasPrefix(imported+"/", "host/state/") || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
 		return true
 	}
 	if dir == "host" { // what each platform plays, against ffmpeg

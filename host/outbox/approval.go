@@ -292,6 +292,3 @@ func (r *Reader) SentFile(ctx context.Context, folder string) (found bool, err e
 		WHERE d.folder = ? AND p.file <> '' AND p.state IN ('sent', 'delivered', 'read'))`, folder).Scan(&found)
 	return found, ofDatabase("look for deliveries", err)
 }
-
-// waits is the condition of a delivery that waits for an approval, for SQL.
-const waits = `id IN (SELECT delivery FROM approval WHERE answer = '')`

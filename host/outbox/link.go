@@ -112,19 +112,19 @@ func insertLink(t *state.Tx, d *Delivery, l *Link) error {
 func unlink(t *state.Tx, chat groups.Address, message string) error {
 	rows, err := t.Query(`SELECT p.act FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ? AND p.act LIKE '{"link"%'`, message, chat.Channel, string(chat.JID))
-	var parts []Part
+	var ids []string
 	err = each(rows, err, func() error {
 		var act string
-		var p Part
-		err := rows.Scan(&act)
-		if err == nil {
-			err = p.setAct(act)
+		var one struct{ Link storedLink }
+		if err := rows.Scan(&act); err != nil {
+			return err
 		}
-		parts = append(parts, p)
+		err := json.Unmarshal([]byte(act), &one)
+		ids = append(ids, one.Link.ID)
 		return err
 	})
-	for i := 0; err == nil && i < len(parts); i++ {
-		_, err = t.Exec(`UPDATE link SET expires = 0 WHERE id = ?`, parts[i].Link.ID)
+	for i := 0; err == nil && i < len(ids); i++ {
+		_, err = t.Exec(`UPDATE link SET expires = 0 WHERE id = ?`, ids[i])
 	}
 	return ofDatabase("end a link", err)
 }

@@ -235,15 +235,16 @@ const (
 )
 
 func (o *Outbox) recoverUsage(ctx context.Context) error {
+	// The sums of folders are made here: grouped by folder, SQLite would read every delivery.
 	rows, err := o.state.QueryContext(ctx, `SELECT d.folder, count(*), sum(p.size), 0, 0, 0
 		FROM delivery d JOIN part p ON p.delivery = d.id
-		WHERE d.open > 0 AND p.state IN `+openStates+` GROUP BY d.folder
-		UNION ALL SELECT d.folder, 0, 0, 0, count(*), sum(p.size)
+		WHERE d.open > 0 AND p.state IN `+openStates+` GROUP BY d.channel, d.chat, d.folder
+		UNION ALL SELECT d.folder, 0, 0, 0, 1, p.size
 		FROM approval a JOIN delivery d ON d.id = a.delivery JOIN part p ON p.delivery = d.id
-		WHERE a.answer = '' GROUP BY d.folder
-		UNION ALL SELECT d.folder, 0, 0, sum(p.size), 0, 0
+		WHERE a.answer = ''
+		UNION ALL SELECT d.folder, 0, 0, p.size, 0, 0
 		FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.blob <> '' AND p.state NOT IN `+unendedStates+` GROUP BY d.folder`)
+		WHERE p.blob <> '' AND p.state NOT IN `+unendedStates)
 	return each(rows, err, func() error {
 		var folder string
 		var u usage

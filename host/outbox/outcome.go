@@ -280,7 +280,7 @@ func (o *Outbox) prepareOutcomes(batch []outcome) {
 	for i := range batch {
 		out := &batch[i]
 		p := &out.part
-		early := o.early.state(out.it.Address(), p.Receipt.ID)
+		early := o.early.reported(out.it.Address(), p.Receipt.ID)
 		switch p.State {
 		case Pending:
 			p.Shown = cmp.Or(out.it.Parts[out.pos].Shown, early)

@@ -252,14 +252,6 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 	return nil
 }
 
-// turns takes the next n turns, which order the deliveries of each chat, and returns the last
-// of them.
-func turns(t *state.Tx, n int) (last int64, err error) {
-	rows, err := t.Query(`UPDATE turn SET last = last + ? RETURNING last`, n)
-	err = each(rows, err, func() error { return rows.Scan(&last) })
-	return last, ofDatabase("order deliveries", err)
-}
-
 // insertAll records the new items. It returns the blobs of the other items that no record
 // names.
 func (o *Outbox) insertAll(t *state.Tx, items []*item) (unused []string, err error) {

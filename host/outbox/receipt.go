@@ -105,8 +105,8 @@ func (e *earlyReceipts) put(chat groups.Address, id string, s State) {
 	}
 }
 
-// state returns the reported state of a message; empty if there was no report.
-func (e *earlyReceipts) state(chat groups.Address, id string) State {
+// reported returns the reported state of a message; empty if there was no report.
+func (e *earlyReceipts) reported(chat groups.Address, id string) State {
 	return e.states[earlyKey{chat, id}]
 }
 

@@ -18,6 +18,9 @@ const openStates = `('queued', 'sending', 'pending')`
 // unendedStates are those of a part that may still be sent.
 const unendedStates = `('queued', 'sending', 'pending', 'waiting')`
 
+// waits is the condition of a delivery that waits for an approval, for SQL.
+const waits = `id IN (SELECT delivery FROM approval WHERE answer = '')`
+
 // item is a delivery in memory. Its parts are as recorded, except for Sending, Attempts
 // and Sent, a mark of doubt that is being written, and outcomes after which a part stays
 // open. Once the item is in a lane, mu guards it.
@@ -188,6 +191,14 @@ func fromNano(n int64) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, n)
+}
+
+// turns takes the next n turns, which order the deliveries of each chat, and returns the last
+// of them.
+func turns(t *state.Tx, n int) (last int64, err error) {
+	rows, err := t.Query(`UPDATE turn SET last = last + ? RETURNING last`, n)
+	err = each(rows, err, func() error { return rows.Scan(&last) })
+	return last, ofDatabase("order deliveries", err)
 }
 
 // insert records a delivery and returns its id, or 0 if its key is known.
