@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -78,6 +79,7 @@ type Setup struct {
 	Settings Settings
 	Dir      string     // the channel's own directory
 	Home     store.Home // of the installation that the channel belongs to
+	State    *state.DB  // of the host that runs the channel; nil: no host runs it
 
 	Chats     []NamedChat // of the groups
 	Assistant string      // what members call the assistants

@@ -35,7 +35,7 @@ func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Set
 // setupOf is SetupOf with what h lends its channels.
 func (h *Host) setupOf(cfg *config.Config, c config.Channel) channel.Setup {
 	s := SetupOf(cfg, c, h.opts.Log)
-	s.Host, s.Tasks, s.Links = lent{h.disk, h.pairing, h.clock, c.Name}, h.lists.of(c.Name), h.links
+	s.State, s.Host, s.Tasks, s.Links = h.State, lent{h.disk, h.pairing, h.clock, c.Name}, h.lists.of(c.Name), h.links
 	return s
 }
 
