@@ -65,19 +65,19 @@ var rooms = map[string][]string{
 	"host/runtime/ssh/sshtest": {},
 	"host/assistant":           {"groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
 	"host/backup":              {"host/store", "groups", "media"},
-	"host/tasks":               {"host/store", "groups", "ipc", "media"},
+	"host/tasks":               {"host/state", "host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":            {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":          {"media", "media/probe", "media/convert", "internal/confine"},
 	"host/keys":                {"host/state", "host/store"},
-	"host/links":               {"host/channel/httpd"},
-	"host/remote":              {"host/remote/...", "agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/store", "groups", "ipc", "ipc/spool", "media", "internal/hostnames"},
-	"host/remote/calls":        {"host/remote/tokens", "host/channel/httpd", "host/store", "ipc"},
+	"host/links":               {"host/channel/httpd", "host/state", "host/store"},
+	"host/remote":              {"host/remote/...", "agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/state", "host/store", "groups", "ipc", "ipc/spool", "media", "internal/hostnames"},
+	"host/remote/calls":        {"host/remote/tokens", "host/channel/httpd", "host/state", "host/store", "ipc"},
 	"host/remote/gate":         {},
-	"host/remote/tokens":       {"host/channel/httpd", "host/store", "groups"},
+	"host/remote/tokens":       {"host/channel/httpd", "host/state", "host/store", "groups"},
 	"host/remote/intake":       {"host/channel/httpd"},
 	"host/service":             {},
 	"host/operator":            {"host/assistant", "host/audit", "host/tasks", "host/remote/tokens", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "ipc/spool", "media", "internal/hostnames", "internal/cause"},
-	"host/notify":              {"host/config", "host/operator", "host/channel/httpd", "host/channel/transfer", "media"},
+	"host/notify":              {"host/config", "host/operator", "host/state", "host/channel/httpd", "host/channel/transfer", "media"},
 	"host/console":             {"host/audit", "host/assistant", "host/operator", "host/tasks", "host/channel/httpd"},
 	"host/doctor":              {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
 	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
@@ -93,18 +93,18 @@ var rooms = map[string][]string{
 	"host/channel/pace":        {"groups"},
 	"host/channel/ladder":      {"host/channel", "media"},
 	"host/channel/link":        {"host/channel"},
-	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "host/store", "groups"},
+	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "groups"},
 	"host/channel/markup":      {"media"},
 	"host/channel/httpd":       {"host/store", "media", "internal/hostnames"},
-	"host/channel/journal":     {"host/store", "groups"},
+	"host/channel/journal":     {"host/state", "host/store", "groups"},
 	"host/channel/channeltest": {"host/channel", "host/channel/ladder", "host/channel/memory", "groups", "media"},
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},
 
-	"host/channel/whatsapp":             {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/device", "host/channel/whatsapp/directory", "host/channel/whatsapp/librarylog", "host/channel/whatsapp/mediaserver", "host/channel/whatsapp/messages", "host/channel/whatsapp/outcome", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/store", "groups", "media", "media/...", "internal/confine"},
+	"host/channel/whatsapp":             {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/device", "host/channel/whatsapp/directory", "host/channel/whatsapp/librarylog", "host/channel/whatsapp/mediaserver", "host/channel/whatsapp/messages", "host/channel/whatsapp/outcome", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/state", "host/store", "groups", "media", "media/...", "internal/confine"},
 	"host/channel/whatsapp/compose":     {"host/channel", "media", "media/probe"},
 	"host/channel/whatsapp/decode":      {"host/channel", "media"},
-	"host/channel/whatsapp/device":      {"host/channel/whatsapp/librarylog", "host/channel/journal", "host/store"},
+	"host/channel/whatsapp/device":      {"host/channel/whatsapp/librarylog", "host/store"},
 	"host/channel/whatsapp/directory":   {"host/channel/whatsapp/decode", "host/channel/whatsapp/outcome", "host/channel", "host/channel/link", "groups"},
 	"host/channel/whatsapp/librarylog":  {"media"},
 	"host/channel/whatsapp/mediaserver": {"host/channel/whatsapp/compose", "host/channel/whatsapp/outcome", "host/channel", "host/channel/link", "host/channel/transfer", "media"},
@@ -290,7 +290,7 @@ func testMay(dir, imported string) bool {
 	if !strings.HasPrefix(dir+"/", "host/") {
 		return false
 	}
-	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "host/setting", "host/screen/screentest"}, imported)
+	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "host/setting", "host/screen/screentest", "host/state/statetest"}, imported)
 }
 
 func allowedFor(dir string) ([]string, bool) {

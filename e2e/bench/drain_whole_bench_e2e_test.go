@@ -310,10 +310,10 @@ func count(s *stage.Site) (all, different int) {
 		}
 		return all - s.Polled, len(seen)
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.Cfg.Layout().Channel("web"), "web.db")+"?mode=ro")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.Cfg.Layout().Own(), "longshore.db")+"?mode=ro")
 	if err == nil {
 		defer db.Close()
-		err = db.QueryRow(`SELECT count(*), count(DISTINCT text || coalesce(name, '')) FROM messages LEFT JOIN files ON message = seq`).Scan(&all, &different)
+		err = db.QueryRow(`SELECT count(*), count(DISTINCT text || coalesce(json_extract(nullif(file, ''), '$.name'), '')) FROM page_message`).Scan(&all, &different)
 	}
 	if err != nil {
 		s.Fatal(err)

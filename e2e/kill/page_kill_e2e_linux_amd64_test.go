@@ -207,17 +207,14 @@ func pageMoments() (all []stage.Moment) {
 		kind, path string
 		nth        []int
 	}{
-		{"write", "longshore.db-wal", []int{1, 9, 25}},
-		{"sync", "longshore.db-wal", []int{1, 2}},
-		{"write", "web/web.db-wal", []int{1, 9, 25}},
-		{"sync", "web/web.db-wal", []int{1, 2}},
+		{"write", "longshore.db-wal", []int{1, 9, 25, 41}},
+		{"sync", "longshore.db-wal", []int{1, 2, 3, 4}},
 		{"create", "ipc/*/results/*", []int{1, 7}},
 		{"rename", "ipc/*/results/*", []int{1, 7}},
 		{"unlink", "ipc/*/messages/*", []int{1, 7}},
-		{"link", "web/files/*", []int{1}},
+		{"link", "blobs/*", []int{1}},
 		{"unlink", "blobs/*", []int{1}},
 		{"write", "longshore.db", []int{checkpoint}},
-		{"write", "web/web.db", []int{checkpoint}},
 	} {
 		for _, nth := range at.nth {
 			for _, after := range []bool{false, true} {

@@ -45,7 +45,7 @@ func NewStores(t *testing.T) (file string, cfg *config.Config) {
 			t.Fatal(err)
 		}
 	}
-	Write(t, filepath.Join(cfg.Layout().Channel("web"), "files", strings.Repeat("ab", 16)), "a member's photo")
+	Write(t, filepath.Join(cfg.Layout().Own(), "blobs", strings.Repeat("ab", 16)), "a member's photo")
 	return file, cfg
 }
 

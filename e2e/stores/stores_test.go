@@ -127,25 +127,25 @@ func TestCommandsThatOnlyLookChangeNothing(t *testing.T) {
 // remedy names.
 func TestAStoreThatIsSetAsideIsKeptAndTheHostStarts(t *testing.T) {
 	config, cfg := stage.NewStores(t)
-	kept := stage.BytesBelow(t, cfg.Layout().Channel("web"))
+	kept := stage.BytesBelow(t, cfg.Layout().Store())
 	for path := range kept {
 		if strings.HasSuffix(path, "lock") {
 			delete(kept, path)
 		}
 	}
-	stage.Must(t, os.Truncate(filepath.Join(cfg.Layout().Channel("web"), "web.db"), 0))
-	kept[filepath.Join(cfg.Layout().Channel("web"), "web.db")] = ""
-	out, code := briefly(t, "-c", config, "store", "set-aside", "web")
+	stage.Must(t, os.Truncate(filepath.Join(cfg.Layout().Store(), "whatsapp.db"), 0))
+	kept[filepath.Join(cfg.Layout().Store(), "whatsapp.db")] = ""
+	out, code := briefly(t, "-c", config, "store", "set-aside", "whatsapp")
 	if code != stage.ExitOK {
 		t.Fatalf("set-aside: %s", out)
 	}
-	dirs, _ := filepath.Glob(filepath.Join(cfg.Layout().Aside(), "*-web"))
+	dirs, _ := filepath.Glob(filepath.Join(cfg.Layout().Aside(), "*-whatsapp"))
 	if len(dirs) != 1 {
 		t.Fatalf("aside: %q", dirs)
 	}
 	got := map[string]string{}
 	for path, data := range stage.BytesBelow(t, dirs[0]) {
-		got[strings.Replace(path, dirs[0], cfg.Layout().Channel("web"), 1)] = data
+		got[strings.Replace(path, dirs[0], cfg.Layout().Store(), 1)] = data
 	}
 	if diff := cmp.Diff(kept, got); diff != "" {
 		t.Error(diff)
@@ -186,10 +186,8 @@ func TestAnInstallationWithoutMarkersIsTakenIn(t *testing.T) {
 		t.Errorf("serve ends with %d: %s", code, out)
 	}
 	for _, s := range serve.StoresOf(cfg, true) {
-		if s.Name != "whatsapp-messages" { // opened once an account is linked
-			if _, err := os.Stat(filepath.Join(s.Dir, s.Name+".marker")); err != nil {
-				t.Error(err)
-			}
+		if _, err := os.Stat(filepath.Join(s.Dir, s.Name+".marker")); err != nil {
+			t.Error(err)
 		}
 	}
 	if out, _ := briefly(t, "-c", config, "queue", "list", "--all"); !strings.Contains(out, "web:family") {
@@ -202,7 +200,7 @@ func TestAnInstallationWithoutMarkersIsTakenIn(t *testing.T) {
 func TestAStoreThatAnotherHostHoldsIsSaidByServeAndDoctor(t *testing.T) {
 	config, cfg := stage.NewStores(t)
 	for _, s := range serve.StoresOf(cfg, true) {
-		if s.Called() == "whatsapp" {
+		if s.Name == "whatsapp" {
 			continue // the channel waits for it
 		}
 		lock, err := store.Lock(s)
@@ -234,7 +232,7 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 	}
 	obstacles := map[string]func(*testing.T, *config.Config){
 		"no files of the page": func(t *testing.T, cfg *config.Config) {
-			stage.Must(t, os.RemoveAll(filepath.Join(cfg.State, "web/files")))
+			stage.Must(t, os.RemoveAll(filepath.Join(cfg.State, "blobs")))
 		},
 		"a full seen file": func(t *testing.T, cfg *config.Config) {
 			stage.Must(t, os.MkdirAll(filepath.Join(cfg.State, "inbound/family/seen"), 0o700))
@@ -242,7 +240,7 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 	}
 	for _, name := range []string{
 		"groups", "groups/family", "groups/global", "ipc", "ipc/family", "ipc/family/messages", "ipc/errors", "inbound", "inbound/family",
-		"blobs", "longshore.lock", "web", "web/files", "web/lock", "store", "store/whatsapp.lock", "installation", "installation/id", "logs", "longshore.sock",
+		"blobs", "longshore.lock", "store", "store/whatsapp.lock", "installation", "installation/id", "logs", "longshore.sock",
 	} {
 		obstacles[name] = replace(name)
 	}

@@ -32,9 +32,6 @@ type Platform interface {
 	// New makes the channel, and opens nothing: see Channel.Run and Opener.
 	New(Setup) (Channel, error)
 
-	// Stores returns the databases in Setup.Dir, whether they are there or not.
-	Stores(Setup) []store.Spec
-
 	// Examine returns the doctor's findings about a configured channel, beside those
 	// about its stores and its connection. It only reads.
 	Examine(ctx context.Context, s Setup, running bool) []Finding
@@ -44,6 +41,12 @@ type Platform interface {
 // files in a directory of the layout. All other channels have layout.Named.
 type OwnDirectory interface {
 	Dir(groups.Layout) string
+}
+
+// OwnStores is implemented by a Platform whose channels have databases beside the host's state.
+type OwnStores interface {
+	// Stores returns those in Setup.Dir, whether they are there or not.
+	Stores(Setup) []store.Spec
 }
 
 // Settings are a channel's own part of longshore.yaml.
@@ -182,8 +185,9 @@ type Account struct {
 // Pairing is one run of "longshore pair".
 type Pairing struct {
 	Screen
-	Phone string     // the account's number; if it is given, a code is typed in
-	To    groups.JID // where a test message goes; empty: nowhere
+	Phone   string     // the account's number; if it is given, a code is typed in
+	To      groups.JID // where a test message goes; empty: nowhere
+	Running bool       // a host runs meanwhile, and may hear the account
 }
 
 // Screen is where the person who links an account reads. Its methods return at once.

@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -87,7 +88,7 @@ func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.
 
 // withAccounts calls do with the Control of the running host. If no host runs, it
 // calls do with a Control that has only the channels' accounts.
-func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(operator.Control) error) error {
+func (e *env) withAccounts(ctx context.Context, cfg *config.Config, db *state.DB, do func(operator.Control) error) error {
 	client, err := hostOf(ctx, cfg.Layout())
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(oper
 		if _, linked := one.Platform.(channel.Linker); !linked {
 			continue
 		}
-		made, err := e.unopened(cfg, one)
+		made, err := e.unopened(cfg, one, db)
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (i installation) StoredTasks(ctx context.Context, group string) ([]tasks.Ta
 	if err != nil {
 		return nil, err
 	}
-	return tasks.ListStored(ctx, serve.TasksOf(i.config), group, func(folder string) *time.Location {
+	return tasks.ListStored(ctx, serve.StateOf(i.config), group, func(folder string) *time.Location {
 		g, _ := registry.ByFolder(folder)
 		return i.config.Zone(g)
 	})

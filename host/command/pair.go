@@ -23,6 +23,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/near"
 )
 
@@ -104,7 +106,7 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 		}
 		return err
 	}
-	c, err := p.unopened(cfg, one)
+	c, err := p.unopened(cfg, one, nil)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,9 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 		defer p.page.Close()
 		p.Say("%s: here or at %s", account.Scan, p.page.URL)
 	}
-	who, err := p.platform.Link(ctx, c, channel.Pairing{Screen: p, Phone: strings.TrimLeft(p.phone, "+"), To: p.to})
+	who, err := p.platform.Link(ctx, c, channel.Pairing{
+		Screen: p, Phone: strings.TrimLeft(p.phone, "+"), To: p.to, Running: store.InUse(serve.StateOf(cfg)),
+	})
 	if _, linked := errors.AsType[*channel.LinkedError](err); linked {
 		return terminal.Hinted(err, "unlink it first: longshore unpair "+words(one))
 	}
@@ -169,9 +173,11 @@ func words(c config.Channel) string {
 	return c.Platform.Key() + " " + c.Name
 }
 
-// unopened makes a channel of a platform with accounts, to ask it something.
-func (e *env) unopened(cfg *config.Config, c config.Channel) (channel.Channel, error) {
-	return c.Platform.New(serve.SetupOf(cfg, c, newLog(e.Stderr, config.Log{Level: "warn"})))
+// unopened makes a channel of a platform with accounts, to ask it something. db may be nil.
+func (e *env) unopened(cfg *config.Config, c config.Channel, db *state.DB) (channel.Channel, error) {
+	setup := serve.SetupOf(cfg, c, newLog(e.Stderr, config.Log{Level: "warn"}))
+	setup.State = db
+	return c.Platform.New(setup)
 }
 
 // ShowCode prints the code that is typed into the phone.
@@ -239,7 +245,18 @@ func (e *env) unpair(ctx context.Context, platform channel.Platform, names []str
 	if err != nil {
 		return err
 	}
-	if err := e.withAccounts(ctx, cfg, func(c operator.Control) error { return c.Unpair(ctx, one.Name) }); err != nil {
+	db, err := state.Open(ctx, cfg.Layout().Own(), serve.HomeOf(cfg), newLog(e.Stderr, config.Log{Level: "warn"}))
+	if errors.Is(err, store.ErrLocked) {
+		db, err = nil, nil // the host that has it deletes the account's messages
+	}
+	if err != nil {
+		return err
+	}
+	err = e.withAccounts(ctx, cfg, db, func(c operator.Control) error { return c.Unpair(ctx, one.Name) })
+	if db != nil {
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
 		return err
 	}
 	e.Say("unlinked; deliveries to its chats are held until an account is linked again")

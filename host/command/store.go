@@ -62,11 +62,11 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 // returns all such names.
 func storesCalled(cfg *config.Config, name string) (found []store.Spec, names []string) {
 	for _, s := range serve.StoresOf(cfg, false) {
-		if s.Called() == name {
+		if s.Name == name {
 			found = append(found, s)
 		}
-		if !slices.Contains(names, s.Called()) {
-			names = append(names, s.Called())
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
 		}
 	}
 	return found, names

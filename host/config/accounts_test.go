@@ -86,7 +86,7 @@ func TestProblemsWithAccountsHaveALineAndARemedy(t *testing.T) {
 		{"bad setting", "channels:\n  team:\n    type: web\n    listen: x\n", 4, "channels.team.listen", "no address"},
 		{"bad name", "channels:\n  Team:\n    type: web\n", 2, "channels.Team", "no name of a channel"},
 		{"name of a store", "channels:\n  outbox:\n    type: web\n", 2, "channels.outbox", "store"},
-		{"name of a platform's store", "channels:\n  whatsapp-messages:\n    type: web\n", 2, "channels.whatsapp-messages", "store"},
+		{"name of the state", "channels:\n  state:\n    type: web\n", 2, "channels.state", "store"},
 	} {
 		_, err := parse(t, configDir(t), tt.text)
 		problems := problemsIn(err)

@@ -168,13 +168,7 @@ func (c *checker) channelName(name string) {
 	if !namePattern.MatchString(name) {
 		c.badKey(key, fmt.Sprintf("%q is no name of a channel", name), "use 1 to 32 lower-case letters, digits and -, beginning with a letter")
 	}
-	taken := []string{"outbox"}
-	for _, p := range c.platforms {
-		for _, spec := range p.Stores(channel.Setup{Name: p.Key()}) {
-			taken = append(taken, spec.Name)
-		}
-	}
-	if slices.Contains(taken, name) {
+	if name == "outbox" || name == "state" {
 		c.badKey(key, fmt.Sprintf("%q is the name of a store of the host's own", name), "give the channel another name")
 	}
 }

@@ -185,7 +185,7 @@ func TestConfigErrorShowsNoOtherSecretOfALine(t *testing.T) {
 longshore.yaml:2:26: unknown key "lisen"
     2 |   web: { token: …, lisen: x, listen: nowhere, token_file: /etc/token } …
       |                    ^
-  hint: did you mean "listen"? known here: history, keep, link_expiry, link_quota, link_size, listen, proxies, public_url, push_contact, push_services, push_text, token, token_file, upload, url
+  hint: did you mean "listen"? known here: history, keep, link_expiry, link_quota, link_size, listen, messages, proxies, public_url, push_contact, push_services, push_text, token, token_file, upload, url
 longshore.yaml:2:44: channels.web.listen: "nowhere" is no address to listen at
     2 |   web: { token: …, lisen: x, listen: nowhere, token_file: /etc/token } …
       |                                      ^

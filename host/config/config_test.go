@@ -149,7 +149,7 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 		t.Error(diff)
 	}
 	wantWeb := &web.Settings{Listen: "0.0.0.0:80", URL: "https://chat.example.org", Token: setting.NewSecret("s3cret-of-16-and-more"), TokenFile: "secret", Upload: 5e6,
-		LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30}
+		LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30, Keep: setting.Duration(365 * 24 * time.Hour), Messages: 100_000}
 	if diff := cmp.Diff(wantWeb, webOf(cfg)); diff != "" {
 		t.Error(diff)
 	}

@@ -117,7 +117,7 @@ func TestSchemaDefaultsAreTheRealOnes(t *testing.T) {
 		limits["pending"].Default, limits["rate"].Properties["per_minute"].Default, limits["outbox"].Default, limits["wait"].Default,
 		limits["keep_results"].Default, limits["retry"].Properties["max_age"].Default, limits["retry"].Properties["first"].Default,
 		page["listen"].Default, page["upload"].Default, page["keep"].Default, page["history"].Default)
-	if want := "Andy longshore confined info 64 20 256MiB 45s 7d 24h 1s 127.0.0.1:8420 100MiB 0s 0B\n"; shown != want {
+	if want := "Andy longshore confined info 64 20 256MiB 45s 7d 24h 1s 127.0.0.1:8420 100MiB 365d 0B\n"; shown != want {
 		t.Errorf("defaults\n%s, want\n%s", shown, want)
 	}
 	dir := configDir(t)

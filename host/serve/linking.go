@@ -104,7 +104,7 @@ func (l *linker) begin(name string, platform channel.Linker, c channel.Channel) 
 	l.all[name] = one
 	l.log.Info("an operator links a channel on the page", "channel", name)
 	l.wait.Go(func() {
-		who, err := platform.Link(ctx, c, channel.Pairing{Screen: linkPage{l, one}})
+		who, err := platform.Link(ctx, c, channel.Pairing{Screen: linkPage{l, one}, Running: true})
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		one.over, one.state.Code = true, nil

@@ -23,13 +23,12 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 	var all []store.Spec
 	for _, p := range c.Platforms {
 		for _, one := range channelsOf(c, p, configured) {
-			all = append(all, p.Stores(SetupOf(c, one, nil))...)
+			if own, ok := p.(channel.OwnStores); ok {
+				all = append(all, own.Stores(SetupOf(c, one, nil))...)
+			}
 		}
 	}
-	if !configured || c.Remote.Listen != "" || letsIn(c) {
-		all = append(all, RemoteStore(c))
-	}
-	return append(all, TasksOf(c), StateOf(c))
+	return append(all, StateOf(c))
 }
 
 // channelsOf are the channels of a platform: those that are configured, and,

@@ -137,13 +137,280 @@ CREATE INDEX held_folder ON held (folder);
 
 ---------------------------------------------------------------- host/tasks: tasks
 
+CREATE TABLE task (
+	id      TEXT    PRIMARY KEY,
+	folder  TEXT    NOT NULL, -- in whose chat it runs
+	owner   TEXT    NOT NULL, -- the group that scheduled it
+	thread  TEXT    NOT NULL,
+	name    TEXT    NOT NULL,
+	prompt  TEXT    NOT NULL,
+	type    TEXT    NOT NULL,
+	value   TEXT    NOT NULL,
+	mode    TEXT    NOT NULL,
+	status  TEXT    NOT NULL,
+	zone    TEXT    NOT NULL,
+	next    INTEGER NOT NULL,
+	created INTEGER NOT NULL,
+	run     TEXT    NOT NULL, -- the one under way; empty: none
+	due     INTEGER NOT NULL, -- when that was due
+	last    INTEGER NOT NULL, -- when the last run began
+	handed  INTEGER NOT NULL, -- 1: the assistant has the run
+	skipped INTEGER NOT NULL, -- due times at which the run before had not ended
+	missed  INTEGER NOT NULL, -- those before the run under way
+	bound   TEXT    NOT NULL  -- the one conversation that scheduled it; empty: the whole group
+) WITHOUT ROWID;
+CREATE INDEX task_due ON task (next) WHERE status = 'active' AND next > 0;
+CREATE INDEX task_under_way ON task (run) WHERE run <> '';
+CREATE INDEX task_folder ON task (folder);
+
+-- Runs that were claimed: a due time has one.
+CREATE TABLE task_run (
+	id    TEXT    PRIMARY KEY, -- a hash over the task and its due time
+	task  TEXT    NOT NULL,
+	due   INTEGER NOT NULL,
+	begun INTEGER NOT NULL,
+	ended INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE INDEX task_run_task ON task_run (task, begun);
+
+-- What calls about tasks were answered, each by its key.
+CREATE TABLE task_answer (
+	key    TEXT    PRIMARY KEY,
+	answer BLOB    NOT NULL,
+	at     INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX task_answer_at ON task_answer (at);
+
 ---------------------------------------------------------------- host/remote: tokens and calls of assistants elsewhere
+
+CREATE TABLE remote_token (
+	id     TEXT    PRIMARY KEY,
+	hash   BLOB    NOT NULL, -- of the secret
+	folder TEXT    NOT NULL,
+	thread TEXT    NOT NULL, -- empty: the chat itself
+	peer   TEXT    NOT NULL, -- the only address that may use it; empty: any
+	made   INTEGER NOT NULL,
+	ended  INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+
+-- The calls, each with the delivery that it made.
+CREATE TABLE remote_call (
+	id        TEXT    PRIMARY KEY,
+	folder    TEXT    NOT NULL,
+	thread    TEXT    NOT NULL,
+	key       TEXT    NOT NULL, -- by which a repeated call is known; empty: none
+	content   BLOB    NOT NULL, -- a hash of all that the call says
+	made      INTEGER NOT NULL,
+	cancelled INTEGER NOT NULL DEFAULT 0 -- 1: it will never be sent
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX remote_call_key ON remote_call (folder, thread, key) WHERE key <> '';
+CREATE INDEX remote_call_made ON remote_call (made);
+
+-- How many rows of remote_call each group has.
+CREATE TABLE remote_count (
+	folder TEXT    PRIMARY KEY,
+	calls  INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Files that come in pieces. The bytes that have come are the file remote/uploads/<name>.part.
+CREATE TABLE remote_upload (
+	name    TEXT    PRIMARY KEY, -- a hash over its conversation and id
+	folder  TEXT    NOT NULL,
+	length  INTEGER NOT NULL, -- as announced, in bytes
+	sha256  TEXT    NOT NULL, -- as announced, in hex
+	whole   INTEGER NOT NULL DEFAULT 0, -- 1: all bytes have come, and are what was announced
+	sent    INTEGER NOT NULL DEFAULT 0, -- 1: a delivery has the bytes; they are deleted here
+	changed INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX remote_upload_unsent ON remote_upload (folder) WHERE sent = 0;
 
 ---------------------------------------------------------------- host/channel/journal: what platforms brought and got
 
+-- What members wrote, and what they did to messages (events), by channel.
+CREATE TABLE journal_inbound (
+	seq      INTEGER PRIMARY KEY AUTOINCREMENT, -- the order; never used again
+	channel  TEXT    NOT NULL,
+	chat     TEXT    NOT NULL, -- as the Inbox knows it
+	id       TEXT    NOT NULL, -- the platform's
+	sender   TEXT    NOT NULL,
+	info     BLOB    NOT NULL, -- Inbound.Info
+	message  BLOB    NOT NULL, -- Inbound.Body
+	received INTEGER NOT NULL,
+	event    INTEGER NOT NULL, -- 1: an event
+	state    TEXT    NOT NULL DEFAULT 'received', -- received: the host has it not; waiting: for its turn; done
+	UNIQUE (channel, chat, id, sender)
+);
+CREATE INDEX journal_inbound_open ON journal_inbound (channel, state, chat, seq) WHERE state <> 'done';
+CREATE INDEX journal_inbound_latest ON journal_inbound (channel, event, seq);
+
+-- Messages of ours, as the platform gets them.
+CREATE TABLE journal_sent (
+	channel TEXT    NOT NULL,
+	id      TEXT    NOT NULL, -- the platform's
+	chat    TEXT    NOT NULL,
+	message BLOB    NOT NULL, -- Sent.Body
+	note    TEXT    NOT NULL, -- of its receipt
+	created INTEGER NOT NULL,
+	acked   INTEGER NOT NULL DEFAULT 0, -- the platform's time; 0: not acknowledged
+	PRIMARY KEY (channel, id)
+);
+CREATE INDEX journal_sent_created ON journal_sent (channel, created);
+
+-- What a channel knows longer than its messages.
+CREATE TABLE journal_fact (
+	channel TEXT    NOT NULL,
+	key     TEXT    NOT NULL,
+	value   TEXT    NOT NULL,
+	used    INTEGER NOT NULL,
+	PRIMARY KEY (channel, key)
+) WITHOUT ROWID;
+
 ---------------------------------------------------------------- host/channel/web: the page
+
+-- The history of each channel. A chat's order is that of seq. All times of the page are Unix
+-- milliseconds.
+CREATE TABLE page_message (
+	seq       INTEGER PRIMARY KEY AUTOINCREMENT,
+	channel   TEXT    NOT NULL,
+	chat      TEXT    NOT NULL,
+	id        TEXT    NOT NULL,
+	key       TEXT    NOT NULL, -- the poster's own; may be empty
+	author    TEXT    NOT NULL, -- the mark of the writer's browser; may be empty
+	sender    TEXT    NOT NULL, -- the name that the writer gave
+	assistant INTEGER NOT NULL, -- 1: written by the assistant
+	time      INTEGER NOT NULL,
+	reply_to  TEXT    NOT NULL,
+	quote     TEXT    NOT NULL, -- JSON of what reply_to was then; may be empty
+	forwarded TEXT    NOT NULL,
+	status    TEXT    NOT NULL,
+	file      TEXT    NOT NULL, -- JSON; empty: none
+	blob      TEXT    NOT NULL, -- of the file; stays after the message was removed
+	size      INTEGER NOT NULL, -- of the file
+	edited    INTEGER NOT NULL DEFAULT 0,
+	removed   INTEGER NOT NULL DEFAULT 0,  -- 1: what it held is deleted
+	reactions TEXT    NOT NULL DEFAULT '', -- JSON
+	text      TEXT    NOT NULL,
+	tree      TEXT    NOT NULL, -- JSON of how the text is shown
+	short     TEXT    NOT NULL, -- the text's beginning, without formats
+	poll      TEXT    NOT NULL, -- JSON of choices and votes; empty: none
+	UNIQUE (channel, chat, id)
+);
+CREATE INDEX page_message_chat ON page_message (channel, chat, seq);
+CREATE INDEX page_message_key ON page_message (channel, chat, key) WHERE key <> '';
+CREATE UNIQUE INDEX page_message_blob ON page_message (blob) WHERE blob <> '';
+CREATE INDEX page_message_size ON page_message (channel, chat, size) WHERE blob <> '';
+
+-- The numbers and ids of deleted messages. The ids are never used again, a repeated Send
+-- finds that it was done, and a page that has the message finds its position.
+CREATE TABLE page_gone (
+	seq       INTEGER PRIMARY KEY,
+	channel   TEXT    NOT NULL,
+	chat      TEXT    NOT NULL,
+	id        TEXT    NOT NULL,
+	key       TEXT    NOT NULL,
+	file      TEXT    NOT NULL, -- the blob
+	time      INTEGER NOT NULL, -- of the message
+	forgotten INTEGER NOT NULL,
+	UNIQUE (channel, chat, id)
+);
+CREATE INDEX page_gone_chat ON page_gone (channel, chat, seq);
+CREATE INDEX page_gone_key ON page_gone (channel, chat, key) WHERE key <> '';
+CREATE INDEX page_gone_file ON page_gone (file) WHERE file <> '';
+CREATE INDEX page_gone_old ON page_gone (channel, forgotten);
+
+-- Members' posts that the host does not have yet, by the first message of each.
+CREATE TABLE page_waiting (
+	seq     INTEGER PRIMARY KEY,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	own     INTEGER NOT NULL -- 1: it answers the assistant
+);
+
+-- Members' acts that the host does not have yet. A member's later act replaces the earlier
+-- one of the same kind on the same message.
+CREATE TABLE page_act (
+	n       INTEGER PRIMARY KEY AUTOINCREMENT,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	behind  INTEGER NOT NULL, -- the chat's newest message then
+	id      TEXT    NOT NULL,
+	kind    TEXT    NOT NULL,
+	target  TEXT    NOT NULL,
+	who     TEXT    NOT NULL,
+	body    TEXT    NOT NULL, -- JSON of the act
+	time    INTEGER NOT NULL
+);
+CREATE INDEX page_act_chat ON page_act (channel, chat, n);
+
+-- One row for each message that changed, with a number that grows, so that a page which was
+-- away gets what changed meanwhile.
+CREATE TABLE page_change (
+	n       INTEGER PRIMARY KEY AUTOINCREMENT,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	message INTEGER NOT NULL UNIQUE -- seq
+);
+CREATE INDEX page_change_chat ON page_change (channel, chat, n);
+
+-- The browsers that showed the token. Neither cookie nor key can be derived from it.
+CREATE TABLE page_session (
+	id      BLOB    PRIMARY KEY, -- SHA-256 of the cookie's value
+	channel TEXT    NOT NULL,
+	key     BLOB    NOT NULL, -- SHA-256 of the key that the page keeps
+	token   BLOB    NOT NULL, -- a mark of the token that opened it
+	made    INTEGER NOT NULL,
+	used    INTEGER NOT NULL
+);
+
+-- The key by which push services know a page, PKCS 8, and the browsers that want to be
+-- notified while no page is open.
+CREATE TABLE page_push_key (
+	channel TEXT PRIMARY KEY,
+	key     BLOB NOT NULL
+);
+CREATE TABLE page_push (
+	channel  TEXT    NOT NULL,
+	endpoint TEXT    NOT NULL,
+	session  BLOB, -- NULL: the page needs no token
+	p256dh   BLOB    NOT NULL,
+	auth     BLOB    NOT NULL,
+	made     INTEGER NOT NULL,
+	PRIMARY KEY (channel, endpoint)
+);
+CREATE INDEX page_push_session ON page_push (session);
 
 ---------------------------------------------------------------- host/assistant: members' messages and turns
 
 ---------------------------------------------------------------- host/serve: the rest
+
+-- host/links: the key of the addresses of links, made with the first one. One row.
+CREATE TABLE link_key (
+	id  INTEGER PRIMARY KEY CHECK (id = 1),
+	key BLOB    NOT NULL -- 32 random bytes
+);
+
+-- host/notify: the faults that operators were told of.
+CREATE TABLE notified (
+	target TEXT    NOT NULL,
+	fault  TEXT    NOT NULL,
+	about  BLOB    NOT NULL, -- JSON of the operator.Fault
+	since  INTEGER NOT NULL,
+	sent   INTEGER NOT NULL, -- 1: the target has taken it; 0: it is being told
+	PRIMARY KEY (target, fault)
+) WITHOUT ROWID;
+
+-- Codes of people who wrote in a direct chat that no group has.
+CREATE TABLE pairing_code (
+	code    TEXT    PRIMARY KEY,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	sender  TEXT    NOT NULL, -- the name that the platform shows
+	until   INTEGER NOT NULL,
+	UNIQUE (channel, chat)
+) WITHOUT ROWID;
+
+-- The groups that the host has served: a file that lacks most of them is not their end.
+CREATE TABLE served_group (
+	folder TEXT PRIMARY KEY
+) WITHOUT ROWID;
 

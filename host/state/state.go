@@ -153,8 +153,10 @@ func (d *DB) Replaced() error {
 // The names of blobs that records name, and those whose records are deleted and whose bytes
 // must follow. Names in one value have spaces between.
 const (
-	namedBlobs   = `SELECT blob FROM part WHERE blob <> '' UNION ALL SELECT blob FROM link WHERE ended = 0`
-	deletedBlobs = `SELECT blob FROM link WHERE ended = 1`
+	namedBlobs = `SELECT blob FROM part WHERE blob <> '' UNION ALL SELECT blob FROM link WHERE ended = 0
+		UNION ALL SELECT blob FROM page_message WHERE blob <> '' AND removed = 0`
+	deletedBlobs = `SELECT blob FROM link WHERE ended = 1
+		UNION ALL SELECT blob FROM page_message WHERE blob <> '' AND removed = 1 UNION ALL SELECT file FROM page_gone WHERE file <> ''`
 )
 
 // sweep moves blobs without a record aside, and notes those that are missing.

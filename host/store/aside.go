@@ -48,13 +48,13 @@ func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 	}
 	for _, s := range stores {
 		for _, name := range s.belongings() {
-			if err := m.take(s, s.Called(), filepath.Join(s.Dir, name), now); err != nil {
+			if err := m.take(s, s.Name, filepath.Join(s.Dir, name), now); err != nil {
 				return m, err
 			}
 		}
 	}
 	for _, s := range stores {
-		if err := m.take(s, s.Called(), s.markerPath(), now); err != nil {
+		if err := m.take(s, s.Name, s.markerPath(), now); err != nil {
 			return m, err
 		}
 		if s.Home.Installation == "" {
@@ -70,7 +70,7 @@ func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 // belongings returns the names in Dir of everything that SetAside moves before
 // the marker.
 func (s Spec) belongings() []string {
-	return append(s.besides("", "-wal", "-journal", "-shm", ".new", ".new-journal"), s.Rest...)
+	return s.besides("", "-wal", "-journal", "-shm", ".new", ".new-journal")
 }
 
 // take moves one file or directory, if it exists, and first creates the

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,11 +45,8 @@ func (e *Error) Unwrap() []error {
 
 // setAsideWords returns the remedy that needs no backup.
 func (s Spec) setAsideWords() string {
-	return fmt.Sprintf("stop the host and move the rest of the store away with `longshore store set-aside %s`: nothing is deleted, and the host starts with an empty store", s.Called())
+	return fmt.Sprintf("stop the host and move the rest of the store away with `longshore store set-aside %s`: nothing is deleted, and the host starts with an empty store", s.Name)
 }
-
-// Called is the name that commands use for the store.
-func (s Spec) Called() string { return cmp.Or(s.With, s.Name) }
 
 func (s Spec) damaged(cause error) *Error {
 	return &Error{

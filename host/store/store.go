@@ -49,7 +49,6 @@ import (
 // Spec describes a store.
 type Spec struct {
 	Name string // "state": in markers and messages
-	With string // name that commands use for stores that belong together; empty: Name
 	Dir  string // the directory; stores may share one
 	File string // the database's name in Dir
 	Lock string // name in Dir of the file that a writing process locks, see [Lock]
@@ -57,9 +56,6 @@ type Spec struct {
 	// Files is the name of the directory in Dir for the files that the database
 	// names; Open creates it. Empty: none.
 	Files string
-
-	// Rest lists further files in Dir that belong to the database.
-	Rest []string
 
 	// Schema creates the tables in the newest version; Steps[i] converts
 	// version i+1 to version i+2. SQLite's user_version holds a database's

@@ -184,7 +184,7 @@ const magic = "SQLite format 3\x00"
 // rest describes what else exists of a store without a database; "" is nothing.
 func (s Spec) rest(found survey) string {
 	var all []string
-	for _, name := range append(s.besides("-wal", "-journal"), s.Rest...) {
+	for _, name := range s.besides("-wal", "-journal") {
 		if n := s.holds(filepath.Join(s.Dir, name)); n != "" {
 			all = append(all, name+n)
 		}

@@ -1,17 +1,14 @@
 // Package bot is what the channels have in common that are an account of the
-// operator's on a platform, and keep what it hears in a journal: they wait until
-// their store is theirs, open it, hand on what it holds, and stay connected.
+// operator's on a platform, and keep what it hears in the journal: they hand on what it
+// holds, and stay connected.
 //
-//	channels/<name>/<platform>-messages.db   what was heard, until the host has it
-//	channels/<name>/<platform>.lock          held by the one process that runs the channel
-//	channels/<name>/tmp/                     members' files on their way; without a name, swept at start
+//	channels/<name>/tmp/   members' files on their way; without a name, swept at start
 //
 // A channel embeds a [Bot] and implements [Hooks] for [Bot.Run].
 package bot
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,11 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
-	"github.com/longshore-bridge/longshore/host/store"
 )
-
-// busyFor is how long a channel waits for its store while another process has it.
-const busyFor = 10 * time.Second
 
 // Bot is the part of a channel that does not depend on its platform. Its methods may
 // be called concurrently, Run once.
@@ -36,22 +29,21 @@ type Bot struct {
 	channel.Setup
 	Link *link.Link
 
-	platform string        // its key in longshore.yaml
-	people   string        // its name for people
-	fresh    time.Duration // how long the journal knows what it has handed on
-	chats    atomic.Pointer[[]channel.NamedChat]
-	open     atomic.Pointer[Open]
+	people string        // its name for people
+	fresh  time.Duration // how long the journal knows what it has handed on
+	chats  atomic.Pointer[[]channel.NamedChat]
+	open   atomic.Pointer[Open]
 }
 
-// New is the Bot of a configuration. platform is the platform's key in longshore.yaml,
-// people its name for people. The journal knows for the time fresh what it has handed
-// on, so that a platform's repeats within it count once. New opens nothing.
-func New(s channel.Setup, platform, people string, fresh time.Duration) *Bot {
+// New is the Bot of a configuration. people is the platform's name for people. The journal
+// knows for the time fresh what it has handed on, so that a platform's repeats within it
+// count once. New opens nothing.
+func New(s channel.Setup, people string, fresh time.Duration) *Bot {
 	if s.Host == nil {
 		s.Host = channel.NoHost{}
 	}
 	s.Log = s.Log.With("channel", s.Name)
-	b := &Bot{Setup: s, Link: link.New(people, s.Log), platform: platform, people: people, fresh: fresh}
+	b := &Bot{Setup: s, Link: link.New(people, s.Log), people: people, fresh: fresh}
 	b.SetChats(s)
 	return b
 }
@@ -97,24 +89,17 @@ type Hooks interface {
 // Beside implements Hooks for a channel that has nothing to do there.
 func (*Bot) Beside(context.Context, *Open) {}
 
-// Run opens the store and hears until ctx is done. While another process has the
-// store, or a [link.Stop] keeps the channel down, Run waits, and Enter is held.
+// Run hears until ctx is done. It wants the state of the Setup. While a [link.Stop] keeps the
+// channel down, Run waits, and Enter is held.
 func (b *Bot) Run(ctx context.Context, in channel.Inbox, hooks Hooks) error {
 	return b.Link.Run(ctx, func(ctx context.Context) error { return b.serve(ctx, in, hooks) })
 }
 
-func (b *Bot) serve(ctx context.Context, in channel.Inbox, hooks Hooks) (err error) {
-	spec := journal.Spec(b.Setup.Name, b.platform, b.Dir, b.Home)
-	lock, err := store.Lock(spec)
-	if err != nil {
-		return &link.Stop{Code: b.platform + "_in_use", Message: "the channel's store cannot be had", Hint: err.Error(), Wait: link.After(busyFor)}
-	}
-	defer lock.Close()
-	j, err := journal.Open(ctx, spec, journal.Options{Disk: b.Host, Fresh: b.fresh, Log: b.Log})
+func (b *Bot) serve(ctx context.Context, in channel.Inbox, hooks Hooks) error {
+	j, err := journal.Open(ctx, b.State, b.Setup.Name, journal.Options{Disk: b.Host, Fresh: b.fresh, Log: b.Log})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, j.Close()) }()
 	scratch, err := transfer.OpenScratch(filepath.Join(b.Dir, "tmp"), b.Host.Reserve)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -12,14 +11,11 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
-func newBot(dir string) *Bot { return newBotOf(dir, "post") }
-
-func newBotOf(dir, platform string) *Bot {
-	home := store.Home{}
-	return New(channel.Setup{Name: "post-work", Dir: dir, Home: home, Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: "post:desk"}}}, platform, "Post", time.Hour)
+func newBot(t *testing.T) *Bot {
+	return New(channel.Setup{Name: "post-work", Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: "post:desk"}}}, "Post", time.Hour)
 }
 
 // post is a platform that is up at once.
@@ -39,52 +35,9 @@ func (post) Connect(ctx context.Context, _ *Open, up func(string)) error {
 	return nil
 }
 
-// The codes are those that an operator finds in docs/operations.md.
-func TestTwoProcessesShareNoStore(t *testing.T) {
-	for platform, code := range map[string]string{"slack": "slack_in_use", "discord": "discord_in_use", "telegram": "telegram_in_use", "push": "push_in_use"} {
-		t.Run(platform, func(t *testing.T) { twoProcesses(t, platform, code) })
-	}
-}
-
-func twoProcesses(t *testing.T, platform, code string) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		first, second := newBotOf(dir, platform), newBotOf(dir, platform)
-		ctx, end := context.WithCancel(t.Context())
-		ended := make(chan error, 2)
-		go func() { ended <- first.Run(ctx, nil, post{Bot: first}) }()
-		synctest.Wait()
-		later, endSecond := context.WithCancel(t.Context())
-		go func() { ended <- second.Run(later, nil, post{Bot: second}) }()
-		synctest.Wait()
-		var held *channel.Error
-		if _, _, _, err := second.Enter(ctx); !errors.As(err, &held) || held.Code != code || held.Class != channel.Held {
-			t.Errorf("the second process answers a Send with %v", err)
-		}
-		if ok, _ := second.Connected(); ok {
-			t.Error("the second process says that it is connected")
-		}
-		end()
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(busyFor)
-		synctest.Wait()
-		if _, _, leave, err := second.Enter(later); err != nil {
-			t.Errorf("the store is free, and the second process does not take it: %v", err)
-		} else {
-			leave()
-		}
-		endSecond()
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
 func TestWhatASendUsesStaysOpenUntilItHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBot(t.TempDir())
+		b := newBot(t)
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- b.Run(ctx, nil, post{Bot: b}) }()
@@ -104,7 +57,7 @@ func TestWhatASendUsesStaysOpenUntilItHasEnded(t *testing.T) {
 		default:
 		}
 		if err := open.Journal.Record(t.Context(), journal.Sent{ID: "1", Chat: "post:desk", Body: []byte{}, Created: time.Now()}); err != nil {
-			t.Errorf("the journal was closed below a Send: %v", err)
+			t.Errorf("below a Send, the journal says: %v", err)
 		}
 		leave()
 		if err := <-ended; err != nil {
@@ -118,7 +71,7 @@ func TestWhatASendUsesStaysOpenUntilItHasEnded(t *testing.T) {
 
 func TestWhatWasKeptIsHandedOnAndItsFilesFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, given := newBot(t.TempDir()), make(chan journal.Inbound, 1)
+		b, given := newBot(t), make(chan journal.Inbound, 1)
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- b.Run(ctx, nil, post{b, given}) }()

@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/discord"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -42,7 +43,7 @@ func newWorld(t testing.TB, change ...func(*discord.Settings)) *world {
 	for _, c := range change {
 		c(set)
 	}
-	w.setup = channel.Setup{Name: "discord", Settings: set, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	w.setup = channel.Setup{Name: "discord", Settings: set, Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Log: slog.New(slog.DiscardHandler)}
 	for _, chat := range []groups.JID{w.desk, w.office, w.direct} {
 		w.setup.Chats = append(w.setup.Chats, channel.NamedChat{JID: chat, Name: "Desk"})
 	}

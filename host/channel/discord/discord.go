@@ -1,9 +1,8 @@
 // Package discord is the channel to Discord: a bot of the operator's own that hears
 // by the gateway and speaks by the HTTP API.
 //
-//	channels/<name>/discord-messages.db   events until the host has them; what was sent, and until when the gateway was heard
-//	channels/<name>/discord.lock          held by the one process that runs the channel
-//	channels/<name>/tmp/                  members' files on their way; without a name, swept at start
+// The journal has events until the host has them, what was sent, and until when the gateway
+// was heard.
 //
 // Discord knows a message's nonce for a few minutes. After that, Find looks for the
 // message in the chat, among those of the bot that the journal does not know as others.
@@ -62,7 +61,7 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 
 func newOf(s channel.Setup, net Net) (*Discord, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, platformKey, "Discord", time.Hour)
+	b := bot.New(s, "Discord", time.Hour)
 	a, err := newAPI(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)

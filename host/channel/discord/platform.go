@@ -7,10 +7,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/setting"
-	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -33,10 +31,6 @@ func (platform) Owns(chat groups.JID) bool { return owns(chat) }
 
 func (platform) Settings() channel.Settings {
 	return &Settings{Rate: groups.Rate{PerMinute: 60, Burst: 5}}
-}
-
-func (platform) Stores(s channel.Setup) []store.Spec {
-	return []store.Spec{journal.Spec(s.Name, platformKey, s.Dir, s.Home)}
 }
 
 // owns reports whether a chat is a channel or a direct message of Discord.

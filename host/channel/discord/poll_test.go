@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // question is a question with choices.
@@ -170,7 +171,7 @@ func TestAQuestionThatTheHostForgotIsClosed(t *testing.T) {
 	m := w.question(false, "Monday", "Tuesday")
 	c := w.sent(t, m)
 	stop()
-	w.setup.Dir = t.TempDir()
+	w.setup.Dir, w.setup.State = t.TempDir(), statetest.Open(t, t.TempDir())
 	in, _ := w.made(t).run(t)
 	a := w.press(t, id(w.desk), w.ada, c.Target, "Monday")
 	w.Wait(t, "the answer to the press", func() bool { return w.Answered(a).Answer == 6 })

@@ -39,22 +39,20 @@ func (j *Journal) KeepNew(ctx context.Context, m Inbound) (isNew bool, err error
 	if err := j.HasRoom(); err != nil {
 		return false, err
 	}
-	err = j.do(ctx, "keep inbound message", func(t *store.Tx) error {
-		n, err := t.Changed(`INSERT INTO inbound (chat, id, sender, info, message, received) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO NOTHING`, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano())
-		if isNew = n == 1; isNew && m.Event {
-			_, err = t.Exec(`INSERT INTO event VALUES (last_insert_rowid())`)
-		}
-		return err
-	})
+	event := 0
+	if m.Event {
+		event = 1
+	}
+	n, err := j.db.Exec(ctx, `INSERT INTO journal_inbound (channel, chat, id, sender, info, message, received, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`, j.channel, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano(), event)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("keep inbound message: %w", store.Words(err))
 	}
 	j.poke()
 	if j.count() {
 		j.prune(ctx)
 	}
-	return isNew, nil
+	return n == 1, nil
 }
 
 // count reports whether so many messages came that it is time to prune.
@@ -76,16 +74,16 @@ func (j *Journal) ByRef(ctx context.Context, chat groups.JID, ref string) (*Inbo
 	if err != nil {
 		return nil, nil
 	}
-	return j.one(ctx, `WHERE seq = ? AND chat = ? AND id = ?`, n, string(chat), id)
+	return j.one(ctx, `AND seq = ? AND chat = ? AND id = ?`, n, string(chat), id)
 }
 
-const inboundColumns = `SELECT seq, chat, id, sender, info, message, received FROM inbound `
+const inboundColumns = `SELECT seq, chat, id, sender, info, message, received FROM journal_inbound WHERE channel = ? `
 
 // Inbound looks up a member's message; nil if it is not known. Without senders
 // it is the latest with that id: others may have used the same one. With
 // senders, which are names of one person, it is of that person.
 func (j *Journal) Inbound(ctx context.Context, chat groups.JID, id string, senders ...string) (*Inbound, error) {
-	where, args := `WHERE chat = ? AND id = ? AND `+noEvent, []any{string(chat), id}
+	where, args := `AND chat = ? AND id = ? AND event = 0`, []any{string(chat), id}
 	for _, s := range senders {
 		args = append(args, s)
 	}
@@ -95,17 +93,24 @@ func (j *Journal) Inbound(ctx context.Context, chat groups.JID, id string, sende
 	return j.one(ctx, where+` ORDER BY seq DESC LIMIT 1`, args...)
 }
 
+// The messages that the host does not have. Their index has the first condition.
+const (
+	received = `AND state <> 'done' AND state = 'received'`
+	waiting  = `SELECT DISTINCT chat FROM journal_inbound WHERE channel = ? ` + received
+	next     = received + ` AND chat = ? ORDER BY seq LIMIT 1`
+)
+
 func (j *Journal) one(ctx context.Context, where string, args ...any) (*Inbound, error) {
 	var m Inbound
-	var received int64
-	err := j.db.QueryRowContext(ctx, inboundColumns+where, args...).Scan(&m.Seq, &m.Chat, &m.ID, &m.Sender, &m.Info, &m.Body, &received)
+	var at int64
+	err := j.db.QueryRowContext(ctx, inboundColumns+where, append([]any{j.channel}, args...)...).Scan(&m.Seq, &m.Chat, &m.ID, &m.Sender, &m.Info, &m.Body, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read inbound message: %w", store.Words(err))
 	}
-	m.Received = time.Unix(0, received)
+	m.Received = time.Unix(0, at)
 	return &m, nil
 }
 
@@ -114,7 +119,7 @@ func (j *Journal) News() <-chan struct{} { return j.news }
 
 // Waiting implements Queue.
 func (j *Journal) Waiting(ctx context.Context) (chats []groups.JID, err error) {
-	rows, err := j.db.QueryContext(ctx, `SELECT DISTINCT chat FROM inbound WHERE done = 0`)
+	rows, err := j.db.QueryContext(ctx, waiting, j.channel)
 	if err != nil {
 		return nil, fmt.Errorf("list inbound messages: %w", store.Words(err))
 	}
@@ -131,10 +136,10 @@ func (j *Journal) Waiting(ctx context.Context) (chats []groups.JID, err error) {
 
 // Next implements Queue.
 func (j *Journal) Next(ctx context.Context, chat groups.JID) (*Inbound, error) {
-	return j.one(ctx, `WHERE chat = ? AND done = 0 ORDER BY seq LIMIT 1`, string(chat))
+	return j.one(ctx, next, string(chat))
 }
 
 // Done implements Queue.
 func (j *Journal) Done(ctx context.Context, seq int64) error {
-	return j.exec(ctx, "record that a message is kept", `UPDATE inbound SET done = 1 WHERE seq = ?`, seq)
+	return j.exec(ctx, "record that a message is kept", `UPDATE journal_inbound SET state = 'done' WHERE seq = ?`, seq)
 }

@@ -1,5 +1,4 @@
-// Package journal is a channel's memory on disk: one SQLite database for each
-// account of a platform.
+// Package journal is a channel's memory in the host's state.
 //
 // It holds the messages of members from the moment at which the platform is told
 // that we have them until the host keeps them, each once and in the order of its
@@ -23,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -33,46 +33,8 @@ const (
 	keepFor      = 7 * 24 * time.Hour
 	pruneEvery   = time.Hour
 	pruneAfter   = 100 // messages of members, so that no flood outgrows keepMessages by more
+	chunk        = 100 // rows that one commit deletes: nobody waits long for the writer
 )
-
-const schema = `
-CREATE TABLE IF NOT EXISTS sent (
-	id      TEXT PRIMARY KEY,            -- the platform's
-	chat    TEXT NOT NULL,
-	message BLOB NOT NULL,               -- Sent.Body
-	note    TEXT NOT NULL,               -- of its receipt
-	created INTEGER NOT NULL,            -- ns
-	acked   INTEGER NOT NULL DEFAULT 0   -- ns, the platform's time; 0: not acknowledged
-);
-CREATE INDEX IF NOT EXISTS sent_created ON sent (created);
-CREATE TABLE IF NOT EXISTS inbound (
-	seq      INTEGER PRIMARY KEY AUTOINCREMENT,
-	chat     TEXT NOT NULL,              -- as the Inbox knows it
-	id       TEXT NOT NULL,
-	sender   TEXT NOT NULL,
-	info     BLOB NOT NULL,              -- Inbound.Info
-	message  BLOB NOT NULL,              -- Inbound.Body
-	received INTEGER NOT NULL,           -- ns
-	done     INTEGER NOT NULL DEFAULT 0, -- 1: the Inbox has kept it
-	UNIQUE (chat, id, sender)
-);
-CREATE INDEX IF NOT EXISTS inbound_open ON inbound (chat, seq) WHERE done = 0;
-CREATE INDEX IF NOT EXISTS inbound_id ON inbound (chat, id);
-` + eventSchema + factSchema
-
-// eventSchema is what version 2 adds: which of inbound are events.
-const eventSchema = `CREATE TABLE IF NOT EXISTS event (seq INTEGER PRIMARY KEY);`
-
-// Spec describes the journal of a channel in dir, <platform>-messages.db. The
-// channel holds the lock <platform>.lock while the journal is open.
-func Spec(channel, platform, dir string, home store.Home) store.Spec {
-	return store.Spec{
-		Name: channel + "-messages", With: channel, Dir: dir, File: platform + "-messages.db", Lock: platform + ".lock", Home: home,
-		Schema: schema, Steps: []string{eventSchema, factSchema}, TxLock: "immediate",
-		// FULL: what is acknowledged to the platform must be on the disk.
-		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
-	}
-}
 
 // ErrNoRoom is what Keep returns while the disk is almost full.
 var ErrNoRoom = errors.New("the disk has no room for what members write")
@@ -89,40 +51,26 @@ type Options struct {
 	Log   *slog.Logger // discarded when nil
 }
 
-// Journal is an open journal. Its methods may be called from several goroutines.
+// Journal is one channel's part of the state's tables. Its methods may be called from several
+// goroutines.
 type Journal struct {
 	Options
-	db     *store.DB
-	commit *store.Committer // of all that is written: what comes together is durable together
-	news   chan struct{}    // holds a value after Keep
+	db      *state.DB
+	channel string
+	news    chan struct{} // holds a value after Keep
 
 	mu   sync.Mutex
 	kept int // messages of members since the last prune
 }
 
-// Open opens the journal that spec describes. The caller holds the lock, and calls
-// Close.
-func Open(ctx context.Context, spec store.Spec, o Options) (*Journal, error) {
-	db, err := store.Open(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(3)
+// Open returns the journal of the channel of that name. The state stays the caller's.
+func Open(ctx context.Context, db *state.DB, channel string, o Options) (*Journal, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	j := &Journal{Options: o, db: db, news: make(chan struct{}, 1)}
-	if j.commit, err = db.Committer(ctx, nil); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	if err := j.forgetOld(ctx); err != nil {
-		return nil, errors.Join(err, j.Close())
-	}
-	return j, nil
+	j := &Journal{Options: o, db: db, channel: channel, news: make(chan struct{}, 1)}
+	return j, j.forgetOld(ctx)
 }
-
-// Close closes the database.
-func (j *Journal) Close() error { return errors.Join(j.commit.Close(), j.db.Close()) }
 
 // poke has Hand look for messages.
 func (j *Journal) poke() {
@@ -143,49 +91,60 @@ func (j *Journal) HasRoom() error {
 	return nil
 }
 
+// The beginnings of what deletes some rows of a channel. A condition and then the end follow.
+const (
+	someSent    = `DELETE FROM journal_sent WHERE channel = ?1 AND id IN (SELECT id FROM journal_sent WHERE channel = ?1`
+	someInbound = `DELETE FROM journal_inbound WHERE seq IN (SELECT seq FROM journal_inbound WHERE channel = ?1`
+	atMost      = ` LIMIT ?2)`
+)
+
 // Clear deletes all messages.
 func (j *Journal) Clear(ctx context.Context) error {
-	return j.do(ctx, "forget messages", func(t *store.Tx) error {
-		for _, q := range []string{`DELETE FROM sent`, `DELETE FROM inbound`, `DELETE FROM event`} {
-			if _, err := t.Exec(q); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	if err := j.forget(ctx, someSent+atMost); err != nil {
+		return err
+	}
+	return j.forget(ctx, someInbound+atMost)
 }
 
-// noEvent is what holds of a member's message.
-const noEvent = `seq NOT IN (SELECT seq FROM event)`
-
-// forgetOld forgets what is old or too much. Members' messages that nobody has
-// kept yet stay, and so do our own that the platform has not acknowledged, until
-// their time is over.
+// forgetOld forgets what is old or too much. Members' messages that are not done stay, and so
+// do our own that the platform has not acknowledged, until their time is over.
 func (j *Journal) forgetOld(ctx context.Context) error {
 	old, fresh := time.Now().Add(-keepFor).UnixNano(), time.Now().Add(-j.Fresh).UnixNano()
-	err := j.do(ctx, "forget old messages", func(t *store.Tx) error {
-		for _, q := range []string{
-			`DELETE FROM sent WHERE created < ?1`,
-			`DELETE FROM sent WHERE acked != 0 AND created < (SELECT created FROM sent ORDER BY created DESC LIMIT 1 OFFSET ?2)`,
-			`DELETE FROM inbound WHERE done = 1 AND received < ?1`,
-			`DELETE FROM inbound WHERE done = 1 AND seq <= (SELECT seq FROM inbound WHERE ` + noEvent + ` ORDER BY seq DESC LIMIT 1 OFFSET ?2)
-				AND received <= ?4 AND ` + noEvent,
-			`DELETE FROM inbound WHERE seq IN (SELECT seq FROM event ORDER BY seq DESC LIMIT -1 OFFSET ?3)`,
-			`DELETE FROM event WHERE seq NOT IN (SELECT seq FROM inbound)`,
-		} {
-			if _, err := t.Exec(q, old, keepMessages, keepEvents, fresh); err != nil {
-				return err
-			}
+	for _, some := range []struct {
+		query string
+		args  []any
+	}{
+		{someSent + ` AND created < ?3` + atMost, []any{old}},
+		{someSent + ` AND acked <> 0 AND created <
+			(SELECT created FROM journal_sent WHERE channel = ?1 ORDER BY created DESC LIMIT 1 OFFSET ?3)` + atMost, []any{keepMessages}},
+		{someInbound + ` AND state = 'done' AND received < ?3` + atMost, []any{old}},
+		{someInbound + ` AND state = 'done' AND event = 0 AND received <= ?4 AND seq <=
+			(SELECT seq FROM journal_inbound WHERE channel = ?1 AND event = 0 ORDER BY seq DESC LIMIT 1 OFFSET ?3)` + atMost, []any{keepMessages, fresh}},
+		{someInbound + ` AND event = 1 AND seq <=
+			(SELECT seq FROM journal_inbound WHERE channel = ?1 AND event = 1 ORDER BY seq DESC LIMIT 1 OFFSET ?3)` + atMost, []any{keepEvents}},
+	} {
+		if err := j.forget(ctx, some.query, some.args...); err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.kept = 0
 	return nil
+}
+
+// forget deletes rows until none is left, a few in each commit: others write between them.
+func (j *Journal) forget(ctx context.Context, query string, args ...any) error {
+	args = append([]any{j.channel, chunk}, args...)
+	for {
+		n, err := j.db.Exec(ctx, query, args...)
+		if err != nil {
+			return fmt.Errorf("forget messages: %w", store.Words(err))
+		}
+		if n < chunk {
+			return nil
+		}
+	}
 }
 
 // prune is forgetOld for callers that cannot return its error.
@@ -195,18 +154,10 @@ func (j *Journal) prune(ctx context.Context) {
 	}
 }
 
-// do makes changes durable, together with those of others that wait.
-func (j *Journal) do(ctx context.Context, what string, change func(t *store.Tx) error) error {
-	if err := j.commit.Do(ctx, change, nil); err != nil {
+// exec makes a change durable, by a constant statement.
+func (j *Journal) exec(ctx context.Context, what, query string, args ...any) error {
+	if _, err := j.db.Exec(ctx, query, args...); err != nil {
 		return fmt.Errorf("%s: %w", what, store.Words(err))
 	}
 	return nil
-}
-
-// exec is do for a constant statement.
-func (j *Journal) exec(ctx context.Context, what, query string, args ...any) error {
-	return j.do(ctx, what, func(t *store.Tx) error {
-		_, err := t.Exec(query, args...)
-		return err
-	})
 }

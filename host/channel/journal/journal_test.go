@@ -11,7 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
@@ -22,21 +23,15 @@ func TestMain(m *testing.M) {
 
 func newJournal(t *testing.T) *Journal {
 	t.Helper()
-	return reopened(t, t.TempDir())
+	return opened(t, statetest.Open(t, t.TempDir()))
 }
 
-func reopened(t *testing.T, dir string, pragmas ...string) *Journal {
+func opened(t *testing.T, db *state.DB) *Journal {
 	t.Helper()
-	spec := Spec("slack-work", "slack", dir, store.Home{})
-	spec.Pragmas = append(spec.Pragmas, pragmas...)
-	j, err := Open(t.Context(), spec, Options{})
+	j, err := Open(t.Context(), db, "slack-work", Options{})
 	must(t, err)
-	t.Cleanup(func() { must(t, j.Close()) })
 	return j
 }
-
-// faster has nothing synced: what a flood leaves is the same.
-const faster = "synchronous(OFF)"
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -192,8 +187,8 @@ func hands(t *testing.T, j *Journal, h *host) (stop func()) {
 }
 
 func TestWhatIsKeptIsHandedOverOnceAlsoByALaterHost(t *testing.T) {
-	dir := t.TempDir()
-	j, ctx := reopened(t, dir), t.Context()
+	db := statetest.Open(t, t.TempDir())
+	j, ctx := opened(t, db), t.Context()
 	h := &host{refuse: map[string]bool{"3": true}, news: make(chan struct{}, 10)}
 	must(t, j.Keep(ctx, from("a", "anna", "1", "1")))
 	stop := hands(t, j, h)
@@ -206,7 +201,7 @@ func TestWhatIsKeptIsHandedOverOnceAlsoByALaterHost(t *testing.T) {
 	h.wants(t, "elsewhere")
 	stop()
 	h.refuse = nil
-	j = reopened(t, dir)
+	j = opened(t, db)
 	hands(t, j, h)
 	h.wants(t, "3", "4")
 	must(t, j.Keep(ctx, from("a", "anna", "2", "2")))
@@ -248,7 +243,7 @@ func TestAFullDiskLeavesMessagesWithThePlatform(t *testing.T) {
 
 // TestAFloodOfMessagesIsPruned: an hour is long enough for many.
 func TestAFloodOfMessagesIsPruned(t *testing.T) {
-	j, ctx := reopened(t, t.TempDir(), faster), t.Context()
+	j, ctx := newJournal(t), t.Context()
 	for i := range keepMessages + 2*pruneAfter {
 		must(t, j.Keep(ctx, from("a", "anna", fmt.Sprint(i), "flood")))
 		m, err := j.Next(ctx, "a")
@@ -256,7 +251,7 @@ func TestAFloodOfMessagesIsPruned(t *testing.T) {
 		must(t, j.Done(ctx, m.Seq))
 	}
 	var rows int
-	must(t, j.db.QueryRow(`SELECT COUNT(*) FROM inbound`).Scan(&rows))
+	must(t, j.db.QueryRow(`SELECT COUNT(*) FROM journal_inbound`).Scan(&rows))
 	if rows > keepMessages+pruneAfter {
 		t.Errorf("%d messages are kept", rows)
 	}
@@ -264,12 +259,12 @@ func TestAFloodOfMessagesIsPruned(t *testing.T) {
 
 // A webhook that was taken could have been sent once more after a thousand others.
 func TestWhatIsFreshIsKnownAfterAFlood(t *testing.T) {
-	j, ctx := reopened(t, t.TempDir(), faster), t.Context()
+	j, ctx := newJournal(t), t.Context()
 	j.Fresh = time.Minute
 	for i := range keepMessages + 2*pruneAfter {
 		must(t, j.Keep(ctx, from("a", "anna", fmt.Sprint(i), "flood")))
 	}
-	must(t, j.exec(ctx, "have all kept", `UPDATE inbound SET done = 1`))
+	must(t, j.exec(ctx, "have all kept", `UPDATE journal_inbound SET state = 'done'`))
 	must(t, j.forgetOld(ctx))
 	for id, want := range map[string]bool{"0": false, "new": true} {
 		if isNew, err := j.KeepNew(ctx, from("a", "anna", id, "once more")); err != nil || isNew != want {

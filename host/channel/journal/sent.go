@@ -25,7 +25,7 @@ type Sent struct {
 func (j *Journal) Sent(ctx context.Context, id string) (*Sent, error) {
 	var m Sent
 	var created, acked int64
-	err := j.db.QueryRowContext(ctx, `SELECT id, chat, message, note, created, acked FROM sent WHERE id = ?`, id).
+	err := j.db.QueryRowContext(ctx, `SELECT id, chat, message, note, created, acked FROM journal_sent WHERE channel = ? AND id = ?`, j.channel, id).
 		Scan(&m.ID, &m.Chat, &m.Body, &m.Note, &created, &acked)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -43,12 +43,12 @@ func (j *Journal) Sent(ctx context.Context, id string) (*Sent, error) {
 // Record makes a finished message durable before it is handed to the platform.
 // It replaces what an earlier attempt has recorded.
 func (j *Journal) Record(ctx context.Context, m Sent) error {
-	return j.exec(ctx, "record message", `INSERT INTO sent (id, chat, message, note, created) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET message = excluded.message, note = excluded.note, created = excluded.created`,
-		m.ID, string(m.Chat), m.Body, m.Note, m.Created.UnixNano())
+	return j.exec(ctx, "record message", `INSERT INTO journal_sent (channel, id, chat, message, note, created) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (channel, id) DO UPDATE SET message = excluded.message, note = excluded.note, created = excluded.created`,
+		j.channel, m.ID, string(m.Chat), m.Body, m.Note, m.Created.UnixNano())
 }
 
 // Acknowledge makes the platform's first word durable.
 func (j *Journal) Acknowledge(ctx context.Context, id string, at time.Time) error {
-	return j.exec(ctx, "record acknowledgement", `UPDATE sent SET acked = ? WHERE id = ? AND acked = 0`, at.UnixNano(), id)
+	return j.exec(ctx, "record acknowledgement", `UPDATE journal_sent SET acked = ? WHERE channel = ? AND id = ? AND acked = 0`, at.UnixNano(), j.channel, id)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 const (
@@ -39,7 +40,7 @@ func newWorld(t testing.TB, change ...func(*push.Settings)) *world {
 		c(set)
 	}
 	chats := []channel.NamedChat{{JID: desk, Name: "Desk"}, {JID: office, Name: "Office"}}
-	w.setup = channel.Setup{Name: "push", Chats: chats, Settings: set, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	w.setup = channel.Setup{Name: "push", Chats: chats, Settings: set, Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Log: slog.New(slog.DiscardHandler)}
 	return w.made(t)
 }
 

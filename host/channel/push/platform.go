@@ -11,10 +11,8 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/setting"
-	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -37,10 +35,6 @@ func (platform) Owns(chat groups.JID) bool { return chat.Channel() == platformKe
 
 func (platform) Settings() channel.Settings {
 	return &Settings{Listen: "127.0.0.1:8430", MaxFile: 100 << 20}
-}
-
-func (platform) Stores(s channel.Setup) []store.Spec {
-	return []store.Spec{journal.Spec(s.Name, platformKey, s.Dir, s.Home)}
 }
 
 // Settings are the channel's part of longshore.yaml.

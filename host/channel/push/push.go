@@ -2,10 +2,6 @@
 // each message is one signed POST to its URL, and it posts back what members
 // write, as docs/push.md describes.
 //
-//	channels/<name>/push-messages.db   replies until the host has them, and the ids that were seen
-//	channels/<name>/push.lock          held by the one process that takes replies
-//	channels/<name>/tmp/               members' files on their way; without a name, swept at start
-//
 // The signature of a message with files covers the JSON before them, which has the
 // SHA-256 of each: so a file is streamed. A reply is durable before its answer.
 package push
@@ -46,7 +42,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) {
 	if err := errors.Join(noKeys, noPoster, noFiles); err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	return &Push{Bot: bot.New(s, platformKey, s.Name, 2*httpd.WebhookWindow), settings: set, keys: keys, poster: poster, files: files}, nil
+	return &Push{Bot: bot.New(s, s.Name, 2*httpd.WebhookWindow), settings: set, keys: keys, poster: poster, files: files}, nil
 }
 
 // Apply implements channel.Applier: the groups' chats change.

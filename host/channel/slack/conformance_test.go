@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -41,7 +42,7 @@ func newWorld(t testing.TB) *world {
 	set := slack.Platform(slack.Net{}).Settings().(*slack.Settings)
 	set.BotToken, set.AppToken = setting.NewSecret(w.BotToken), setting.NewSecret(w.AppToken)
 	set.Rate = groups.Rate{PerMinute: 60_000, Burst: 1000}
-	w.setup = channel.Setup{Name: "slack", Settings: set, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	w.setup = channel.Setup{Name: "slack", Settings: set, Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Log: slog.New(slog.DiscardHandler)}
 	for _, chat := range []groups.JID{w.desk, w.office, w.private, w.inDM} {
 		w.setup.Chats = append(w.setup.Chats, channel.NamedChat{JID: chat, Name: "Desk"})
 	}

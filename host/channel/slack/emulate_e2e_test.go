@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // The Slack of npm's emulate, which nobody here wrote, understands the channel, and
@@ -20,7 +21,7 @@ func TestAgainstEmulateOfNPM(t *testing.T) {
 	e := slacktest.Emulate(t)
 	set := slack.Settings{BotToken: setting.NewSecret(e.BotToken), AppToken: setting.NewSecret(e.AppToken), Rate: groups.Rate{PerMinute: 60_000, Burst: 1000}}
 	w := &world{Server: e.Server, desk: jid(e.Open), private: jid(e.Private)}
-	w.setup = channel.Setup{Name: "slack", Settings: &set, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: w.desk}, {JID: w.private}}}
+	w.setup = channel.Setup{Name: "slack", Settings: &set, Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: w.desk}, {JID: w.private}}}
 	in, _ := w.made(t).run(t)
 
 	thread := e.Post(e.Open, slacktest.Mention(e.BotUser)+" a &lt; b?")

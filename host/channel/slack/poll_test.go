@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // question is a question with choices.
@@ -163,7 +164,7 @@ func TestAQuestionThatTheHostForgotIsClosed(t *testing.T) {
 	m := w.question(false, "Monday", "Tuesday")
 	c := w.sent(t, m)
 	stop()
-	w.setup.Dir = t.TempDir()
+	w.setup.Dir, w.setup.State = t.TempDir(), statetest.Open(t, t.TempDir())
 	in, _ := w.made(t).run(t)
 	w.Press(id(w.desk), w.ada, c.Target, "Monday")
 	c.Text = "Closed."

@@ -6,6 +6,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // A member posts a file, and calls the assistant in the thread below it: the file was
@@ -17,7 +18,7 @@ func TestTheFilesAboveAThreadComeAlong(t *testing.T) {
 	before := w.Upload(id(w.desk), "", w.ada, "an old one", "old.txt", []byte("old words")) // no longer in the journal
 	in.next(t)
 	stop()
-	w.setup.Dir = t.TempDir()
+	w.setup.Dir, w.setup.State = t.TempDir(), statetest.Open(t, t.TempDir())
 	in, _ = w.made(t).run(t)
 	hers := w.Upload(id(w.desk), "", w.ada, "the &amp; report", "report.txt", []byte("her words"))
 	for all := in.next(t); ; all = in.next(t) { // the old one may be caught up with, if it is of the same second

@@ -1,9 +1,8 @@
 // Package slack is the channel to a Slack workspace: an app of the operator's own
 // that hears by Socket Mode and speaks by the Web API.
 //
-//	channels/<name>/slack-messages.db   events until the host has them; the threads that the assistant spoke in, its questions and their votes
-//	channels/<name>/slack.lock          held by the one process that runs the channel
-//	channels/<name>/tmp/                members' files on their way; without a name, swept at start
+// The journal has events until the host has them, the threads that the assistant spoke in, its
+// questions and their votes.
 //
 // Slack takes no key for a repeat. A text carries its id as metadata and is looked
 // for in the chat. A file has a number from Slack before its bytes go up; the
@@ -61,7 +60,7 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 
 func newOf(s channel.Setup, net Net) (*Slack, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, platformKey, "Slack", time.Hour)
+	b := bot.New(s, "Slack", time.Hour)
 	a, err := newAPI(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)

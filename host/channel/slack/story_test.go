@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // dispatch sends a document of Slack's, in the chat and of Ada unless it says otherwise.
@@ -101,7 +102,7 @@ func TestFilesOfAForwardedMessageAreFetched(t *testing.T) {
 	}
 	w.Wait(t, "the acknowledgement", func() bool { return w.Unacknowledged() == 0 }) // else Slack sends it again
 	stop()
-	w.setup.Dir = t.TempDir() // no longer in the journal
+	w.setup.Dir, w.setup.State = t.TempDir(), statetest.Open(t, t.TempDir()) // no longer in the journal
 	in, _ = w.made(t).run(t)
 	w.PostInThread(id(w.desk), parent, w.ada, slacktest.Mention(w.BotUser)+" is this true?")
 	got = last(in.next(t))

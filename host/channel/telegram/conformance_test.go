@@ -19,6 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -49,7 +50,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{Server: telegramtest.New(t, deskID, officeID)}
 	set := telegram.Platform().Settings().(*telegram.Settings)
 	set.Token, set.Server, set.Rate = setting.NewSecret(telegramtest.Token), w.URL, groups.Rate{PerMinute: 60_000, Burst: 1000}
-	w.setup = channel.Setup{Name: "telegram", Settings: set, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+	w.setup = channel.Setup{Name: "telegram", Settings: set, Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Log: slog.New(slog.DiscardHandler),
 		Chats: []channel.NamedChat{{JID: desk, Name: "Desk"}, {JID: office, Name: "Office"}}}
 	return w.made(t)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // privacy is what privacy mode means.
@@ -99,12 +98,10 @@ func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) err
 	if hook.URL != "" {
 		return refused(&word{code: 409, text: "a webhook is set"}, 0)
 	}
-	lock, err := store.Lock(specOf(t.Setup))
-	if err != nil {
+	if p.Running {
 		p.Say("the host runs and hears the bot: write to it, and the host's log names the chat")
 		return nil
 	}
-	defer lock.Close()
 	p.Say("write to %s, or add it to a group and write %s there; this waits two minutes", name, name)
 	until, end := context.WithTimeout(ctx, findFor)
 	defer end()

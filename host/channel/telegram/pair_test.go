@@ -17,8 +17,14 @@ import (
 // pair runs "longshore pair telegram", and returns what it says.
 func (w *world) pair(t testing.TB, to groups.JID) (says, account string, err error) {
 	t.Helper()
+	return w.link(t, channel.Pairing{To: to})
+}
+
+func (w *world) link(t testing.TB, p channel.Pairing) (says, account string, err error) {
+	t.Helper()
 	var out strings.Builder
-	account, err = telegram.Platform().(channel.Linker).Link(t.Context(), w.ch, channel.Pairing{To: to, Screen: channeltest.Screen{Writer: &out}})
+	p.Screen = channeltest.Screen{Writer: &out}
+	account, err = telegram.Platform().(channel.Linker).Link(t.Context(), w.ch, p)
 	return out.String(), account, err
 }
 
@@ -74,7 +80,7 @@ func TestPairingFindsTheChatOfAMessageAndLeavesItToTheHost(t *testing.T) {
 	if m := <-in; m.Text != "@harbour_bot hello" {
 		t.Errorf("the host hears %+v", m)
 	}
-	if says, _, err := w.pair(t, ""); err != nil || !strings.Contains(says, "the host's log names the chat") {
+	if says, _, err := w.link(t, channel.Pairing{Running: true}); err != nil || !strings.Contains(says, "the host's log names the chat") {
 		t.Errorf("while the host runs: %v, %s", err, says)
 	}
 }

@@ -10,10 +10,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/setting"
-	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -32,10 +30,6 @@ func (platform) Owns(chat groups.JID) bool { return owns(chat) }
 func (platform) Settings() channel.Settings {
 	return &Settings{Server: publicServer, Listen: "127.0.0.1:8440", Rate: groups.Rate{PerMinute: 20, Burst: 5}}
 }
-
-func (platform) Stores(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} }
-
-func specOf(s channel.Setup) store.Spec { return journal.Spec(s.Name, platformKey, s.Dir, s.Home) }
 
 // owns reports whether a chat is named by its number.
 func owns(chat groups.JID) bool { return chat.Channel() == platformKey && idOf(chat) != 0 }

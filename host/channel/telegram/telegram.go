@@ -1,10 +1,6 @@
 // Package telegram is the channel to a Telegram bot of the operator's own, by the Bot
 // API (https://core.telegram.org/bots/api), and long polling or a webhook.
 //
-//	channels/<name>/telegram-messages.db   updates until the host has them
-//	channels/<name>/telegram.lock          held by the one process that runs the channel
-//	channels/<name>/tmp/                   members' files on their way; without a name, swept at start
-//
 // Telegram takes no key for a repeat and answers no question about what was sent: the
 // channel is blind. A request whose body was not wholly read was not carried out.
 package telegram
@@ -53,7 +49,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s) 
 
 func newOf(s channel.Setup) (*Telegram, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, platformKey, "Telegram", time.Hour)
+	b := bot.New(s, "Telegram", time.Hour)
 	a, err := newAPI(set, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)

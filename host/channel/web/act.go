@@ -17,24 +17,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
-	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
-
-// actSchema is a part of version 7: members' acts that the host does not have yet. A
-// member's later act replaces the earlier one of the same kind on the same message.
-const actSchema = `
-CREATE TABLE acts (
-	n      INTEGER PRIMARY KEY AUTOINCREMENT,
-	chat   TEXT NOT NULL,
-	behind INTEGER NOT NULL, -- the chat's newest message then
-	id     TEXT NOT NULL,
-	kind   TEXT NOT NULL,
-	target TEXT NOT NULL,
-	who    TEXT NOT NULL,
-	body   TEXT NOT NULL,    -- JSON of act
-	time   INTEGER NOT NULL
-);
-CREATE INDEX acts_chat ON acts (chat, n);`
 
 const (
 	maxActs      = 500 // that wait in a chat; then the oldest are discarded
@@ -52,7 +36,7 @@ type act struct {
 	Text    string       `json:"text,omitempty"`
 	Choices []string     `json:"choices,omitempty"`
 
-	shown *shown // of Text
+	shown shown // of Text
 }
 
 // act handles a request to react to a message, to vote, or to edit or delete a message
@@ -137,13 +121,11 @@ func (w *Web) do(ctx context.Context, c *room, a *act) (*Message, error) {
 	}
 	// The first message comes last: as long as it exists, the act can be repeated.
 	for _, part := range slices.Backward(parts) {
-		after, err := w.apply(ctx, c, part, func(t *stores.Tx, seq int64) (bool, error) {
-			changed, err := change(t, seq)
-			if err == nil && changed && part.ID == a.Target {
-				err = a.keep(t, c.name)
-			}
-			return changed, err
-		})
+		var by *act // the host hears of the post as one
+		if part.ID == a.Target {
+			by = a
+		}
+		after, err := w.apply(ctx, c, part, by, change)
 		if err != nil {
 			return nil, err
 		}
@@ -151,12 +133,12 @@ func (w *Web) do(ctx context.Context, c *room, a *act) (*Message, error) {
 			m = after.Message
 		}
 	}
-	w.store.poke()
+	poke(w.store.news)
 	return m, nil
 }
 
 // on returns the change of a message, or the reason why it is not allowed.
-func (a *act) on(m *Message) (func(*stores.Tx, int64) (bool, error), error) {
+func (a *act) on(m *Message) (func(*Message) bool, error) {
 	own := !m.Assistant && m.Author == a.Author
 	switch a.Kind {
 	case channel.KindReaction:
@@ -164,7 +146,7 @@ func (a *act) on(m *Message) (func(*stores.Tx, int64) (bool, error), error) {
 		if !mine && len(m.Reactions) >= maxReactions {
 			return nil, httpd.Refuse(http.StatusConflict, "too_many", fmt.Sprintf("the message has %d reactions, and takes no more", maxReactions), "")
 		}
-		return func(t *stores.Tx, seq int64) (bool, error) { return react(t, seq, a.Author, a.From, a.Emoji) }, nil
+		return react(a.Author, a.From, a.Emoji), nil
 	case channel.KindVote:
 		if m.Poll == nil {
 			return nil, httpd.Refuse(http.StatusBadRequest, "bad_target", "the message is not a question with choices", "")
@@ -187,12 +169,12 @@ func (a *act) on(m *Message) (func(*stores.Tx, int64) (bool, error), error) {
 // post returns the messages of the post that begins with m: m and those with further files
 // after it.
 func (s *store) post(ctx context.Context, chat string, m *Message) ([]*Message, error) {
-	return s.query(ctx, "SELECT "+columns+` WHERE m.chat = ?1 AND NOT m.removed AND m.seq BETWEEN ?2 AND ?2 + ?3 AND (m.id = ?4 OR m.id LIKE ?4 || '-%')
-		ORDER BY m.seq`, chat, m.seq, maxPost, m.ID)
+	return s.query(ctx, messages+`chat = ? AND removed = 0 AND seq BETWEEN ? AND ? AND (id = ? OR id LIKE ?) ORDER BY seq`,
+		s.name, chat, m.seq, m.seq+maxPost, m.ID, m.ID+"-%")
 }
 
 // keep enqueues the act for the host.
-func (a *act) keep(t *stores.Tx, chat string) error {
+func (s *store) keep(t *state.Tx, chat string, a *act) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("make id: %w", err)
@@ -201,14 +183,16 @@ func (a *act) keep(t *stores.Tx, chat string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(`DELETE FROM acts WHERE chat = ? AND kind = ? AND target = ? AND who = ?`, chat, string(a.Kind), a.Target, a.Author); err != nil {
+	if _, err := t.Exec(`DELETE FROM page_act WHERE channel = ? AND chat = ? AND kind = ? AND target = ? AND who = ?`, s.name, chat, string(a.Kind), a.Target, a.Author); err != nil {
 		return err
 	}
-	if _, err := t.Exec(`INSERT INTO acts (chat, behind, id, kind, target, who, body, time) VALUES (?1, (SELECT MAX(seq) FROM messages WHERE chat = ?1), ?2, ?3, ?4, ?5, ?6, ?7)`,
-		chat, strings.ReplaceAll(id.String(), "-", ""), string(a.Kind), a.Target, a.Author, string(body), now().UnixMilli()); err != nil {
+	if _, err := t.Exec(`INSERT INTO page_act (channel, chat, behind, id, kind, target, who, body, time)
+		VALUES (?1, ?2, (SELECT MAX(seq) FROM page_message WHERE channel = ?1 AND chat = ?2), ?3, ?4, ?5, ?6, ?7, ?8)`,
+		s.name, chat, strings.ReplaceAll(id.String(), "-", ""), string(a.Kind), a.Target, a.Author, string(body), now().UnixMilli()); err != nil {
 		return err
 	}
-	_, err = t.Exec(`DELETE FROM acts WHERE n IN (SELECT n FROM acts WHERE chat = ? ORDER BY n DESC LIMIT -1 OFFSET ?)`, chat, maxActs)
+	_, err = t.Exec(`DELETE FROM page_act WHERE channel = ?1 AND chat = ?2
+		AND n <= (SELECT n FROM page_act WHERE channel = ?1 AND chat = ?2 ORDER BY n DESC LIMIT 1 OFFSET ?3)`, s.name, chat, maxActs)
 	return err
 }
 
@@ -216,7 +200,7 @@ func (a *act) keep(t *stores.Tx, chat string) error {
 func (s *store) acted(ctx context.Context, row journal.Inbound) (in channel.Inbound, err error) {
 	var a act
 	var body string
-	if err := s.db.QueryRowContext(ctx, "SELECT body FROM acts WHERE n = ?", -row.Seq).Scan(&body); err != nil {
+	if err := s.db.QueryRowContext(ctx, "SELECT body FROM page_act WHERE n = ?", -row.Seq).Scan(&body); err != nil {
 		if errors.Is(err, sql.ErrNoRows) { // a later act has just replaced it
 			return in, nil
 		}

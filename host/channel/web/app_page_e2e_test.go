@@ -241,9 +241,10 @@ func TestFiveThousandMessagesDoNotLag(t *testing.T) {
 	o := options(t.TempDir())
 	s := start(t, o)
 	s.stop()
-	alter(t, o.Dir, `INSERT INTO messages (chat, id, key, author, sender, assistant, text, time, reply_to, status)
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-		SELECT 'family', printf('m%05d', i), '', '', iif(i % 3, 'Andy', 'Ann'), i % 3 <> 0, printf('message **%d** ', i) || substr(hex(zeroblob(200)), 1, i % 7 * 50), 1760000000000 + i * 60000, '', 'read' FROM n`, 5000)
+	alter(t, o.Dir, fill, 5000, "family")
+	alter(t, o.Dir, `UPDATE page_message SET sender = iif(seq % 3, 'Andy', 'Ann'), assistant = seq % 3 <> 0, time = 1760000000000 + seq * 60000, status = 'read',
+		text = printf('message **%d** ', seq) || substr(hex(zeroblob(200)), 1, seq % 7 * 50)`)
+	alter(t, o.Dir, `UPDATE page_message SET tree = json_array(json_object('t', 'p', 'c', json_array('message ', json_object('t', 'b', 'c', json_array(CAST(seq AS TEXT))), substr(text, 17))))`)
 	s = start(t, o)
 	p := s.page(browsertest.Start(t), "/c/family", desk)
 	p.Do("Performance.enable", map[string]any{"timeDomain": "threadTicks"})

@@ -19,6 +19,7 @@ type Terms struct {
 	Quota         int64         // bytes of the files of one chat, from either side; 10 GiB if 0
 	Roll          bool          // delete the oldest messages with their files at the quota; else new files are refused
 	Keep          time.Duration // the age at which messages are deleted with their files; 0: never
+	Messages      int           // how many messages a chat keeps, give or take lengthEvery; 0: all
 	KeepFree      int64         // bytes of disk that files leave free; 0: none
 }
 
@@ -38,7 +39,7 @@ func termsOf(s channel.Setup) Terms {
 	set := s.Settings.(*Settings)
 	t := Terms{
 		AssistantName: s.Assistant, MaxUpload: int64(set.Upload), KeepFree: s.FreeDisk,
-		Keep: set.Keep.Std(), Quota: int64(set.History), Roll: set.History > 0,
+		Keep: set.Keep.Std(), Messages: set.Messages, Quota: int64(set.History), Roll: set.History > 0,
 	}
 	for _, c := range s.Chats {
 		t.Chats = append(t.Chats, Chat(c))

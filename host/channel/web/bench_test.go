@@ -29,7 +29,7 @@ func BenchmarkSend(b *testing.B) {
 
 func benchmarkSend(b *testing.B, size int64) {
 	dir := b.TempDir()
-	opts := options(filepath.Join(dir, "web"))
+	opts := options(filepath.Join(dir, "web")).opens(b)
 	w, err := opened(opts)
 	if err != nil {
 		b.Fatal(err)

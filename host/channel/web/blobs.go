@@ -2,11 +2,10 @@ package web
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"database/sql"
 	"io"
-	"log/slog"
-	"path/filepath"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/longshore-bridge/longshore/host/blob"
@@ -18,6 +17,7 @@ type blobs struct {
 
 	mu   sync.Mutex
 	used map[string]int64 // bytes by chat
+	due  map[string]bool  // chats that may keep too much
 }
 
 // staged is a blob that no row names yet. The caller calls commit or drop in the end; drop
@@ -27,36 +27,17 @@ type staged struct {
 	blobs *blobs // nil once it is committed or dropped
 }
 
-// openBlobs moves files without a row in the history aside. A crash between a file's
-// rename and its row leaves such a file.
-func openBlobs(ctx context.Context, dir string, s *store, log *slog.Logger) (_ *blobs, err error) {
-	b := &blobs{used: map[string]int64{}}
-	if b.Store, err = blob.Open(filepath.Join(dir, "files")); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(b.UseRows(ctx, s.db), b.sweep(ctx, s, log)); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the files: %w", err), b.Close())
-	}
-	return b, nil
-}
-
-// sweep counts the bytes of each chat and moves orphans aside.
-func (b *blobs) sweep(ctx context.Context, s *store, log *slog.Logger) error {
-	known := map[string]bool{}
-	stored, err := s.storedFiles()
-	if err != nil || s.db.Made {
-		return err
-	}
-	for _, f := range stored {
-		known[f.id] = true
-		b.used[f.chat] += f.size
-	}
-	deleted, err := s.deletedFiles()
-	if err != nil {
-		return err
-	}
-	_, err = b.Sweep(ctx, s.spec, known, deleted, log)
-	return err
+// openBlobs counts the bytes of each chat.
+func openBlobs(ctx context.Context, s *store) (*blobs, error) {
+	b := &blobs{Store: s.db.Blobs, used: map[string]int64{}, due: map[string]bool{}}
+	_, err := list(ctx, s, func(rows *sql.Rows) (_ struct{}, err error) {
+		var chat string
+		var size int64
+		err = rows.Scan(&chat, &size)
+		b.used[chat] = size
+		return struct{}{}, err
+	}, "SELECT chat, SUM(size) FROM page_message WHERE channel = ? AND blob <> '' GROUP BY chat", s.name)
+	return b, err
 }
 
 // stage stores at most limit bytes of r, see [blob.Store.Stage].
@@ -91,26 +72,36 @@ func (b *blobs) usedBy(chat string) int64 {
 	return b.used[chat]
 }
 
-// above lists the chats whose files exceed that many bytes.
-func (b *blobs) above(bytes int64) (chats []string) {
+// mark marks a chat as one that may keep too much.
+func (b *blobs) mark(chat string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.due[chat] = true
+}
+
+// marked returns the marked chats, and those whose files exceed that many bytes. Their marks
+// end.
+func (b *blobs) marked(bytes int64) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	chats := b.due
+	b.due = map[string]bool{}
 	for chat, used := range b.used {
 		if used > bytes {
-			chats = append(chats, chat)
+			chats[chat] = true
 		}
 	}
-	return chats
+	return slices.Collect(maps.Keys(chats))
 }
 
 // remove deletes the files of deleted messages. Downloads in progress continue. Files that
 // cannot be deleted now are left to the sweep at the next start.
-func (b *blobs) remove(chat string, gone []forgotten) error {
+func (b *blobs) remove(gone []forgotten) error {
 	var names []string
 	b.mu.Lock()
 	for _, f := range gone {
 		if f.file != "" {
-			b.used[chat] -= f.size
+			b.used[f.chat] -= f.size
 			names = append(names, f.file)
 		}
 	}

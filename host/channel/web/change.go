@@ -3,34 +3,13 @@ package web
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
-	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
-
-// changeSchema is a part of version 7: messages can be edited, removed and reacted to.
-// Each message that changed has one row in changes, with a number that grows, so that
-// a page which was away gets what changed meanwhile.
-const changeSchema = `
-ALTER TABLE messages ADD COLUMN edited INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE messages ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
-CREATE TABLE reactions (
-	message INTEGER NOT NULL REFERENCES messages (seq) ON DELETE CASCADE,
-	who     TEXT NOT NULL,
-	name    TEXT NOT NULL,
-	emoji   TEXT NOT NULL,
-	PRIMARY KEY (message, who)
-) WITHOUT ROWID;
-CREATE TABLE changes (
-	n       INTEGER PRIMARY KEY AUTOINCREMENT,
-	chat    TEXT NOT NULL,
-	message INTEGER NOT NULL UNIQUE REFERENCES messages (seq) ON DELETE CASCADE
-);
-CREATE INDEX changes_chat ON changes (chat, n);
-CREATE TABLE removed_files (id TEXT PRIMARY KEY) WITHOUT ROWID;`
 
 // Reaction is an emoji that somebody has put on a message.
 type Reaction struct {
@@ -70,19 +49,19 @@ func (w *Web) Edit(ctx context.Context, c channel.Change) error {
 
 // edit replaces the text of a message of the assistant, or of a member, unless it is the
 // same.
-func edit(text string, s *shown, assistant bool) func(*stores.Tx, int64) (bool, error) {
-	return func(t *stores.Tx, seq int64) (bool, error) {
-		n, err := t.Changed(`UPDATE messages SET text = ?1, tree = ?2, short = ?3, edited = ?4 WHERE seq = ?5 AND assistant = ?6 AND text <> ?1`,
-			text, string(s.tree), s.short, now().UnixMilli(), seq, assistant)
-		return n > 0, err
+func edit(text string, s shown, assistant bool) func(*Message) bool {
+	return func(m *Message) bool {
+		if m.Assistant != assistant || m.Text == text {
+			return false
+		}
+		m.Text, m.shown, m.Edited, m.EditedAt = text, s, true, now()
+		return true
 	}
 }
 
 // React implements channel.Reactor.
 func (w *Web) React(ctx context.Context, c channel.Change) error {
-	return w.change(ctx, c, func(t *stores.Tx, seq int64) (bool, error) {
-		return react(t, seq, "", w.now().AssistantName, c.Emoji)
-	})
+	return w.change(ctx, c, react("", w.now().AssistantName, c.Emoji))
 }
 
 // Unsend implements channel.Unsender: pages show that a message was deleted. Its text and
@@ -92,54 +71,41 @@ func (w *Web) Unsend(ctx context.Context, c channel.Change) error {
 }
 
 // react sets or removes one person's reaction to a message.
-func react(t *stores.Tx, seq int64, who, name, emoji string) (bool, error) {
-	if emoji == "" {
-		n, err := t.Changed(`DELETE FROM reactions WHERE message = ? AND who = ?`, seq, who)
-		return n > 0, err
+func react(who, name, emoji string) func(*Message) bool {
+	clean := channel.CleanName(emoji)
+	return func(m *Message) bool {
+		i := slices.IndexFunc(m.Reactions, func(r Reaction) bool { return r.Who == who })
+		switch {
+		case emoji == "" && i >= 0:
+			m.Reactions = slices.Delete(m.Reactions, i, i+1)
+		case clean == "": // it would be an empty mark
+			return false
+		case i < 0:
+			m.Reactions = append(m.Reactions, Reaction{clean, name, who})
+		case m.Reactions[i].Emoji == clean:
+			return false
+		default:
+			m.Reactions[i] = Reaction{clean, name, who}
+		}
+		return true
 	}
-	if emoji = channel.CleanName(emoji); emoji == "" {
-		return false, nil // it would be an empty mark
-	}
-	n, err := t.Changed(`INSERT INTO reactions (message, who, name, emoji) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (message, who) DO UPDATE SET name = ?3, emoji = ?4 WHERE emoji <> ?4`, seq, who, name, emoji)
-	return n > 0, err
 }
 
 // remove deletes the content of a message.
-func remove(t *stores.Tx, seq int64) (bool, error) {
-	rows, err := t.Query(`SELECT id FROM files WHERE message = ?`, seq)
-	files, err := all(rows, err, one[string])
-	if err != nil {
-		return false, err
-	}
-	if err := blob.Delete(t, files...); err != nil {
-		return false, err
-	}
-	for _, step := range []string{
-		`INSERT INTO removed_files SELECT id FROM files WHERE message = ?`,
-		`DELETE FROM files WHERE message = ?`,
-		`DELETE FROM reactions WHERE message = ?`,
-		`DELETE FROM polls WHERE message = ?`,
-		`DELETE FROM votes WHERE message = ?`,
-		`UPDATE messages SET quote_text = NULL, quote_from = NULL WHERE seq = ?`,
-		`UPDATE messages SET text = '', tree = '', short = '', removed = 1 WHERE seq = ?`,
-	} {
-		if _, err := t.Exec(step, seq); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
+func remove(m *Message) bool {
+	m.Removed, m.Text, m.shown, m.Quote, m.File, m.Reactions, m.Poll = true, "", shown{}, nil, nil, nil, nil
+	return true
 }
 
 // change makes a change durable and shows it. do reports whether anything changed. Deleted
 // messages cannot change.
-func (w *Web) change(ctx context.Context, c channel.Change, do func(t *stores.Tx, seq int64) (bool, error)) error {
+func (w *Web) change(ctx context.Context, c channel.Change, do func(*Message) bool) error {
 	r, err := w.roomOf(c.Chat)
 	if err != nil {
 		return err
 	}
 	if !w.opened.Load() {
-		return &channel.Error{Code: "not_connected", Message: "the chat page does not run yet"}
+		return errNotOpen()
 	}
 	if err := r.enter(ctx); err != nil {
 		return err
@@ -155,19 +121,19 @@ func (w *Web) change(ctx context.Context, c channel.Change, do func(t *stores.Tx
 	if before.Removed {
 		return nil // there is nothing left to change
 	}
-	_, err = w.apply(ctx, r, before, do)
+	_, err = w.apply(ctx, r, before, nil, do)
 	return err
 }
 
-// apply makes a change of a message durable and shows it; nil if nothing changed. The
-// caller has entered the chat.
-func (w *Web) apply(ctx context.Context, r *room, before *Message, do func(t *stores.Tx, seq int64) (bool, error)) (*change, error) {
-	after, err := w.store.change(context.WithoutCancel(ctx), r.name, before, do)
+// apply makes a change of a message durable, together with the act that asks for it, and
+// shows it; nil if nothing changed. The caller has entered the chat.
+func (w *Web) apply(ctx context.Context, r *room, before *Message, by *act, do func(*Message) bool) (*change, error) {
+	after, err := w.store.change(context.WithoutCancel(ctx), r.name, before.ID, by, do)
 	if err != nil || after == nil {
 		return nil, err
 	}
-	if before.File != nil && after.Message.File == nil {
-		if err := w.blobs.remove(r.name, []forgotten{{file: before.File.ID, size: before.File.Size}}); err != nil {
+	if f := before.File; f != nil && after.Message.File == nil {
+		if err := w.blobs.remove([]forgotten{{chat: r.name, file: f.ID, size: f.Size}}); err != nil {
 			w.log.Warn("a removed file is deleted at the next start", "error", err)
 		}
 	}
@@ -175,36 +141,58 @@ func (w *Web) apply(ctx context.Context, r *room, before *Message, do func(t *st
 	return after, nil
 }
 
-// change records a change of one message; nil if nothing has changed.
-func (s *store) change(ctx context.Context, chat string, m *Message, do func(t *stores.Tx, seq int64) (bool, error)) (after *change, err error) {
-	err = s.commit.Do(ctx, func(t *stores.Tx) error {
+// change records a change of one message, and the act that asks for it, which may be nil.
+// It returns nil if nothing has changed, or if the message is no longer there.
+func (s *store) change(ctx context.Context, chat, id string, by *act, do func(*Message) bool) (after *change, err error) {
+	err = s.db.Do(ctx, func(t *state.Tx) error {
 		after = nil
-		changed, err := do(t, m.seq)
-		if err != nil || !changed {
+		m, err := s.read(t, chat, id)
+		if err != nil || m == nil {
 			return err
 		}
-		if _, err := t.Exec(`DELETE FROM changes WHERE message = ?`, m.seq); err != nil {
+		had := m.File
+		if !do(m) {
+			return nil
+		}
+		if had != nil && m.File == nil {
+			if err := blob.Delete(t, had.ID); err != nil {
+				return err
+			}
+		}
+		if err := s.update(t, m); err != nil {
 			return err
 		}
-		res, err := t.Exec(`INSERT INTO changes (chat, message) VALUES (?, ?)`, chat, m.seq)
+		rows, err := t.Query(`INSERT INTO page_change (channel, chat, message) VALUES (?, ?, ?) RETURNING n`, s.name, chat, m.seq)
+		n, err := all(rows, err, one[int64])
 		if err != nil {
 			return err
 		}
-		after = &change{}
-		if after.N, err = res.LastInsertId(); err != nil {
-			return err
+		after = &change{n[0], m}
+		if by != nil {
+			return s.keep(t, chat, by)
 		}
-		rows, err := t.Query(messageByID, chat, m.ID)
-		now, err := all(rows, err, scan)
-		if err == nil {
-			after.Message = now[0]
-		}
-		return err
+		return nil
 	}, nil)
 	if err != nil {
 		return nil, writing(err)
 	}
 	return after, nil
+}
+
+// update writes what a change may have changed in a message. A removed message keeps the
+// name of its file, for the next start to delete what is left of it.
+func (s *store) update(t *state.Tx, m *Message) error {
+	edited := int64(0)
+	if m.Edited {
+		edited = m.EditedAt.UnixMilli()
+	}
+	if _, err := t.Exec(`UPDATE page_message SET quote = ?1, file = ?2, size = CASE WHEN ?2 = '' THEN 0 ELSE size END, edited = ?3, removed = ?4,
+		reactions = ?5, text = ?6, tree = ?7, short = ?8, poll = ?9 WHERE seq = ?10`,
+		column(m.Quote), column(m.File), edited, bit(m.Removed), column(m.Reactions), m.Text, string(m.shown.tree), m.shown.short, column(m.Poll), m.seq); err != nil {
+		return err
+	}
+	_, err := t.Exec(`DELETE FROM page_change WHERE message = ?`, m.seq)
+	return err
 }
 
 // changesAfter returns the latest changes of a chat's messages after a given one, oldest
@@ -213,7 +201,8 @@ func (s *store) changesAfter(ctx context.Context, chat string, n int64, limit in
 	found, err := list(ctx, s, func(rows *sql.Rows) (c change, err error) {
 		c.Message = &Message{}
 		return c, rows.Scan(&c.N, &c.Message.ID)
-	}, `SELECT c.n, m.id FROM changes c JOIN messages m ON m.seq = c.message WHERE c.chat = ? AND c.n > ? ORDER BY c.n LIMIT ?`, chat, n, limit)
+	}, `SELECT c.n, m.id FROM page_change c JOIN page_message m ON m.seq = c.message WHERE c.channel = ? AND c.chat = ? AND c.n > ? ORDER BY c.n LIMIT ?`,
+		s.name, chat, n, limit)
 	// Not while the rows are open: many pages at once would wait for each other's connections.
 	for i := range found {
 		m, err := s.byID(ctx, chat, found[i].Message.ID)
@@ -228,16 +217,6 @@ func (s *store) changesAfter(ctx context.Context, chat string, n int64, limit in
 }
 
 // lastChange returns the number of a chat's last change; 0 if there is none.
-func (s *store) lastChange(ctx context.Context, chat string) (n int64, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT COALESCE(MAX(n), 0) FROM changes WHERE chat = ?`, chat).Scan(&n)
-	if err != nil {
-		return 0, reading(err)
-	}
-	return n, nil
-}
-
-// reactionsOf decodes the column of reactions.
-func reactionsOf(text string) (all []Reaction) {
-	_ = json.Unmarshal([]byte(text), &all) // the database has made it
-	return all
+func (s *store) lastChange(ctx context.Context, chat string) (int64, error) {
+	return s.number(ctx, `SELECT COALESCE(MAX(n), 0) FROM page_change WHERE channel = ? AND chat = ?`, s.name, chat)
 }

@@ -11,10 +11,6 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// toVersion6 takes away what versions 7 to 9 of the history added.
-const toVersion6 = `ALTER TABLE messages DROP COLUMN tree; ALTER TABLE messages DROP COLUMN short; ALTER TABLE messages DROP COLUMN forwarded; DROP TABLE reactions; DROP TABLE changes; DROP TABLE removed_files; DROP TABLE polls; DROP TABLE votes; DROP TABLE acts;
-	ALTER TABLE messages DROP COLUMN edited; ALTER TABLE messages DROP COLUMN removed; `
-
 func (s *site) must(err error) {
 	s.t.Helper()
 	if err != nil {

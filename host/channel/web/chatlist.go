@@ -90,10 +90,8 @@ func (s *store) summarize(ctx context.Context, e *entry, read string) error {
 			return err
 		}
 	}
-	e.Unread = new(int)
-	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM messages WHERE chat = ? AND seq > ? LIMIT ?)", e.Chat, seq, maxUnread).Scan(e.Unread)
-	if err != nil {
-		return reading(err)
-	}
-	return nil
+	n, err := s.number(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM page_message WHERE channel = ? AND chat = ? AND seq > ? LIMIT ?) AS unread", s.name, e.Chat, seq, maxUnread)
+	unread := int(n)
+	e.Unread = &unread
+	return err
 }

@@ -5,9 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,16 +23,19 @@ import (
 // members use the HTTP API, as a script or the page does. What they see while
 // the channel is not running is what its next run shows.
 type members struct {
-	opts web.Options
+	opts setup
 	web  *web.Web
 }
 
 func TestConformance(t *testing.T) {
-	m := &members{}
+	m, all := &members{}, options(t.TempDir()).opens(t) // one state, in which each story has a channel of its own
+	stories := 0
 	channeltest.Run(t, channeltest.Harness{
 		Chat: "web:family", Other: "web:work", Unknown: "web:nobody",
 		New: func(t testing.TB) channel.Channel {
-			m.opts = options(filepath.Join(t.TempDir(), "web"))
+			stories++
+			m.opts = all
+			m.opts.Name = fmt.Sprintf("web%d", stories)
 			return m.open(t)
 		},
 		Restart:  func(t testing.TB) channel.Channel { return m.open(t) },
@@ -47,15 +49,12 @@ func TestConformance(t *testing.T) {
 		Expire: func(t testing.TB) { // by hand, or by the channel's own sweep
 			alter(t, m.opts.Dir, `DELETE FROM bytes`)
 			for _, name := range stored(t, m.opts.Dir) {
-				if err := os.Remove(filepath.Join(m.opts.Dir, "files", name)); err != nil {
+				if err := os.Remove(filepath.Join(m.opts.Dir, "blobs", name)); err != nil {
 					t.Fatal(err)
 				}
 			}
 		},
 		Untouched: func(t testing.TB) {
-			if _, err := os.Stat(m.opts.Dir); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("its directory: %v", err)
-			}
 			if url := m.web.URL(); url != "" {
 				t.Errorf("it listens on %s", url)
 			}
@@ -65,7 +64,7 @@ func TestConformance(t *testing.T) {
 
 func (m *members) open(t testing.TB) channel.Channel {
 	t.Helper()
-	w, err := web.New(m.opts)
+	w, err := web.New(m.opts.Options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,115 +7,136 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
-	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
-// goneSchema is version 2: the numbers and ids of deleted messages. The ids are never
-// reused, a repeated Send finds that it was done, and a page that has the message finds
-// its position.
-const goneSchema = `
-CREATE TABLE gone (
-	seq       INTEGER PRIMARY KEY,
-	chat      TEXT NOT NULL,
-	id        TEXT NOT NULL,
-	key       TEXT NOT NULL,
-	file      TEXT NOT NULL,
-	time      INTEGER NOT NULL,
-	forgotten INTEGER NOT NULL,
-	UNIQUE (chat, id)
-);
-CREATE INDEX gone_chat ON gone (chat, seq);
-CREATE INDEX gone_key ON gone (chat, key) WHERE key <> '';
-CREATE UNIQUE INDEX gone_file ON gone (file) WHERE file <> '';`
+// A chunk is what one change deletes. All others wait for it who write to the state.
+const (
+	chunkRows  = 64
+	chunkBytes = 1 << 20 // of texts and small files: SQLite overwrites them
+)
 
 // errGone is returned for something that existed and is deleted.
 var errGone = errors.New("no longer kept")
 
 // forgotten is one message that was deleted.
 type forgotten struct {
-	seq  int64
-	time int64
-	file string // its id; empty: it had none
-	size int64
+	seq   int64
+	chat  string
+	id    string
+	key   string
+	time  int64
+	file  string // its id; empty: it had none
+	size  int64
+	bytes int64 // of its text, in the database
 }
 
-// forget deletes the oldest messages of a chat: messages from before a time, and messages
-// whose files have at least excess bytes together, but at most limit messages. The caller
-// then removes the files. Calls must not overlap.
-func (s *store) forget(ctx context.Context, chat string, before time.Time, excess int64, limit int) ([]forgotten, error) {
-	due, err := s.due(ctx, chat, before, excess, limit)
-	if err != nil || len(due) == 0 {
-		return nil, err
-	}
-	last, now := due[len(due)-1].seq, time.Now().UnixMilli()
-	err = s.commit.Do(ctx, func(t *stores.Tx) error {
-		for _, step := range []string{
-			`INSERT INTO gone (seq, chat, id, key, file, time, forgotten)
-				SELECT m.seq, m.chat, m.id, m.key, COALESCE(f.id, ''), m.time, ?3
-				FROM messages m LEFT JOIN files f ON f.message = m.seq WHERE m.chat = ?1 AND m.seq <= ?2`,
-			`DELETE FROM waiting WHERE chat = ?1 AND seq <= ?2`,
-			`DELETE FROM files WHERE message IN (SELECT seq FROM messages WHERE chat = ?1 AND seq <= ?2)`,
-			`DELETE FROM messages WHERE chat = ?1 AND seq <= ?2`,
-		} {
-			if _, err := t.Exec(step, chat, last, now); err != nil {
-				return err
-			}
+// rule says which messages are deleted: the oldest of the channel, or of one chat.
+type rule struct {
+	chat   string    // empty: all chats, and before counts
+	before time.Time // messages from before that time
+	upTo   int64     // messages up to this number
+	excess int64     // messages whose files have that many bytes together
+}
+
+// forget deletes a chunk of the oldest messages by a rule, and returns them. more is false
+// if none is left. The caller then removes the files.
+func (s *store) forget(ctx context.Context, r rule) (due []forgotten, more bool, err error) {
+	at := time.Now().UnixMilli()
+	err = s.db.Do(ctx, func(t *state.Tx) (err error) {
+		if due, more, err = s.due(t, r); err != nil {
+			return err
 		}
 		for _, f := range due {
-			if err := blob.Delete(t, f.file); err != nil {
+			if err := s.delete(t, f, at); err != nil {
 				return err
 			}
 		}
 		return nil
 	}, nil)
 	if err != nil {
-		return nil, writing(err)
+		return nil, false, writing(err)
 	}
-	return due, nil
+	return due, more, nil
 }
 
-// due returns what forget deletes: the beginning of the history, up to the first message
-// that may stay.
-func (s *store) due(ctx context.Context, chat string, before time.Time, excess int64, limit int) (due []forgotten, err error) {
-	all, err := list(ctx, s, func(rows *sql.Rows) (f forgotten, err error) {
-		err = rows.Scan(&f.seq, &f.time, &f.file, &f.size)
+// due returns the chunk that forget deletes: the beginning of the history, up to the first
+// message that may stay.
+func (s *store) due(t *state.Tx, r rule) (due []forgotten, more bool, err error) {
+	const pick = `SELECT seq, chat, id, key, time, blob, size, octet_length(text) + octet_length(tree) FROM page_message WHERE channel = ? AND `
+	var rows *sql.Rows
+	if r.chat == "" {
+		rows, err = t.Query(pick+`seq > ? ORDER BY seq LIMIT ? + 0`, s.name, s.oldest.Load(), chunkRows)
+	} else {
+		rows, err = t.Query(pick+`chat = ? ORDER BY seq LIMIT ? + 0`, s.name, r.chat, chunkRows)
+	}
+	found, err := all(rows, err, func(rows *sql.Rows) (f forgotten, err error) {
+		err = rows.Scan(&f.seq, &f.chat, &f.id, &f.key, &f.time, &f.file, &f.size, &f.bytes)
 		return f, err
-	}, `SELECT m.seq, m.time, COALESCE(f.id, ''), COALESCE(f.size, 0)
-		FROM messages m LEFT JOIN files f ON f.message = m.seq WHERE m.chat = ? ORDER BY m.seq LIMIT ?`, chat, limit)
-	for _, f := range all {
-		if excess <= 0 && f.time >= before.UnixMilli() {
-			break
+	})
+	if r.chat == "" && len(found) > 0 {
+		s.oldest.Store(found[0].seq - 1)
+	}
+	bytes := int64(0)
+	for _, f := range found {
+		if r.chat == "" && f.time >= r.before.UnixMilli() || r.chat != "" && f.seq > r.upTo && r.excess <= 0 {
+			return due, false, err
 		}
-		excess -= f.size
+		if bytes += f.bytes; f.file != "" && !blob.IsName(f.file) {
+			bytes += f.size
+		}
+		if len(due) > 0 && bytes > chunkBytes {
+			return due, true, err
+		}
+		r.excess -= f.size
 		due = append(due, f)
 	}
-	return due, err
+	return due, len(found) == chunkRows, err
+}
+
+func (s *store) delete(t *state.Tx, f forgotten, at int64) error {
+	if _, err := t.Exec(`INSERT INTO page_gone (seq, channel, chat, id, key, file, time, forgotten) VALUES (?,?,?,?,?,?,?,?)`,
+		f.seq, s.name, f.chat, f.id, f.key, f.file, f.time, at); err != nil {
+		return err
+	}
+	for _, step := range []string{
+		`DELETE FROM page_waiting WHERE seq = ?`,
+		`DELETE FROM page_change WHERE message = ?`,
+		`DELETE FROM page_message WHERE seq = ?`,
+	} {
+		if _, err := t.Exec(step, f.seq); err != nil {
+			return err
+		}
+	}
+	return blob.Delete(t, f.file)
+}
+
+// beyond returns the number of the newest message that has keep newer ones in its chat; 0
+// if there is none.
+func (s *store) beyond(ctx context.Context, chat string, keep int) (int64, error) {
+	return s.number(ctx, `SELECT COALESCE((SELECT seq FROM page_message WHERE channel = ? AND chat = ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0), 0)`, s.name, chat, keep)
 }
 
 // expireGone deletes the records of messages that were deleted before a time, the oldest
-// first and at most limit. The last record stays: it shows that the chat began earlier.
-func (s *store) expireGone(ctx context.Context, chat string, before time.Time, limit int) error {
-	return s.exec(ctx, `DELETE FROM gone WHERE seq < (SELECT MAX(seq) FROM gone WHERE chat = ?1) AND forgotten < ?2
-		AND seq IN (SELECT seq FROM gone WHERE chat = ?1 ORDER BY seq LIMIT ?3)`, chat, before.UnixMilli(), limit)
-}
-
-// nextChat returns the first chat after name, in the order of names, that has messages;
-// empty if there is none.
-func (s *store) nextChat(ctx context.Context, name string) (string, error) {
-	var next sql.NullString
-	if err := s.db.QueryRowContext(ctx, "SELECT MIN(chat) FROM messages WHERE chat > ?", name).Scan(&next); err != nil {
-		return "", reading(err)
+// first and at most limit, and returns their number. A chat's last record stays: it shows
+// that the chat began earlier.
+func (s *store) expireGone(ctx context.Context, before time.Time, limit int) (int64, error) {
+	n, err := s.db.Exec(ctx, `DELETE FROM page_gone WHERE seq IN (SELECT g.seq FROM page_gone AS g WHERE g.channel = ? AND g.forgotten < ?
+		AND EXISTS (SELECT 1 FROM page_gone AS l WHERE l.channel = g.channel AND l.chat = g.chat AND l.seq > g.seq) ORDER BY g.forgotten LIMIT ? + 0)`,
+		s.name, before.UnixMilli(), limit)
+	if err != nil {
+		return 0, writing(err)
 	}
-	return next.String, nil
+	return n, nil
 }
 
-const seqQuery = `SELECT seq, time FROM messages WHERE chat = ?1 AND id = ?2
-	UNION ALL SELECT seq, time FROM gone WHERE chat = ?1 AND id = ?2`
+const seqQuery = `SELECT seq, time FROM page_message WHERE channel = ?1 AND chat = ?2 AND id = ?3
+	UNION ALL SELECT seq, time FROM page_gone WHERE channel = ?1 AND chat = ?2 AND id = ?3`
 
 // seqOf returns a message's number in its chat's order and its time, even if the message is
 // deleted; 0 if it never existed.
 func (s *store) seqOf(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
-	rows, err := s.db.QueryContext(ctx, seqQuery, chat, id)
+	rows, err := s.db.QueryContext(ctx, seqQuery, s.name, chat, id)
 	if seq, at, err = scanPosition(rows, err); err != nil {
 		return 0, time.Time{}, reading(err)
 	}
@@ -134,17 +155,17 @@ func scanPosition(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) 
 
 // anyGone reports whether messages of a chat were deleted.
 func (s *store) anyGone(ctx context.Context, chat string) (bool, error) {
-	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM gone WHERE chat = ?)", chat)
+	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM page_gone WHERE channel = ? AND chat = ?)", s.name, chat)
 }
 
 // fileGone reports whether a file with that id was deleted.
 func (s *store) fileGone(ctx context.Context, id string) (bool, error) {
-	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM gone WHERE file = ? AND file <> '')", id)
+	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM page_gone WHERE channel = ? AND file = ? AND file <> '')", s.name, id)
 }
 
 // keyGone reports whether a message posted under a key was deleted.
 func (s *store) keyGone(ctx context.Context, chat, key string) (bool, error) {
-	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM gone WHERE chat = ? AND key = ? AND key <> '')", chat, key)
+	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM page_gone WHERE channel = ? AND chat = ? AND key = ? AND key <> '')", s.name, chat, key)
 }
 
 func (s *store) holds(ctx context.Context, q string, args ...any) (yes bool, err error) {

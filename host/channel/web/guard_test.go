@@ -32,14 +32,13 @@ func TestOnlyLoopbackWithoutAToken(t *testing.T) {
 		"short token":         {func(o *web.Options) { o.Token = "secret" }, "16"},
 		"names without token": {func(o *web.Options) { o.Hosts = []string{"chat.example"} }, "token"},
 		"no port":             {func(o *web.Options) { o.Listen = "127.0.0.1" }, "host:port"},
-		"no directory":        {func(o *web.Options) { o.Dir = "" }, "directory"},
 		"odd chat":            {func(o *web.Options) { o.Chats[0].JID = "web:../x" }, "web:family"},
 		"chat twice":          {func(o *web.Options) { o.Chats[0].JID = o.Chats[1].JID }, "twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t.TempDir())
-			c.change(&o)
-			w, err := opened(o)
+			c.change(&o.Options)
+			w, err := opened(o.opens(t))
 			if err == nil {
 				defer w.Close()
 			}
@@ -58,7 +57,7 @@ func TestAListenerThatOthersReachNeedsAToken(t *testing.T) {
 	defer l.Close()
 	o := options(t.TempDir())
 	o.Listener = l
-	if w, err := opened(o); err == nil {
+	if w, err := opened(o.opens(t)); err == nil {
 		w.Close()
 		t.Error("it was taken")
 	}
@@ -220,7 +219,7 @@ func TestAHeaderThatDoesNotEnd(t *testing.T) {
 }
 
 func TestTheHandlerStandsAlone(t *testing.T) {
-	w, err := opened(options(t.TempDir()))
+	w, err := opened(options(t.TempDir()).opens(t))
 	if err != nil {
 		t.Fatal(err)
 	}

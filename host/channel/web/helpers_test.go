@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
@@ -20,6 +21,9 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -106,33 +110,50 @@ type site struct {
 	in     *inbox
 	t      testing.TB
 	client http.Client
-	stop   func() // ends Run; the clean-up does it too
+	stop   func() // ends Run and closes the state; the clean-up does it too
 }
 
-func options(dir string) web.Options {
-	return web.Options{
-		Dir: dir, Listen: "127.0.0.1:0", Terms: web.Terms{
+// setup is a page, and the directory of its state.
+type setup struct {
+	web.Options
+	Dir string
+}
+
+func options(dir string) setup {
+	return setup{Dir: dir, Options: web.Options{
+		Listen: "127.0.0.1:0", Terms: web.Terms{
 			AssistantName: "Andy", Chats: []web.Chat{{JID: "web:family", Name: "Family"}, {JID: "web:work", Name: "Work & Co"}},
 		},
-	}
+	}}
 }
 
 // opened is a channel that listens.
-func opened(opts web.Options) (*web.Web, error) {
-	w, err := web.New(opts)
+func opened(o setup) (*web.Web, error) {
+	w, err := web.New(o.Options)
 	if err != nil {
 		return nil, err
 	}
 	return w, w.Open(context.Background())
 }
 
-func start(t testing.TB, opts web.Options) *site {
+// opens opens the state until the test ends.
+func (o setup) opens(t testing.TB) setup {
+	t.Helper()
+	o.State = statetest.Open(t, o.Dir)
+	return o
+}
+
+func start(t testing.TB, opts setup) *site {
 	t.Helper()
 	return startWith(t, opts, newInbox())
 }
 
-func startWith(t testing.TB, opts web.Options, in *inbox) *site {
+func startWith(t testing.TB, opts setup, in *inbox) *site {
 	t.Helper()
+	var err error
+	if opts.State, err = state.Open(t.Context(), opts.Dir, store.Home{}, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
 	w, err := opened(opts)
 	if err != nil {
 		t.Fatal(err)
@@ -146,6 +167,9 @@ func startWith(t testing.TB, opts web.Options, in *inbox) *site {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("Run: %v", err)
+		}
+		if err := opts.State.Close(); err != nil {
+			t.Error(err)
 		}
 		http.DefaultClient.CloseIdleConnections()
 	})

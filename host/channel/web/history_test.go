@@ -89,7 +89,7 @@ func large(content string) []byte { return []byte(content + strings.Repeat(".", 
 // stored lists the files that the page keeps, and the rows of those in the database.
 func stored(t testing.TB, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(dir, "files"))
+	entries, err := os.ReadDir(filepath.Join(dir, "blobs"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func stored(t testing.TB, dir string) []string {
 			names = append(names, e.Name())
 		}
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "web.db")+"?mode=ro")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "longshore.db")+"?mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestOrphansOfACrashAreSwept(t *testing.T) {
 	s.stop()
 	kept := stored(t, opts.Dir)
 	for _, name := range []string{newID() + ".part", newID()} {
-		if err := os.WriteFile(filepath.Join(opts.Dir, "files", name), []byte("orphan"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(opts.Dir, "blobs", name), []byte("orphan"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -95,7 +95,7 @@ func TestAnEventIsEncodedOnceForAllStreams(t *testing.T) {
 func TestAStreamTooFarBehindIsEnded(t *testing.T) {
 	h := newHub()
 	slow, quick := h.join(t, "own"), h.join(t, "own")
-	large := &Message{ID: "1", Text: string(make([]byte, 50<<10)), shown: &shown{}} // six bytes each, as JSON
+	large := &Message{ID: "1", Text: string(make([]byte, 50<<10))} // six bytes each, as JSON
 	for i := range 3 {
 		h.publish("own", large)
 		quick.done.Store(h.rooms["own"].last.end)

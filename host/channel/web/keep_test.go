@@ -14,11 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
-	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -27,7 +24,7 @@ const day = 24 * time.Hour
 // alter changes a history that no host has open.
 func alter(t testing.TB, dir, statement string, args ...any) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "web.db")+"?_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "longshore.db")+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +34,14 @@ func alter(t testing.TB, dir, statement string, args ...any) {
 	}
 }
 
+// fill adds ?1 old messages to the chat ?2.
+const fill = `INSERT INTO page_message (channel, chat, id, key, author, sender, assistant, time, reply_to, quote, forwarded, status, file, blob, size, text, tree, short, poll)
+	WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+	SELECT 'web', ?2, 'id' || i, '', '', 'Ann', 0, 1000, '', '', '', 'received', '', '', 0, 'x', '', 'x', '' FROM n`
+
 // age makes all messages of a history older.
 func age(t *testing.T, dir string, by time.Duration) {
-	alter(t, dir, "UPDATE messages SET time = time - ?", by.Milliseconds())
+	alter(t, dir, "UPDATE page_message SET time = time - ?", by.Milliseconds())
 }
 
 // until waits for the chat to show these texts.
@@ -120,7 +122,7 @@ func TestOldMessagesGoWithTheirFiles(t *testing.T) {
 	if n := len(stored(t, opts.Dir)); n != 1 {
 		t.Errorf("%d files are stored, want the young one", n)
 	}
-	db, err := os.ReadFile(filepath.Join(opts.Dir, "web.db"))
+	db, err := os.ReadFile(filepath.Join(opts.Dir, "longshore.db"))
 	if err != nil || bytes.Contains(db, []byte("old question")) || !bytes.Contains(db, []byte("young")) {
 		t.Errorf("the database still holds what was deleted, or not the rest (%v)", err)
 	}
@@ -176,30 +178,28 @@ func TestALongHistoryGoesInSteps(t *testing.T) {
 	s.say("model")
 	s.stop()
 	for _, chat := range []string{"family", "former"} {
-		alter(t, opts.Dir, `INSERT INTO messages (chat, id, key, author, sender, assistant, text, time, reply_to, status)
-			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-			SELECT ?, 'id' || i, '', '', 'Ann', 0, 'x', 1000, '', 'received' FROM n`, chat)
+		alter(t, opts.Dir, fill, 1000, chat)
 	}
-	alter(t, opts.Dir, "UPDATE messages SET time = 1000")
+	alter(t, opts.Dir, "UPDATE page_message SET time = 1000")
 	opts.Keep = day
 	s = start(t, opts)
 	s.until("")
 	s.say("new")
 	s.until("new;")
 	s.stop()
-	restartUntil(t, opts, "SELECT COUNT(*) FROM messages", 1)
+	restartUntil(t, opts, "SELECT COUNT(*) FROM page_message", 1)
 	for range 2 { // what was deleted lately is known after any number of starts
 		s = start(t, opts)
 		s.history("")
 		s.until("new;")
 		s.stop()
 	}
-	if n := ask(t, opts.Dir, "SELECT COUNT(*) FROM gone"); n != 2001 {
+	if n := ask(t, opts.Dir, "SELECT COUNT(*) FROM page_gone"); n != 2001 {
 		t.Errorf("of %d deleted messages the ids are known, want 2001", n)
 	}
 	// A year later nobody asks for what was deleted; that something was, stays.
-	alter(t, opts.Dir, "UPDATE gone SET forgotten = 1000 WHERE chat = 'family'")
-	restartUntil(t, opts, "SELECT COUNT(*) FROM gone WHERE chat = 'family'", 1)
+	alter(t, opts.Dir, "UPDATE page_gone SET forgotten = 1000 WHERE chat = 'family'")
+	restartUntil(t, opts, "SELECT COUNT(*) FROM page_gone WHERE chat = 'family'", 1)
 	s = start(t, opts)
 	if _, b := s.do("GET", "/api/chats/family/messages", nil); !bytes.Contains(b, []byte(`"gone":true`)) {
 		t.Errorf("the chat has forgotten that it began earlier: %s", b)
@@ -208,7 +208,7 @@ func TestALongHistoryGoesInSteps(t *testing.T) {
 
 // restartUntil starts one host after the other, each for as long as it takes to
 // get on, until the history answers as it should.
-func restartUntil(t *testing.T, opts web.Options, query string, want int) {
+func restartUntil(t *testing.T, opts setup, query string, want int) {
 	t.Helper()
 	for got := ask(t, opts.Dir, query); got != want; {
 		s := start(t, opts)
@@ -225,7 +225,7 @@ func restartUntil(t *testing.T, opts web.Options, query string, want int) {
 // ask reads one number from a history.
 func ask(t *testing.T, dir, query string) (n int) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "web.db"))
+	db, err := sql.Open("sqlite", filepath.Join(dir, "longshore.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func ask(t *testing.T, dir, query string) (n int) {
 func TestAFullChatWaitsForTheSweep(t *testing.T) {
 	opts := options(t.TempDir())
 	opts.Quota, opts.Roll, opts.MaxUpload, opts.MaxFiles = 2500, true, 1000, 1
-	w, err := opened(opts)
+	w, err := opened(opts.opens(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,24 +288,4 @@ func TestWhatWasDeletedMeanwhileIsNotShownAgain(t *testing.T) {
 		t.Error(err)
 	}
 	s.until("next;")
-}
-
-// TestAHistoryOfTheFirstVersionIsTakenOver opens one as it was before anything
-// could be deleted.
-func TestAHistoryOfTheFirstVersionIsTakenOver(t *testing.T) {
-	opts := options(t.TempDir())
-	s := start(t, opts)
-	s.say("old")
-	before := s.history("")
-	s.stop()
-	alter(t, opts.Dir, toVersion6+"DROP TABLE gone; DROP TABLE sessions; DROP TABLE waiting; DROP TABLE bytes; DROP TABLE push; DROP TABLE push_key; ALTER TABLE files DROP COLUMN alt; PRAGMA user_version = 1")
-	s = start(t, opts)
-	if diff := cmp.Diff(texts(before), texts(s.history(""))); diff != "" {
-		t.Error(diff)
-	}
-	s.stop()
-	alter(t, opts.Dir, "PRAGMA user_version = 10")
-	if w, err := opened(opts); err == nil || !strings.Contains(err.Error(), "use the newer program") {
-		t.Errorf("a history of a later version opens: %v, %v", w, err)
-	}
 }

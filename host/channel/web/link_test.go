@@ -16,8 +16,9 @@ import (
 // TestAFileOfTheOutboxIsNotCopied: the page's file and the outbox's are the
 // same bytes on the disk, and outlive the outbox's name for them.
 func TestAFileOfTheOutboxIsNotCopied(t *testing.T) {
-	dir := t.TempDir()
-	outbox, err := blob.Open(filepath.Join(dir, "outbox"))
+	opts := options(t.TempDir())
+	s := start(t, opts)
+	outbox, err := blob.Open(filepath.Join(opts.Dir, "blobs"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,8 +27,6 @@ func TestAFileOfTheOutboxIsNotCopied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := options(filepath.Join(dir, "web"))
-	s := start(t, opts)
 	var told int64
 	s.send(channel.Message{
 		Files: []channel.File{{
@@ -38,11 +37,11 @@ func TestAFileOfTheOutboxIsNotCopied(t *testing.T) {
 		Attempt: channeltest.Progress(func(n int64) { told = n }),
 	})
 	f := s.history("")[0].File
-	mine, err := os.Stat(filepath.Join(dir, "outbox", b.Name))
+	mine, err := os.Stat(filepath.Join(opts.Dir, "blobs", b.Name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if shown, err := os.Stat(filepath.Join(opts.Dir, "files", f.ID)); err != nil || !os.SameFile(mine, shown) {
+	if shown, err := os.Stat(filepath.Join(opts.Dir, "blobs", f.ID)); err != nil || !os.SameFile(mine, shown) {
 		t.Errorf("the file was copied: %v", err)
 	}
 	if err := outbox.Remove(b.Name); err != nil {

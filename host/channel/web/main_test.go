@@ -3,12 +3,16 @@ package web_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
@@ -30,7 +34,11 @@ func TestMain(m *testing.M) {
 func serveUntilKilled(dir, listen string) {
 	o := options(dir)
 	o.Listen = listen
-	w, err := opened(o)
+	var w *web.Web
+	var err error
+	if o.State, err = state.Open(context.Background(), dir, store.Home{}, slog.New(slog.DiscardHandler)); err == nil {
+		w, err = opened(o)
+	}
 	if err == nil {
 		fmt.Println(w.URL())
 		in := newInbox()

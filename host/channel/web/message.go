@@ -36,48 +36,31 @@ type Message struct {
 	seq     int64  // its place in the history
 	answers bool   // a member's answer to the assistant
 	bytes   []byte // of File, if it is small and not in the history yet
-	shown   *shown // how Text is shown; nil: a host before version 8 has kept it
+	shown   shown  // how Text is shown
 }
 
 // shown is how a text is shown. It is made once, when the text is accepted, and stored with
 // the message: parsing takes longer than all else that a page costs.
 type shown struct {
-	tree  json.RawMessage // of []markup.Node; nil: there is no text
+	tree  json.RawMessage // of []markup.Node; empty: there is no text
 	short string          // its beginning, without formats
 }
-
-// shownSchema is version 8: how a text is shown. NULL: by an older host, not known.
-const shownSchema = `
-ALTER TABLE messages ADD COLUMN tree TEXT;
-ALTER TABLE messages ADD COLUMN short TEXT;`
-
-// forwardSchema is version 9: who wrote what a member forwards.
-const forwardSchema = `
-ALTER TABLE messages ADD COLUMN forwarded TEXT NOT NULL DEFAULT '';`
 
 // maxTree is the largest tree that is stored, in bytes: the tree of a text full of formats
 // is many times longer than the text. A text with a larger tree is shown as it was written.
 const maxTree = 256 << 10
 
 // show parses a text. The caller holds no lock: parsing takes milliseconds.
-func show(text string) *shown {
+func show(text string) shown {
 	if text == "" {
-		return &shown{}
+		return shown{}
 	}
 	nodes := markup.Parse(text)
 	tree, err := json.Marshal(nodes)
 	if err != nil || len(tree) > maxTree {
 		tree, _ = json.Marshal([]markup.Node{{Kind: markup.Paragraph, Kids: []markup.Node{{Text: text}}}})
 	}
-	return &shown{tree, markup.Beginning(nodes, maxQuote)}
-}
-
-// look returns how the message's text is shown.
-func (m *Message) look() *shown {
-	if m.shown != nil {
-		return m.shown
-	}
-	return show(m.Text)
+	return shown{tree, markup.Beginning(nodes, maxQuote)}
 }
 
 // MarshalJSON adds the text's tree, by which the page shows the text.
@@ -89,7 +72,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		fields
 		Tree json.RawMessage `json:"tree,omitempty"`
-	}{fields(m), m.look().tree})
+	}{fields(m), m.shown.tree})
 }
 
 // Quote is a message that another one answers.
@@ -157,7 +140,7 @@ const maxQuote = 160
 
 // quote returns m as another message quotes it.
 func (m *Message) quote() *Quote {
-	text := m.look().short
+	text := m.shown.short
 	if text == "" && m.File != nil {
 		text = media.Cut(m.File.Name, maxQuote)
 	}

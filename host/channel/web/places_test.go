@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/longshore-bridge/longshore/host/channel/web"
 )
 
 // pipes is a listener in memory, so that its clients live in a test's own time.
@@ -90,11 +88,11 @@ func post(t *testing.T, c net.Conn) (status int) {
 }
 
 // serve runs a site on pipes within a test's own time.
-func serve(t *testing.T, o web.Options) (*site, *pipes) {
+func serve(t *testing.T, o setup) (*site, *pipes) {
 	t.Helper()
 	l := newPipes()
 	o.Listener = l
-	w, err := opened(o)
+	w, err := opened(o.opens(t))
 	if err != nil {
 		t.Fatal(err)
 	}

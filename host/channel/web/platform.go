@@ -19,7 +19,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) {
 	}
 	return New(Options{
 		Proxies: proxies,
-		Name:    s.Name, Dir: s.Dir, Home: s.Home, Listen: set.Listen, Token: set.Token.Reveal(), Hosts: set.hosts(),
+		Name:    s.Name, State: s.State, Listen: set.Listen, Token: set.Token.Reveal(), Hosts: set.hosts(),
 		Tasks: s.Tasks, Links: s.Links, Push: set.push(), Terms: termsOf(s), Log: s.Log,
 	})
 }

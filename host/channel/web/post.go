@@ -35,7 +35,7 @@ type posted struct {
 	Key       string `json:"key"`       // made by the poster: the same key again is the same post; may be empty
 
 	files []upload
-	shown *shown // of Text
+	shown shown // of Text
 }
 
 // upload is one file of a post.
@@ -196,7 +196,7 @@ func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, 
 	var files []*staged
 	for i, f := range p.files {
 		if i > 0 {
-			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, Forwarded: p.Forwarded, shown: &shown{}, Status: Received, Key: p.Key})
+			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, Forwarded: p.Forwarded, Status: Received, Key: p.Key})
 		}
 		ms[i].File, ms[i].bytes = w.describe(f.staged, f.info), f.Bytes
 		files = append(files, f.staged)

@@ -107,7 +107,7 @@ func (b *browser) json() string {
 		base64.RawURLEncoding.EncodeToString(b.key.PublicKey().Bytes()), base64.RawURLEncoding.EncodeToString(b.auth))
 }
 
-func pushing(t testing.TB, s *pushService) web.Options {
+func pushing(t testing.TB, s *pushService) setup {
 	o := options(t.TempDir())
 	o.Push = web.Push{Contact: "mailto:ops@example.org", Services: []string{s.URL}}
 	return o

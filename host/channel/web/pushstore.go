@@ -9,21 +9,8 @@ import (
 	"fmt"
 	"time"
 
-	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
-
-// pushSchema is the second half of version 6: the browsers that want to be notified
-// while no page is open, and the key by which push services know this page.
-const pushSchema = `
-CREATE TABLE push_key (key BLOB NOT NULL); -- PKCS 8; at most one
-CREATE TABLE push (
-	endpoint TEXT PRIMARY KEY,
-	session  BLOB REFERENCES sessions (id) ON DELETE CASCADE, -- NULL: the page needs no token
-	p256dh   BLOB NOT NULL,
-	auth     BLOB NOT NULL,
-	made     INTEGER NOT NULL -- Unix milliseconds
-);
-CREATE INDEX push_session ON push (session);`
 
 const (
 	maxPush        = 1000 // browsers of all sessions
@@ -52,10 +39,10 @@ func (s *store) pushKey(ctx context.Context) (*ecdsa.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the page's push key: %w", err)
 	}
-	if err := s.exec(ctx, "INSERT INTO push_key (key) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM push_key)", fresh); err != nil {
+	if err := s.exec(ctx, "INSERT INTO page_push_key (channel, key) VALUES (?, ?) ON CONFLICT (channel) DO NOTHING", s.name, fresh); err != nil {
 		return nil, err
 	}
-	kept, err := list(ctx, s, one[[]byte], "SELECT key FROM push_key")
+	kept, err := list(ctx, s, one[[]byte], "SELECT key FROM page_push_key WHERE channel = ?", s.name)
 	if err != nil || len(kept) == 0 {
 		return nil, errors.Join(err, errors.New("the page's push key is gone"))
 	}
@@ -68,33 +55,28 @@ func (s *store) pushKey(ctx context.Context) (*ecdsa.PrivateKey, error) {
 
 // addPush adds a browser, or changes its session and keys.
 func (s *store) addPush(ctx context.Context, b subscription) error {
-	err := s.commit.Do(ctx, func(t *stores.Tx) error {
-		if _, err := t.Exec("DELETE FROM push WHERE endpoint = ?", b.Endpoint); err != nil {
+	err := s.db.Do(ctx, func(t *state.Tx) error {
+		if _, err := t.Exec("DELETE FROM page_push WHERE channel = ? AND endpoint = ?", s.name, b.Endpoint); err != nil {
 			return err
 		}
 		if b.session != nil {
-			if _, err := t.Exec(`DELETE FROM push WHERE session = ?1 AND endpoint NOT IN
-				(SELECT endpoint FROM push WHERE session = ?1 ORDER BY made DESC LIMIT ?2)`, b.session, maxSessionPush-1); err != nil {
+			if _, err := t.Exec(`DELETE FROM page_push WHERE session = ?1 AND endpoint NOT IN
+				(SELECT endpoint FROM page_push WHERE session = ?1 ORDER BY made DESC LIMIT ?2)`, b.session, maxSessionPush-1); err != nil {
 				return err
 			}
 		}
-		// If its session ended while the request came in, the foreign key would fail, and
-		// with it everything in the same commit.
-		if b.session != nil {
-			rows, err := t.Query("SELECT used FROM sessions WHERE id = ?", b.session)
+		if b.session != nil { // it may have ended while the request came in
+			rows, err := t.Query("SELECT used FROM page_session WHERE id = ?", b.session)
 			if there, err := all(rows, err, one[int64]); err != nil || len(there) == 0 {
 				return errors.Join(err, errSessionOver)
 			}
 		}
-		res, err := t.Exec("INSERT INTO push (endpoint, session, p256dh, auth, made) SELECT ?,?,?,?,? WHERE (SELECT count(*) FROM push) < ?",
-			b.Endpoint, b.session, b.P256dh, b.Auth, time.Now().UnixMilli(), maxPush)
-		if err != nil {
-			return err
+		n, err := t.Changed("INSERT INTO page_push (channel, endpoint, session, p256dh, auth, made) SELECT ?1,?2,?3,?4,?5,?6 WHERE (SELECT count(*) FROM page_push WHERE channel = ?1) < ?7",
+			s.name, b.Endpoint, b.session, b.P256dh, b.Auth, time.Now().UnixMilli(), maxPush)
+		if err == nil && n == 0 {
+			err = errPushFull
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, errPushFull)
-		}
-		return nil
+		return err
 	}, nil)
 	if err == nil || errors.Is(err, errPushFull) || errors.Is(err, errSessionOver) {
 		return err
@@ -104,27 +86,27 @@ func (s *store) addPush(ctx context.Context, b subscription) error {
 
 // dropPush deletes a browser of the session.
 func (s *store) dropPush(ctx context.Context, endpoint string, session []byte) error {
-	return s.exec(ctx, "DELETE FROM push WHERE endpoint = ? AND session IS ?", endpoint, session)
+	return s.exec(ctx, "DELETE FROM page_push WHERE channel = ? AND endpoint = ? AND session IS NOT DISTINCT FROM ?", s.name, endpoint, session)
 }
 
 // dropOpenPush deletes the browsers from the time when the page needed no token.
 func (s *store) dropOpenPush(ctx context.Context) error {
-	return s.exec(ctx, "DELETE FROM push WHERE session IS NULL")
+	return s.exec(ctx, "DELETE FROM page_push WHERE channel = ? AND session IS NULL", s.name)
 }
 
 func (s *store) allPush(ctx context.Context) ([]subscription, error) {
 	return list(ctx, s, func(rows *sql.Rows) (one subscription, err error) {
 		err = rows.Scan(&one.Endpoint, &one.session, &one.P256dh, &one.Auth)
 		return one, err
-	}, "SELECT endpoint, session, p256dh, auth"+livePush+"ORDER BY p.made", time.Now().Add(-sessionIdle).UnixMilli(), time.Now().Add(-sessionAge).UnixMilli())
+	}, "SELECT endpoint, session, p256dh, auth"+livePush+"ORDER BY p.made", s.name, time.Now().Add(-sessionIdle).UnixMilli(), time.Now().Add(-sessionAge).UnixMilli())
 }
 
 // hasPush reports whether a browser still wants to be notified.
 func (s *store) hasPush(ctx context.Context, b subscription) (bool, error) {
-	found, err := list(ctx, s, one[string], "SELECT endpoint"+livePush+"AND endpoint = ?3 AND session IS ?4",
-		time.Now().Add(-sessionIdle).UnixMilli(), time.Now().Add(-sessionAge).UnixMilli(), b.Endpoint, b.session)
+	found, err := list(ctx, s, one[string], "SELECT endpoint"+livePush+"AND endpoint = ?4 AND session IS NOT DISTINCT FROM ?5",
+		s.name, time.Now().Add(-sessionIdle).UnixMilli(), time.Now().Add(-sessionAge).UnixMilli(), b.Endpoint, b.session)
 	return len(found) > 0, err
 }
 
 // livePush returns the browsers whose session has not expired.
-const livePush = " FROM push p LEFT JOIN sessions s ON s.id = p.session WHERE (p.session IS NULL OR s.used >= ?1 AND s.made >= ?2) "
+const livePush = " FROM page_push p LEFT JOIN page_session s ON s.id = p.session WHERE p.channel = ?1 AND (p.session IS NULL OR s.used >= ?2 AND s.made >= ?3) "

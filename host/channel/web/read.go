@@ -8,21 +8,28 @@ import (
 	"slices"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	stores "github.com/longshore-bridge/longshore/host/store"
-	"github.com/longshore-bridge/longshore/media"
 )
 
-const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status, m.tree, m.short, m.edited, m.removed, m.forwarded,
-	(SELECT json_group_array(json_object('emoji', emoji, 'name', name, 'who', who)) FROM reactions r WHERE r.message = m.seq),
-	` + pollColumn + `,
-	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop, f.alt
-	FROM messages m LEFT JOIN files f ON f.message = m.seq`
+// messages begins every query of messages.
+const messages = `SELECT seq, id, key, author, sender, assistant, time, reply_to, quote, forwarded, status, file, edited, removed, reactions, text, tree, short, poll
+	FROM page_message WHERE channel = ? AND `
 
-const messageByID = "SELECT " + columns + " WHERE m.chat = ? AND m.id = ?"
+const messageByID = messages + "chat = ? AND id = ?"
 
 // byID returns the message with that id; nil if the chat has none.
 func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
-	ms, err := s.query(ctx, messageByID, chat, id)
+	return first(s.query(ctx, messageByID, s.name, chat, id))
+}
+
+// read is byID inside a transaction.
+func (s *store) read(t *state.Tx, chat, id string) (*Message, error) {
+	rows, err := t.Query(messageByID, s.name, chat, id)
+	return first(all(rows, err, scan))
+}
+
+func first(ms []*Message, err error) (*Message, error) {
 	if err != nil || len(ms) == 0 {
 		return nil, err
 	}
@@ -31,7 +38,7 @@ func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
 
 // byKey returns the message posted under the poster's own key; errGone if it is deleted.
 func (s *store) byKey(ctx context.Context, chat, key string) ([]*Message, error) {
-	ms, err := s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.Key = ? AND m.Key <> '' ORDER BY m.seq", chat, key)
+	ms, err := s.query(ctx, messages+"chat = ? AND key = ? AND key <> '' ORDER BY seq", s.name, chat, key)
 	if err != nil || len(ms) > 0 {
 		return ms, err
 	}
@@ -45,12 +52,12 @@ func (s *store) byKey(ctx context.Context, chat, key string) ([]*Message, error)
 // after returns the oldest messages after seq, oldest first. SQLite compiles a statement
 // again each time a bare LIMIT ? is bound; "? + 0" keeps it.
 func (s *store) after(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
-	return s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq LIMIT ? + 0", chat, seq, limit)
+	return s.query(ctx, messages+"chat = ? AND seq > ? ORDER BY seq LIMIT ? + 0", s.name, chat, seq, limit)
 }
 
 // some is like after, for at most historyBytes of messages but at least one message.
 func (s *store) some(ctx context.Context, chat string, seq int64) (some []*Message, err error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq", chat, seq)
+	rows, err := s.db.QueryContext(ctx, messages+"chat = ? AND seq > ? ORDER BY seq", s.name, chat, seq)
 	if err != nil {
 		return nil, reading(err)
 	}
@@ -60,7 +67,7 @@ func (s *store) some(ctx context.Context, chat string, seq int64) (some []*Messa
 		if err != nil {
 			return nil, reading(err)
 		}
-		size += eventCost + len(m.Text) + len(m.look().tree)
+		size += eventCost + len(m.Text) + len(m.shown.tree)
 		some = append(some, m)
 	}
 	if err := rows.Err(); err != nil {
@@ -71,55 +78,35 @@ func (s *store) some(ctx context.Context, chat string, seq int64) (some []*Messa
 
 // before returns the newest messages before seq, oldest first.
 func (s *store) before(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
-	ms, err := s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq < ? ORDER BY m.seq DESC LIMIT ? + 0", chat, seq, limit)
+	ms, err := s.query(ctx, messages+"chat = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0", s.name, chat, seq, limit)
 	slices.Reverse(ms)
 	return ms, err
 }
 
 // newest returns the number of the chat's last message; 0 if it has none.
 func (s *store) newest(ctx context.Context, chat string) (int64, error) {
-	var seq int64
-	err := s.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0) FROM messages WHERE chat = ?", chat).Scan(&seq)
-	if err != nil {
-		return 0, reading(err)
-	}
-	return seq, nil
+	return s.number(ctx, "SELECT COALESCE(MAX(seq), 0) FROM page_message WHERE channel = ? AND chat = ?", s.name, chat)
 }
 
 // file returns the file with that id; nil if there is none.
 func (s *store) file(ctx context.Context, id string) (*File, error) {
-	ms, err := s.query(ctx, "SELECT "+columns+" WHERE f.id = ?", id)
-	if err != nil || len(ms) == 0 {
+	m, err := first(s.query(ctx, messages+"blob = ? AND blob <> '' AND removed = 0", s.name, id))
+	if m == nil {
 		return nil, err
 	}
-	return ms[0].File, nil
-}
-
-// deletedFiles returns the ids of files whose messages were deleted.
-func (s *store) deletedFiles() (map[string]bool, error) {
-	all, err := list(context.Background(), s, one[string], "SELECT file FROM gone WHERE file <> '' UNION ALL SELECT id FROM removed_files")
-	ids := map[string]bool{}
-	for _, id := range all {
-		ids[id] = true
-	}
-	return ids, err
-}
-
-// storedFile is a file of the history.
-type storedFile struct {
-	chat, id string
-	size     int64
-}
-
-func (s *store) storedFiles() ([]storedFile, error) {
-	return list(context.Background(), s, func(rows *sql.Rows) (f storedFile, err error) {
-		err = rows.Scan(&f.chat, &f.id, &f.size)
-		return f, err
-	}, "SELECT m.chat, f.id, f.size FROM files f JOIN messages m ON m.seq = f.message")
+	return m.File, nil
 }
 
 func (s *store) query(ctx context.Context, q string, args ...any) ([]*Message, error) {
 	return list(ctx, s, scan, q, args...)
+}
+
+// number reads one number.
+func (s *store) number(ctx context.Context, query string, args ...any) (n int64, err error) {
+	if err := s.db.QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
+		return 0, reading(err)
+	}
+	return n, nil
 }
 
 // list reads the rows of a query.
@@ -154,43 +141,31 @@ func one[T any](rows *sql.Rows) (v T, err error) {
 }
 
 func scan(rows *sql.Rows) (*Message, error) {
-	var (
-		m                       Message
-		ms                      int64
-		qf, qt                  sql.NullString
-		id, name, mime, kind, h sql.NullString
-		alt                     sql.NullString
-		size                    sql.NullInt64
-		width, height           sql.NullInt64
-		loop                    sql.NullBool
-		edited                  int64
-		reactions               string
-		poll                    sql.NullString
-		tree, short             sql.NullString
-	)
-	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &m.Text, &ms, &m.ReplyTo, &qf, &qt, &m.Status, &tree, &short, &edited, &m.Removed, &m.Forwarded, &reactions, &poll,
-		&id, &name, &mime, &kind, &size, &h, &width, &height, &loop, &alt)
+	var m Message
+	var at, edited int64
+	var quote, file, reactions, tree, poll string
+	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &at, &m.ReplyTo, &quote, &m.Forwarded, &m.Status, &file,
+		&edited, &m.Removed, &reactions, &m.Text, &tree, &m.shown.short, &poll)
 	if err != nil {
 		return nil, err
 	}
-	m.Time = time.UnixMilli(ms).UTC()
+	m.Time = time.UnixMilli(at).UTC()
 	if m.Edited = edited != 0; m.Edited {
 		m.EditedAt = time.UnixMilli(edited).UTC()
 	}
-	if reactions != "[]" {
-		m.Reactions = reactionsOf(reactions)
+	m.shown.tree = json.RawMessage(tree)
+	for _, c := range []struct {
+		text string
+		into any
+	}{{quote, &m.Quote}, {file, &m.File}, {reactions, &m.Reactions}, {poll, &m.Poll}} {
+		if c.text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(c.text), c.into); err != nil {
+			return nil, err
+		}
 	}
-	m.Poll = pollOf(poll.String)
-	if tree.Valid {
-		m.shown = &shown{json.RawMessage(tree.String), short.String}
-	}
-	if qf.Valid {
-		m.Quote = &Quote{From: qf.String, Text: qt.String}
-	}
-	if id.Valid {
-		m.File = &File{ID: id.String, Name: name.String, MIME: mime.String, Kind: media.Kind(kind.String), SHA256: h.String, Alt: alt.String}
-		m.File.Size, m.File.Loop = size.Int64, loop.Bool
-		m.File.Width, m.File.Height = int(width.Int64), int(height.Int64)
+	if m.File != nil {
 		m.File.finish()
 	}
 	return &m, nil

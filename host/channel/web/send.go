@@ -37,7 +37,7 @@ type answer struct {
 func (w *Web) SendAll(ctx context.Context, ms []channel.Message) (outs []channel.Outcome) {
 	r, err := w.roomOf(ms[0].Chat)
 	if err == nil && !w.opened.Load() {
-		err = &channel.Error{Code: "not_connected", Message: "the chat page does not run yet"}
+		err = errNotOpen()
 	}
 	if err != nil {
 		return []channel.Outcome{{Err: err}}
@@ -138,7 +138,11 @@ func (w *Web) show(r *room, msgs []*Message, files []*staged) {
 	for _, m := range msgs {
 		w.hub.publish(r.name, m)
 	}
-	w.rolls(r.name)
+	w.rolls(r.name, msgs)
+}
+
+func errNotOpen() error {
+	return &channel.Error{Code: "not_connected", Message: "the chat page does not run"}
 }
 
 func (w *Web) roomOf(jid groups.JID) (*room, error) {

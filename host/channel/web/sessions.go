@@ -9,18 +9,9 @@ import (
 	"database/sql"
 	"sync"
 	"time"
-)
 
-// sessionSchema is version 3: the browsers that showed the token. Neither cookie nor key
-// can be derived from it.
-const sessionSchema = `
-CREATE TABLE sessions (
-	id    BLOB PRIMARY KEY, -- SHA-256 of the cookie's value
-	key   BLOB NOT NULL,    -- SHA-256 of the key that the page keeps
-	token BLOB NOT NULL,    -- a mark of the token that opened it
-	made  INTEGER NOT NULL, -- Unix milliseconds, as the next
-	used  INTEGER NOT NULL
-);`
+	"github.com/longshore-bridge/longshore/host/state"
+)
 
 const (
 	sessionIdle = 30 * 24 * time.Hour // a session ends after this time without use
@@ -186,22 +177,38 @@ func (s *store) sessions() ([]*session, error) {
 		copy(one.id[:], id)
 		copy(one.key[:], key)
 		return one, nil
-	}, "SELECT id, key, made, used FROM sessions")
+	}, "SELECT id, key, made, used FROM page_session WHERE channel = ?", s.name)
 }
 
 func (s *store) addSession(ctx context.Context, one *session, token []byte) error {
-	return s.exec(ctx, "INSERT INTO sessions (id, key, token, made, used) VALUES (?, ?, ?, ?, ?)",
-		one.id[:], one.key[:], token, one.made.UnixMilli(), one.used.UnixMilli())
+	return s.exec(ctx, "INSERT INTO page_session (id, channel, key, token, made, used) VALUES (?, ?, ?, ?, ?, ?)",
+		one.id[:], s.name, one.key[:], token, one.made.UnixMilli(), one.used.UnixMilli())
 }
 
 func (s *store) useSession(ctx context.Context, id digest, now time.Time) error {
-	return s.exec(ctx, "UPDATE sessions SET used = ? WHERE id = ?", now.UnixMilli(), id[:])
+	return s.exec(ctx, "UPDATE page_session SET used = ? WHERE id = ?", now.UnixMilli(), id[:])
 }
 
 func (s *store) endSession(ctx context.Context, id digest) error {
-	return s.exec(ctx, "DELETE FROM sessions WHERE id = ?", id[:])
+	return s.endSessions(ctx, "DELETE FROM page_session WHERE id = ?", id[:])
 }
 
 func (s *store) dropSessions(token []byte, used, made time.Time) error {
-	return s.exec(context.Background(), "DELETE FROM sessions WHERE token <> ? OR used < ? OR made < ?", token, used.UnixMilli(), made.UnixMilli())
+	return s.endSessions(context.Background(), "DELETE FROM page_session WHERE channel = ? AND (token <> ? OR used < ? OR made < ?)",
+		s.name, token, used.UnixMilli(), made.UnixMilli())
+}
+
+// endSessions deletes sessions, and the browsers that are notified by them.
+func (s *store) endSessions(ctx context.Context, query string, args ...any) error {
+	err := s.db.Do(ctx, func(t *state.Tx) error {
+		if n, err := t.Changed(query, args...); err != nil || n == 0 {
+			return err
+		}
+		_, err := t.Exec("DELETE FROM page_push WHERE channel = ? AND session IS NOT NULL AND session NOT IN (SELECT id FROM page_session)", s.name)
+		return err
+	}, nil)
+	if err != nil {
+		return writing(err)
+	}
+	return nil
 }

@@ -7,20 +7,18 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/longshore-bridge/longshore/host/channel/web"
 )
 
 // behindToken is a site that has a token. The options are those of the same
 // site after a restart, at the same port.
-func behindToken(t testing.TB) (*site, web.Options) {
+func behindToken(t testing.TB) (*site, setup) {
 	o := withToken(t)
 	s := start(t, o)
 	o.Listen = s.Addr().String()
 	return s, o
 }
 
-func withToken(t testing.TB) web.Options {
+func withToken(t testing.TB) setup {
 	o := options(t.TempDir())
 	o.Token = token
 	return o
@@ -177,9 +175,9 @@ func TestASessionEndsByTimeAndByAnotherToken(t *testing.T) {
 		status int
 	}{
 		"a restart":     {"SELECT 1", token, 200},
-		"29 days later": {"UPDATE sessions SET used = used - 29 * 86400000, made = made - 29 * 86400000", token, 200},
-		"unused":        {"UPDATE sessions SET used = used - 30 * 86400000, made = made - 30 * 86400000", token, 401},
-		"old":           {"UPDATE sessions SET made = made - 90 * 86400000", token, 401},
+		"29 days later": {"UPDATE page_session SET used = used - 29 * 86400000, made = made - 29 * 86400000", token, 200},
+		"unused":        {"UPDATE page_session SET used = used - 30 * 86400000, made = made - 30 * 86400000", token, 401},
+		"old":           {"UPDATE page_session SET made = made - 90 * 86400000", token, 401},
 		"another token": {"SELECT 1", "another-battery-staple", 401},
 	} {
 		t.Run(name, func(t *testing.T) {

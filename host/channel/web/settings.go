@@ -37,8 +37,9 @@ type Settings struct {
 	LinkSize   setting.Size     `yaml:"link_size" above:"0" help:"The largest file that goes as a link."`
 	LinkQuota  setting.Size     `yaml:"link_quota" above:"0" help:"What the files behind a group's links may have in all."`
 
-	Keep    setting.Duration `yaml:"keep" help:"How long a chat keeps messages and their files. 0s is for ever."`
-	History setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`
+	Keep     setting.Duration `yaml:"keep" help:"How long a chat keeps messages and their files. 0s is for ever."`
+	Messages int              `yaml:"messages" min:"0" help:"How many messages a chat keeps. 0: any number."`
+	History  setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`
 }
 
 // Limits implements channel.Settings. No key changes them.
@@ -59,7 +60,8 @@ func defaultLimits() media.Limits {
 
 // Settings returns the settings if every key is absent.
 func (platform) Settings() channel.Settings {
-	return &Settings{Listen: "127.0.0.1:8420", Upload: 100 << 20, LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30}
+	return &Settings{Listen: "127.0.0.1:8420", Upload: 100 << 20, LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30,
+		Keep: setting.Duration(365 * 24 * time.Hour), Messages: 100_000}
 }
 
 // ListensAt implements channel.ListenSettings.

@@ -2,9 +2,7 @@ package web_test
 
 import (
 	"database/sql"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,7 +27,7 @@ func TestAKillLeavesBytesAndMessageTogether(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	fstest.EachCut(t, filepath.Join(opts.Dir, "web.db"), func(path string) {
+	fstest.EachCut(t, filepath.Join(opts.Dir, "longshore.db"), func(path string) {
 		db, err := sql.Open("sqlite", "file:"+path)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +39,7 @@ func TestAKillLeavesBytesAndMessageTogether(t *testing.T) {
 			t.Fatal(made, err)
 		}
 		if err := db.QueryRow(`SELECT (SELECT coalesce(group_concat(printf('%016x', id), ' '), '') FROM (SELECT id FROM bytes ORDER BY id)),
-			(SELECT coalesce(group_concat(substr(id, 1, 16), ' '), '') FROM (SELECT id FROM files ORDER BY id))`).Scan(&rows, &names); err != nil {
+			(SELECT coalesce(group_concat(substr(blob, 1, 16), ' '), '') FROM (SELECT blob FROM page_message WHERE blob <> '' ORDER BY blob))`).Scan(&rows, &names); err != nil {
 			t.Fatal(err)
 		}
 		if rows != names {
@@ -51,30 +49,5 @@ func TestAKillLeavesBytesAndMessageTogether(t *testing.T) {
 	})
 	if len(seen) < 5 {
 		t.Errorf("seen %v", seen)
-	}
-}
-
-// TestAHistoryOfVersion5KeepsItsSmallFiles opens what the program before wrote, when
-// small files were files.
-func TestAHistoryOfVersion5KeepsItsSmallFiles(t *testing.T) {
-	opts := options(t.TempDir())
-	s := start(t, opts)
-	s.send(channel.Message{Files: outgoing("a.txt", "text/plain", media.Document, []byte("the bytes"))})
-	s.stop()
-	id := strings.Repeat("ab", 16)
-	if err := os.WriteFile(filepath.Join(opts.Dir, "files", id), []byte("the bytes"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	alter(t, opts.Dir, `UPDATE files SET id = ?`, id)
-	alter(t, opts.Dir, toVersion6+`DROP TABLE bytes; DROP TABLE push; DROP TABLE push_key; PRAGMA user_version = 5`)
-	s = start(t, opts)
-	s.send(channel.Message{Files: outgoing("b.txt", "text/plain", media.Document, []byte("and new ones"))})
-	for i, want := range []string{"the bytes", "and new ones"} {
-		if res, got := s.do("GET", s.history("")[i].File.URL, nil); res.StatusCode != 200 || string(got) != want {
-			t.Errorf("%d %q, want %q", res.StatusCode, got, want)
-		}
-	}
-	if names := stored(t, opts.Dir); len(names) != 2 || names[0] != id {
-		t.Errorf("stored: %q", names)
 	}
 }

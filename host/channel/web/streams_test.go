@@ -82,7 +82,7 @@ func pipeSite(t *testing.T, token string) (*site, *pipes) {
 	l := newPipes()
 	o := options(t.TempDir())
 	o.Listener, o.Token = l, token
-	w, err := opened(o)
+	w, err := opened(o.opens(t))
 	if err != nil {
 		t.Fatal(err)
 	}

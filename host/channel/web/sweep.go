@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -13,26 +15,29 @@ import (
 
 const (
 	sweepEvery = 10 * time.Minute
-	sweepBatch = 256 // messages deleted while a chat is held
+
+	// lengthEvery is how many messages of all chats may come between two looks at the length
+	// of a chat: one whose message has a multiple of it as its number is looked at. So a chat
+	// costs nothing while nobody writes there.
+	lengthEvery = 256
 
 	// keepGone is how long the ids of a deleted message are kept. No delivery is repeated
 	// after that time.
 	keepGone = 365 * 24 * time.Hour
 )
 
-// sweep deletes messages until ctx is done: expired ones at intervals, those beyond the
-// quota as soon as they exceed it.
+// sweep deletes messages until ctx is done: expired ones at intervals, those beyond a chat's
+// length or the quota as soon as they exceed it.
 func (w *Web) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	all := true
 	for {
 		var err error
-		switch now := w.now(); {
-		case now.Keep <= 0 && !now.Roll:
-		case all:
-			err = w.sweepAll(ctx)
-		default:
+		if all {
+			err = w.sweepOld(ctx)
+		}
+		if err == nil {
 			err = w.sweepFull(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -49,83 +54,82 @@ func (w *Web) sweep(ctx context.Context) {
 	}
 }
 
-// sweepAll sweeps every chat of the history, even removed ones.
-func (w *Web) sweepAll(ctx context.Context) error {
-	for chat := ""; ; {
-		next, err := w.store.nextChat(ctx, chat)
-		if err != nil || next == "" {
+// sweepOld deletes expired messages of every chat of the history, even of removed ones, and
+// the records of those that were deleted long ago.
+func (w *Web) sweepOld(ctx context.Context) error {
+	if keep := w.now().Keep; keep > 0 {
+		if err := w.forget(ctx, rule{before: time.Now().Add(-keep)}); err != nil {
 			return err
 		}
-		chat = next
-		if err := w.sweepChat(ctx, chat); err != nil {
-			return err
-		}
-		if err := w.store.expireGone(ctx, chat, time.Now().Add(-keepGone), sweepBatch); err != nil {
+	}
+	for {
+		n, err := w.store.expireGone(ctx, time.Now().Add(-keepGone), chunkRows)
+		if err != nil || n < chunkRows {
 			return err
 		}
 	}
 }
 
-// sweepFull sweeps the chats whose files exceed the quota.
+// sweepFull deletes the oldest messages of the chats that keep too much.
 func (w *Web) sweepFull(ctx context.Context) error {
-	for _, chat := range w.blobs.above(w.now().Quota) {
-		if err := w.sweepChat(ctx, chat); err != nil {
+	quota := int64(math.MaxInt64)
+	if w.now().Roll {
+		quota = w.now().Quota
+	}
+	for _, chat := range w.blobs.marked(quota) {
+		r := rule{chat: chat, excess: w.blobs.usedBy(chat) - quota}
+		var err error
+		if keep := w.now().Messages; keep > 0 {
+			r.upTo, err = w.store.beyond(ctx, chat, keep)
+		}
+		if err == nil {
+			err = w.forget(ctx, r)
+		}
+		if err != nil {
+			w.blobs.mark(chat)
 			return err
 		}
 	}
 	return nil
 }
 
-// sweepChat deletes in batches. Between two batches the chat is usable.
-func (w *Web) sweepChat(ctx context.Context, chat string) error {
-	for {
-		gone, err := w.forgetSome(ctx, chat)
+// forget deletes messages and their files chunk by chunk. Between two chunks it waits as
+// long as one took, so that others can write.
+func (w *Web) forget(ctx context.Context, r rule) error {
+	for total := 0; ; {
+		began := time.Now()
+		gone, more, err := w.store.forget(ctx, r)
 		if err != nil {
 			return err
 		}
 		// A crash here leaves files without rows, which the next start removes.
-		if err := w.blobs.remove(chat, gone); err != nil {
+		if err := w.blobs.remove(gone); err != nil {
 			return err
 		}
-		if len(gone) < sweepBatch {
+		for _, f := range gone {
+			r.excess -= f.size
+		}
+		if total += len(gone); !more {
+			if total > 0 {
+				w.log.Info("old messages deleted", "channel", w.Name(), "chat", r.chat, "messages", total)
+			}
 			return nil
 		}
-	}
-}
-
-// forgetSome deletes one batch, without the bytes.
-func (w *Web) forgetSome(ctx context.Context, chat string) ([]forgotten, error) {
-	var before time.Time
-	if w.now().Keep > 0 {
-		before = time.Now().Add(-w.now().Keep)
-	}
-	if r := w.now().known[chat]; r != nil {
-		if err := r.enter(ctx); err != nil {
-			return nil, err
+		select {
+		case <-time.After(time.Since(began)):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		defer r.leave()
 	}
-	var excess int64
-	if w.now().Roll {
-		excess = w.blobs.usedBy(chat) - w.now().Quota
-	}
-	// What has begun is brought to its end: it is little.
-	gone, err := w.store.forget(context.WithoutCancel(ctx), chat, before, excess, sweepBatch)
-	if err != nil || len(gone) == 0 {
-		return nil, err
-	}
-	w.log.Info("old messages deleted", "channel", w.Name(), "chat", Scheme+chat, "messages", len(gone))
-	return gone, nil
 }
 
-// rolls wakes the sweep if a chat's files exceed the quota.
-func (w *Web) rolls(chat string) {
-	if !w.now().Roll || w.blobs.usedBy(chat) <= w.now().Quota {
-		return
-	}
-	select {
-	case w.full <- struct{}{}:
-	default: // it knows
+// rolls wakes the sweep if a chat may keep too much after new messages.
+func (w *Web) rolls(chat string, msgs []*Message) {
+	now := w.now()
+	long := now.Messages > 0 && slices.ContainsFunc(msgs, func(m *Message) bool { return m.seq%lengthEvery == 0 })
+	if long || now.Roll && w.blobs.usedBy(chat) > now.Quota {
+		w.blobs.mark(chat)
+		poke(w.full)
 	}
 }
 

@@ -16,15 +16,6 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// waitingSchema is version 4: members' posts that the host does not have yet, by the first
-// message of each. A post waits as soon as it is in the history.
-const waitingSchema = `
-CREATE TABLE waiting (
-	seq  INTEGER PRIMARY KEY,
-	chat TEXT NOT NULL,
-	own  INTEGER NOT NULL -- it answers the assistant
-);`
-
 // maxPost is above the number of messages of one post.
 const maxPost = 1000
 
@@ -33,19 +24,12 @@ var (
 	_ channel.Fetcher = (*Web)(nil)
 )
 
-func (s *store) poke() {
-	select {
-	case s.news <- struct{}{}:
-	default: // it is going to be looked for
-	}
-}
-
 // News implements journal.Queue.
 func (s *store) News() <-chan struct{} { return s.news }
 
 // Waiting implements journal.Queue.
 func (s *store) Waiting(ctx context.Context) ([]groups.JID, error) {
-	return list(ctx, s, one[groups.JID], "SELECT '"+Scheme+"' || chat FROM waiting UNION SELECT '"+Scheme+"' || chat FROM acts")
+	return list(ctx, s, one[groups.JID], "SELECT '"+Scheme+"' || chat FROM page_waiting WHERE channel = ?1 UNION SELECT '"+Scheme+"' || chat FROM page_act WHERE channel = ?1", s.name)
 }
 
 // Next implements journal.Queue. Members' acts come between the posts, in the order of
@@ -54,10 +38,11 @@ func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, err
 	chat, _ := chatOf(jid)
 	m, at := journal.Inbound{Chat: jid}, int64(0)
 	position := int64(0)
-	err := s.db.QueryRowContext(ctx, `SELECT * FROM (SELECT m.seq AS position, m.seq, m.id, m.time FROM waiting w JOIN messages m ON m.seq = w.seq
-			WHERE w.chat = ?1 ORDER BY w.seq LIMIT 1)
-		UNION ALL SELECT * FROM (SELECT behind, -n, id, time FROM acts WHERE chat = ?1 ORDER BY n LIMIT 1)
-		ORDER BY 1, 2 DESC LIMIT 1`, chat).Scan(&position, &m.Seq, &m.ID, &at)
+	err := s.db.QueryRowContext(ctx, `SELECT position, n, id, time FROM (
+			SELECT * FROM (SELECT m.seq AS position, m.seq AS n, m.id, m.time FROM page_waiting w JOIN page_message m ON m.seq = w.seq
+				WHERE w.channel = ?1 AND w.chat = ?2 ORDER BY w.seq LIMIT 1) AS post
+			UNION ALL SELECT * FROM (SELECT behind, -n, id, time FROM page_act WHERE channel = ?1 AND chat = ?2 ORDER BY n LIMIT 1) AS act
+		) AS either ORDER BY position, n DESC LIMIT 1`, s.name, chat).Scan(&position, &m.Seq, &m.ID, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -71,9 +56,9 @@ func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, err
 // Done implements journal.Queue.
 func (s *store) Done(ctx context.Context, seq int64) error {
 	if seq < 0 {
-		return s.exec(ctx, "DELETE FROM acts WHERE n = ?", -seq)
+		return s.exec(ctx, "DELETE FROM page_act WHERE n = ?", -seq)
 	}
-	return s.exec(ctx, "DELETE FROM waiting WHERE seq = ?", seq)
+	return s.exec(ctx, "DELETE FROM page_waiting WHERE seq = ?", seq)
 }
 
 // inbound returns a post for the host, as one message.
@@ -89,7 +74,7 @@ func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbou
 	first := ms[0]
 	in := channel.Inbound{ID: row.ID, Chat: row.Chat, From: first.From, Text: first.Text, Time: first.Time,
 		Forwarded: first.Forwarded != "", Author: first.Forwarded, Role: channel.RoleAdmin} // everybody who can open the page may do everything on it
-	if err := s.db.QueryRowContext(ctx, "SELECT own FROM waiting WHERE seq = ?", row.Seq).Scan(&in.Direct); err != nil {
+	if err := s.db.QueryRowContext(ctx, "SELECT own FROM page_waiting WHERE seq = ?", row.Seq).Scan(&in.Direct); err != nil {
 		return in, reading(err)
 	}
 	if q := first.Quote; q != nil {
@@ -118,7 +103,7 @@ func (s *store) quoteWhole(ctx context.Context, chat string, q *channel.Quote) e
 		return err
 	}
 	if answered == nil {
-		gone, err := list(ctx, s, one[string], "SELECT file FROM gone WHERE chat = ? AND id = ? AND file <> ''", chat, q.ID)
+		gone, err := list(ctx, s, one[string], "SELECT file FROM page_gone WHERE channel = ? AND chat = ? AND id = ? AND file <> ''", s.name, chat, q.ID)
 		if len(gone) > 0 {
 			q.Files = []channel.Attachment{{Info: media.Info{Name: "file", Size: -1}}}
 		}
@@ -140,7 +125,7 @@ func (s *store) markTaken(ctx context.Context, chat string, ms []*Message) error
 		return nil
 	}
 	var first sql.NullInt64
-	if err := s.db.QueryRowContext(ctx, "SELECT MIN(seq) FROM waiting WHERE chat = ?", chat).Scan(&first); err != nil {
+	if err := s.db.QueryRowContext(ctx, "SELECT MIN(seq) FROM page_waiting WHERE channel = ? AND chat = ?", s.name, chat).Scan(&first); err != nil {
 		return reading(err)
 	}
 	for _, m := range ms {
@@ -174,12 +159,12 @@ func (w *Web) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, erro
 		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the chat page does not run", Hint: "start the host"}
 	}
 	chat, _ := chatOf(f.Chat)
-	ms, err := w.store.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND f.id = ?", chat, f.Ref)
+	there, err := w.store.holds(ctx, "SELECT EXISTS (SELECT 1 FROM page_message WHERE channel = ? AND chat = ? AND blob = ? AND blob <> '' AND removed = 0)", w.store.name, chat, f.Ref)
 	if err != nil {
 		return nil, err
 	}
 	gone := channel.Unfetchable("the chat no longer keeps the file")
-	if len(ms) == 0 {
+	if !there {
 		return nil, gone
 	}
 	body, err := w.blobs.Open(f.Ref)

@@ -5,21 +5,16 @@
 // appears live. Scripts can use the page's small HTTP API.
 // docs/web.md describes both.
 //
-//	web/web.db           history (SQLite, WAL, synchronous FULL)
-//	web/web.marker       which installation it belongs to, see package store
-//	web/lock             held while the channel is open
-//	web/files/<id>.part  a file on its way in; moved aside at the start
-//	web/files/<id>       the bytes of one file, 0600
-//
-// A file is written and synced under its .part name, compared with its expected SHA-256,
-// and renamed; then the directory is synced and the message inserted. The row makes the
-// file exist: a file without a row is an orphan of a crash, and the next start moves it
-// aside for a week. Send returns its receipt only after the row is durable. Deletion runs
-// in the other direction: first the row, then the bytes.
+// The history is in the state: the tables page_… of schema.sql, and blobs. A file is staged,
+// compared with its expected SHA-256, and its name made durable; then the message is
+// inserted. The row makes the file exist: a blob without a row is an orphan of a crash, and
+// the next start moves it aside for a week. Send returns its receipt only after the row is
+// durable. Deletion runs in the other direction: first the row, then the bytes.
 //
 // The page does not know who a person is. Everybody who can reach the address, and knows
 // the token if there is one, reads and writes every chat, under any name. The host decides
-// what reaches an assistant. History stays for ever, unless longshore.yaml says otherwise.
+// what reaches an assistant. longshore.yaml says how long a
+// chat keeps its messages.
 package web
 
 import (
@@ -29,7 +24,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"sync"
 	"sync/atomic"
@@ -38,6 +32,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/state"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -64,11 +59,10 @@ type Chat struct {
 	Heard   bool   // the assistant may read everything here; the page says so
 }
 
-// Options configures a Web. Dir and Chats are needed; everything else has a default.
+// Options configures a Web. State and Chats are needed; everything else has a default.
 type Options struct {
 	Name     string       // of the channel in longshore.yaml; "web" if empty
-	Dir      string       // the channel's own directory, made if missing
-	Home     stores.Home  // of the installation that the channel belongs to; may be zero
+	State    *state.DB    // has the history
 	Listen   string       // host:port; 127.0.0.1:8420 if empty; port 0 takes a free one
 	Listener net.Listener // used instead of Listen unless nil; Close closes it
 	Token    string       // opens the page; required off loopback
@@ -97,7 +91,7 @@ type Web struct {
 	listener net.Listener
 	push     *pusher // nil: off
 	uploads  *httpd.UploadSlots
-	full     chan struct{} // has a value after a chat's files exceeded the quota
+	full     chan struct{} // has a value after a chat was marked that may keep too much
 
 	opened  atomic.Bool // Open has succeeded
 	ran     atomic.Bool
@@ -136,7 +130,7 @@ func New(opts Options) (*Web, error) {
 	return w, nil
 }
 
-// Open listens, opens the history, and cleans up after a crash. It starts no goroutine.
+// Open listens and reads what it must know of the history. It starts no goroutine.
 func (w *Web) Open(ctx context.Context) error {
 	if w.opened.Load() {
 		return nil
@@ -149,14 +143,6 @@ func (w *Web) Open(ctx context.Context) error {
 }
 
 func (o *Options) fill() error {
-	if o.Dir == "" {
-		return errors.New("no directory given for the history")
-	}
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return fmt.Errorf("resolve directory: %w", err)
-	}
-	o.Dir = dir
 	if o.Name == "" {
 		o.Name = "web"
 	}
@@ -183,13 +169,11 @@ func (w *Web) open(ctx context.Context) (err error) {
 	if w.guard, err = newGuard(w.opts, w.listener.Addr()); err != nil {
 		return err
 	}
-	if w.store, err = openStore(storeOf(w.opts.Name, w.opts.Dir, w.opts.Home), laterBlobs{w}); err != nil {
-		return err
-	}
+	w.store = newStore(w.opts.State, w.opts.Name)
 	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
 		return err
 	}
-	if w.blobs, err = openBlobs(ctx, w.opts.Dir, w.store, w.log); err != nil {
+	if w.blobs, err = openBlobs(ctx, w.store); err != nil {
 		return err
 	}
 	return w.openPush()
@@ -221,14 +205,10 @@ func Platform() channel.Platform { return platform{} }
 
 type platform struct{}
 
-func (platform) Key() string                { return "web" }
-func (platform) Help() string               { return "The chat page that the host serves itself." }
-func (platform) Owns(chat groups.JID) bool  { _, ok := chatOf(chat); return ok }
-func (platform) Dir(l groups.Layout) string { return l.Channel("web") }
-
-func (platform) Stores(s channel.Setup) []stores.Spec {
-	return []stores.Spec{storeOf(s.Name, s.Dir, s.Home)}
-}
+func (platform) Key() string                        { return "web" }
+func (platform) Help() string                       { return "The chat page that the host serves itself." }
+func (platform) Owns(chat groups.JID) bool          { _, ok := chatOf(chat); return ok }
+func (platform) Stores(channel.Setup) []stores.Spec { return nil }
 
 // Repeat is keyed for ever: the history knows every id that it ever had, even those of
 // deleted messages.
@@ -250,7 +230,7 @@ func (w *Web) Typing(_ context.Context, chat groups.JID, _ string, on bool) {
 }
 
 // Run serves the page, passes members' posts to the host, and deletes expired messages,
-// until ctx is done. Then it ends every request, closes the history, and returns.
+// until ctx is done. Then it ends every request and returns.
 func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	if w.ran.Swap(true) {
 		return errors.New("the channel has been run before")
@@ -288,20 +268,13 @@ func (w *Web) endStreams() {
 // fails afterwards with an error that passes.
 func (w *Web) Close() error {
 	w.closed.Do(func() {
+		w.opened.Store(false)
 		w.endStreams()
-		var errs []error
 		if w.listener != nil {
 			if err := w.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-				errs = append(errs, fmt.Errorf("close listener: %w", err))
+				w.closing = fmt.Errorf("close listener: %w", err)
 			}
 		}
-		if w.blobs != nil {
-			errs = append(errs, w.blobs.Close())
-		}
-		if w.store != nil {
-			errs = append(errs, w.store.close())
-		}
-		w.closing = errors.Join(errs...)
 	})
 	return w.closing
 }

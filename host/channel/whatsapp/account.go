@@ -26,8 +26,10 @@ func (w *WhatsApp) Unpair(ctx context.Context) error {
 		if err := s.client.Logout(ctx); err != nil {
 			return fmt.Errorf("whatsapp: unlink: %w", err)
 		}
-		if err := s.messages.Clear(ctx); err != nil {
-			return fmt.Errorf("whatsapp: %w", err)
+		if s.messages.Journal != nil {
+			if err := s.messages.Clear(ctx); err != nil {
+				return fmt.Errorf("whatsapp: %w", err)
+			}
 		}
 		s.stop(withDetail(stopNotPaired, ""))
 		return nil
@@ -104,7 +106,7 @@ func (w *WhatsApp) withLogin(ctx context.Context, do func(*session) error) error
 
 // pairedOnDisk reads the linked account from the store, without connecting.
 func (w *WhatsApp) pairedOnDisk(ctx context.Context) (jid string, ok bool) {
-	return device.Account(ctx, w.specs()[0])
+	return device.Account(ctx, w.spec())
 }
 
 // RoleOf implements channel.Roles.

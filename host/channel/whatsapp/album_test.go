@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe/probetest"
 )
@@ -255,7 +256,7 @@ func TestAForgottenAlbumIsUnsent(t *testing.T) {
 	r := w.send(m)
 	files := w.isWhole(m, r.ID)
 	w.stop()
-	w.opts.Dir = t.TempDir()
+	w.opts.Dir, w.opts.State = t.TempDir(), statetest.Open(t, t.TempDir())
 	w.bot.Unlink()
 	w.open()
 	w.pair()

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -30,8 +34,15 @@ func sendOne() int {
 	defer cancel()
 	limits := whatsapp.DefaultLimits()
 	limits.Kinds[media.Document] = media.Limit{Bytes: 2 << 30, Caption: 1024}
+	dir := os.Getenv("WHATSAPP_TEST_DIR")
+	db, err := state.Open(ctx, filepath.Join(dir, "state"), store.Home{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer db.Close()
 	ch, err := whatsapp.New(whatsapp.Options{
-		Dir: os.Getenv("WHATSAPP_TEST_DIR"), Network: whatsapptest.NewNetwork(os.Getenv("WHATSAPP_TEST_ADDR")),
+		Dir: dir, State: db, Network: whatsapptest.NewNetwork(os.Getenv("WHATSAPP_TEST_ADDR")),
 		Limits: limits,
 	})
 	if err != nil {

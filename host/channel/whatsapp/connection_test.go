@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // held waits until a Send is held with that code, and the status says why.
@@ -89,7 +90,7 @@ func TestTheNewestVersionIsLearntFromWhatsApp(t *testing.T) {
 	srv := whatsapptest.New(whatsapptest.Options{RefuseOlder: true})
 	t.Cleanup(srv.Close)
 	w := &world{t: t, srv: srv, bot: srv.AddPhone(botNumber, "Longshore")}
-	w.opts = whatsapp.Options{Dir: t.TempDir(), Network: whatsapptest.NewNetwork(srv.Addr())}
+	w.opts = whatsapp.Options{Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Network: whatsapptest.NewNetwork(srv.Addr())}
 	w.open()
 	w.pair()
 	w.run()
@@ -116,7 +117,8 @@ func TestAnotherProcessMayPair(t *testing.T) {
 	w.begin()
 	w.held("whatsapp_not_paired", "pair")
 	running := w.ch
-	w.open() // stands for the other process: it shares nothing but the directory
+	w.opts.State = nil // of the host
+	w.open()           // stands for the other process: it shares nothing but the directory
 	w.pair()
 	if jid, ok := w.ch.Paired(); !ok || !strings.HasPrefix(jid, botNumber) {
 		t.Errorf("on the disk it is paired as %q %t", jid, ok)

@@ -22,7 +22,7 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []ch
 	if running {
 		return tools
 	}
-	if _, linked := device.Account(ctx, device.Specs(s.Name, s.Dir, s.Home)[0]); linked {
+	if _, linked := device.Account(ctx, device.Spec(s.Name, s.Dir, s.Home)); linked {
 		return append(tools, channel.Finding{Check: s.Name, Severity: channel.Fine, Message: "a WhatsApp account is linked"})
 	}
 	w := WhatsApp{opts: Options{Name: s.Name}}

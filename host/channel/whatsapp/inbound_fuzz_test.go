@@ -2,11 +2,8 @@ package whatsapp
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"mime"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -43,7 +41,7 @@ var (
 // fuzzSession is an open store without a connection: the account knows Anna by
 // both addresses, has sent a message, and has received one of hers.
 func fuzzSession(f testing.TB) *session {
-	w, err := New(Options{Dir: f.TempDir()})
+	w, err := New(Options{Dir: f.TempDir(), State: statetest.Open(f, f.TempDir())})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -190,12 +188,7 @@ func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, grou
 		return nil
 	}
 	t.Cleanup(func() {
-		db, err := sql.Open("sqlite", filepath.Join(s.w.opts.Dir, "whatsapp-messages.db")+"?_pragma=busy_timeout(5000)")
-		if err == nil {
-			_, err = db.Exec(`DELETE FROM inbound WHERE seq = ?`, row.Seq)
-			err = errors.Join(err, db.Close())
-		}
-		if err != nil {
+		if _, err := s.w.opts.State.Exec(context.Background(), `DELETE FROM journal_inbound WHERE seq = ?`, row.Seq); err != nil {
 			t.Error(err)
 		}
 	})

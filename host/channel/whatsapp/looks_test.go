@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -19,7 +18,7 @@ func TestAPairingWhileTheHostLooksForAnAccountFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		lock, err := store.Lock(store.Spec{Name: "whatsapp", Dir: dir, File: "whatsapp.db", Lock: journal.Spec("whatsapp", "whatsapp", dir, store.Home{}).Lock})
+		lock, err := store.Lock(store.Spec{Name: "whatsapp", Dir: dir, File: "whatsapp.db", Lock: "whatsapp.lock"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,48 +40,56 @@ type session struct {
 	client *whatsmeow.Client // nil before newClient, like the fields below
 	media  *mediaserver.Client
 	chats  *directory.Chats
-	state  state
+	state  connState
 
 	receipts chan receipt            // receipts that wait for the Inbox
 	reports  link.Waiters[time.Time] // by the id of a message that is being sent: when a device's receipt came
 }
 
-// state is what the library reports about its connection.
-type state struct {
+// connState is what the library reports about its connection.
+type connState struct {
 	up, lost chan struct{}
 	stops    chan *link.Stop // why WhatsApp has ended it for good; the first counts
 	missed   atomic.Bool     // a member's message was not acknowledged because the disk was full
 	renewed  bool            // a newer version is known; only connect uses it
 }
 
-// specs describes the device's store and the journal.
-func (w *WhatsApp) specs() []stores.Spec {
-	return device.Specs(w.opts.Name, w.opts.Dir, w.opts.Home)
-}
+// spec describes the device's store.
+func (w *WhatsApp) spec() stores.Spec { return device.Spec(w.opts.Name, w.opts.Dir, w.opts.Home) }
 
-// open takes the lock and opens the stores. The device may be unpaired.
+// open takes the lock and opens the device's store, and the journal if there is a state. The
+// device may be unpaired.
 func (w *WhatsApp) open(ctx context.Context) (_ *session, err error) {
-	specs := w.specs()
 	s := &session{
 		w: w, log: w.log, gate: link.NewGate(ctx), receipts: make(chan receipt, maxReceipts),
-		state: state{up: make(chan struct{}, 1), lost: make(chan struct{}, 1), stops: make(chan *link.Stop, 1)},
+		state: connState{up: make(chan struct{}, 1), lost: make(chan struct{}, 1), stops: make(chan *link.Stop, 1)},
 	}
-	keys, device, err := device.Open(ctx, specs[0], w.log)
+	keys, device, err := device.Open(ctx, w.spec(), w.log)
 	if err != nil {
 		return nil, err
 	}
 	s.keys, s.people = keys, directory.NewPeople(device)
 	if s.scratch, err = transfer.OpenScratch(filepath.Join(w.opts.Dir, "whatsapp-tmp"), w.opts.Host.Reserve); err == nil {
 		s.probe = probe.New(w.opts.Tools, s.scratch.File)
-		s.messages.Journal, err = journal.Open(ctx, specs[1], journal.Options{Disk: w.opts.Host, Log: w.log})
-	}
-	if err == nil {
-		err = s.loadUnread(ctx, time.Now())
+		err = s.openMessages(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// openMessages opens the journal. A session that only links an account beside a running host
+// has none: it neither sends nor hears messages.
+func (s *session) openMessages(ctx context.Context) (err error) {
+	if s.w.opts.State == nil {
+		return nil
+	}
+	s.messages.Journal, err = journal.Open(ctx, s.w.opts.State, s.w.opts.Name, journal.Options{Disk: s.w.opts.Host, Log: s.log})
+	if err != nil {
+		return err
+	}
+	return s.loadUnread(ctx, time.Now())
 }
 
 // newClient makes the client that connect connects.
@@ -93,8 +101,9 @@ func (s *session) newClient() {
 	c.ManualHistorySyncDownload = true
 	c.BackgroundEventCtx = s.gate.Context()
 	c.GetClientPayload = s.w.version.Payload(s.people.Device, s.w.opts.DeviceName)
-	c.GetMessageForRetry = s.messageForRetry
-	c.PreRetryCallback = s.onRetryRequest
+	if s.messages.Journal != nil {
+		c.GetMessageForRetry, c.PreRetryCallback = s.messageForRetry, s.onRetryRequest
+	}
 	c.SetPreLoginHTTPClient(s.w.http)
 	c.SetWebsocketHTTPClient(s.w.http)
 	media := *s.w.media
@@ -129,17 +138,13 @@ func (s *session) close() error {
 		s.client.Disconnect()
 	}
 	s.gate.Close()
-	var errs []error
 	if s.client != nil {
 		s.client.Disconnect() // closes a connection that was being made meanwhile
 		s.client.RemoveEventHandlers()
 	}
-	if s.messages.Journal != nil {
-		errs = append(errs, s.messages.Close())
-	}
 	s.w.http.CloseIdleConnections()
 	s.w.media.CloseIdleConnections()
-	return errors.Join(append(errs, s.keys.Close())...)
+	return s.keys.Close()
 }
 
 // wake wakes the receiver of c. It never blocks, since one wake-up is enough.

@@ -60,7 +60,7 @@ func (w *WhatsApp) withRemedy(err error) error {
 		case stopLocked.Code:
 			stop.Wait = link.After(w.probe)
 		case stopNotPaired.Code, stopLoggedOut.Code:
-			stop.Wait = device.Pairing{Spec: w.specs()[0], Every: w.probe}
+			stop.Wait = device.Pairing{Spec: w.spec(), Every: w.probe}
 		}
 	}
 	return err

@@ -1,10 +1,9 @@
 // Package whatsapp is the channel to WhatsApp: a linked device of somebody's
 // account, through whatsmeow. docs/whatsapp.md takes an operator through it.
 //
-//	store/whatsapp.db            the device's keys and sessions (whatsmeow's own schema)
-//	store/whatsapp-messages.db   what was sent lately, and what members wrote
-//	store/whatsapp.lock          held by the one process that is connected
-//	store/whatsapp-tmp/          ciphertext on its way; files without a name, swept at start
+//	store/whatsapp.db     the device's keys and sessions (whatsmeow's own schema)
+//	store/whatsapp.lock   held by the one process that is connected
+//	store/whatsapp-tmp/   ciphertext on its way; files without a name, swept at start
 //
 // The directory is 0700 and its files 0600: whoever can read them can act as the
 // device.
@@ -13,7 +12,7 @@
 //
 // A message's id on WhatsApp is derived from [channel.Message.ID], so that a
 // repeat carries the same one. Before the library sends it, the finished message
-// is recorded durably in whatsapp-messages.db, with the keys of its uploaded file.
+// is recorded durably in the journal, with the keys of its uploaded file.
 // WhatsApp's acknowledgement is recorded durably, too. So a repeat after a crash
 // uploads nothing again, an acknowledged message is not sent again, and a member's
 // device that cannot decrypt a message gets it again even after a restart. One
@@ -24,7 +23,7 @@
 // # What comes in
 //
 // A member's message is acknowledged to WhatsApp after it has been recorded
-// durably in whatsapp-messages.db. From there the Inbox gets it, again until the
+// durably in the journal. From there the Inbox gets it, again until the
 // Inbox keeps it, one message at a time in each chat; no chat waits for another.
 // Fetch downloads its file afterwards. Devices' receipts go through a bounded queue
 // in memory; if it is full, they are not acknowledged, and WhatsApp repeats them.
@@ -61,6 +60,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/outcome"
+	"github.com/longshore-bridge/longshore/host/state"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
@@ -78,11 +78,12 @@ var (
 	_ channel.Roles    = (*WhatsApp)(nil)
 )
 
-// Options configures a WhatsApp. Only Dir is needed.
+// Options configures a WhatsApp. Only Dir is needed, and State to run it.
 type Options struct {
 	Name       string        // of the channel in longshore.yaml; "whatsapp" when empty
 	Dir        string        // the sessions' directory, made when missing
 	Home       stores.Home   // of the installation that the channel belongs to; may be zero
+	State      *state.DB     // of the host, which Run needs; a process that only links an account may have none
 	DeviceName string        // as the phone lists it under linked devices; "Longshore" when empty
 	Chats      []groups.JID  // the registered chats: messages of other chats are not recorded. Nil: all
 	Limits     media.Limits  // what Send takes; DefaultLimits when zero

@@ -24,6 +24,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/media"
@@ -96,7 +97,7 @@ func emptyWorld(t testing.TB, change ...func(*whatsapp.Options)) *world {
 		srv.AddGroup(whatsapptest.Group{JID: waJID(jid), Subject: subject, Members: []string{botNumber, annaNumber}})
 	}
 	w.opts = whatsapp.Options{
-		Dir: t.TempDir(), Network: w.net,
+		Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Network: w.net,
 		Rates: pace.Rates{Chat: pace.Rate{PerMinute: -1}},
 	}
 	w.opts.Log = slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -111,7 +112,7 @@ func emptyWorld(t testing.TB, change ...func(*whatsapp.Options)) *world {
 // pairing takes most of a test's time, and Anna stays.
 func (w *world) again(t testing.TB) {
 	t.Helper()
-	w.t, w.opts.Dir = t, t.TempDir()
+	w.t, w.opts.Dir, w.opts.State = t, t.TempDir(), statetest.Open(t, t.TempDir())
 	w.bot.Unlink()
 	w.old = map[string]bool{}
 	for _, e := range w.anna.Messages() {

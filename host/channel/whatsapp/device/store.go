@@ -15,21 +15,17 @@ import (
 	"go.mau.fi/whatsmeow/store/sqlstore"
 	"go.mau.fi/whatsmeow/store/sqlstore/upgrades"
 
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// Specs describes the two stores in dir of the channel of that name: the device's keys, in
-// tables that the library makes, and the journal.
-func Specs(name, dir string, home stores.Home) []stores.Spec {
-	messages := journal.Spec(name, "whatsapp", dir, home)
-	device := stores.Spec{
-		Name: name, Dir: dir, File: "whatsapp.db", Lock: messages.Lock, Home: home,
-		Rest: []string{messages.File, messages.File + "-wal"}, Newer: newerDevice, TxLock: "immediate",
+// Spec describes the store in dir of the channel of that name: the device's keys, in tables
+// that the library makes.
+func Spec(name, dir string, home stores.Home) stores.Spec {
+	return stores.Spec{
+		Name: name, Dir: dir, File: "whatsapp.db", Lock: "whatsapp.lock", Home: home, Newer: newerDevice, TxLock: "immediate",
 		Pragmas: []string{"foreign_keys(1)", "busy_timeout(5000)", "journal_mode(WAL)", "synchronous(1)"},
 	}
-	return []stores.Spec{device, messages}
 }
 
 // newerDevice reports whether a later version of the library has made the store,
