@@ -65,7 +65,7 @@ func (e *env) suggestions(by suggest) func(cmd *cobra.Command, args []string, ty
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), completeTimeout)
 		defer cancel()
-		return by(ctx, c), cobra.ShellCompDirectiveNoFileComp
+		return by(ctx, e.withRegistered(ctx, c)), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
@@ -49,6 +51,9 @@ func (e *env) validateConfig() error {
 	if err != nil {
 		return err
 	}
+	if len(problems) == 0 {
+		c = e.withRegistered(context.Background(), c)
+	}
 	if e.JSON {
 		if err := e.PrintJSON(map[string]any{"valid": len(problems) == 0, "problems": problems, "warnings": warningsOf(c)}); err != nil {
 			return err
@@ -68,13 +73,25 @@ func (e *env) validateConfig() error {
 
 // servable reads the configuration and returns every problem that would stop
 // serve from starting with it. The error means that the file could not be read.
-func (e *env) servable() (*config.Config, []*config.Problem, error) {
-	c, err := config.Load(e.Config, e.platforms)
+func (e *env) servable(registered ...groups.Group) (*config.Config, []*config.Problem, error) {
+	c, err := config.Load(e.Config, e.platforms, registered...)
 	problems := wrongWith(c, err)
 	if err != nil && len(problems) == 0 {
 		return nil, nil, noConfig(err)
 	}
 	return c, problems, nil
+}
+
+// withRegistered is a configuration with the groups that the state has; c itself if it has none.
+func (e *env) withRegistered(ctx context.Context, c *config.Config) *config.Config {
+	registered := serve.RegisteredGroups(ctx, c)
+	if len(registered) == 0 {
+		return c
+	}
+	if joined, err := config.Load(e.Config, e.platforms, registered...); err == nil {
+		return joined
+	}
+	return c
 }
 
 // wrongWith returns every problem that would stop serve from starting: those of
@@ -111,7 +128,7 @@ func (e *env) showConfig() error {
 func (e *env) load() (*config.Config, error) {
 	c, err := config.Load(e.Config, e.platforms)
 	if err == nil {
-		return c, nil
+		return e.withRegistered(context.Background(), c), nil
 	}
 	problems := problemsOf(err)
 	if len(problems) == 0 {

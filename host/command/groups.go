@@ -143,7 +143,7 @@ func (e *env) addGroup(g groups.Group) error {
 			return err
 		}
 	}
-	_, problems, err := e.writeGroup(g)
+	problems, err := e.writeGroup(g)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func mayAdd(l groups.Layout, all []groups.Group, g groups.Group, named bool) err
 
 // warnOfLast prints the warnings about the group that was added, which is the file's last.
 func (e *env) warnOfLast() error {
-	cfg, err := e.load()
+	cfg, err := config.Load(e.Config, e.platforms)
 	if err != nil {
 		return err
 	}
@@ -183,37 +183,33 @@ func (e *env) warnOfLast() error {
 }
 
 // writeGroup writes a group into the configuration file, or returns what would be wrong
-// with the file then. undo writes the file as it was. Neither writes over what somebody
-// else has written meanwhile.
-func (e *env) writeGroup(g groups.Group) (undo func() error, problems []*config.Problem, err error) {
+// with the file then. It does not write over what somebody else has written meanwhile.
+func (e *env) writeGroup(g groups.Group) (problems []*config.Problem, err error) {
 	before, err := config.Read(e.Config)
 	if err != nil {
-		return nil, nil, noConfig(err)
+		return nil, noConfig(err)
 	}
 	text, err := config.AddGroup(before, g)
 	if err != nil {
-		return nil, nil, terminal.Hinted(err, "edit "+e.Config+" by hand, or mend it first: longshore config validate")
+		return nil, terminal.Hinted(err, "edit "+e.Config+" by hand, or mend it first: longshore config validate")
 	}
 	path, err := filepath.Abs(e.Config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("resolve %s: %w", e.Config, err)
+		return nil, fmt.Errorf("resolve %s: %w", e.Config, err)
 	}
 	cfg, err := config.Parse(path, text, e.getenv, e.platforms)
 	if problems = wrongWith(cfg, err); len(problems) > 0 {
-		return nil, problems, nil
+		return problems, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	replace := func(was, text []byte) error {
-		err := safefs.Replace(path, was, text)
-		if errors.Is(err, safefs.ErrChanged) {
-			return errors.New("the configuration was changed meanwhile; it is left as it is")
-		}
-		if err != nil {
-			return fmt.Errorf("write configuration: %w", err)
-		}
-		return nil
+	err = safefs.Replace(path, before, text)
+	if errors.Is(err, safefs.ErrChanged) {
+		return nil, errors.New("the configuration was changed meanwhile; it is left as it is")
 	}
-	return func() error { return replace(text, before) }, nil, replace(before, text)
+	if err != nil {
+		return nil, fmt.Errorf("write configuration: %w", err)
+	}
+	return nil, nil
 }

@@ -4,18 +4,20 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
+	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // TestTheMainGroupRegistersAChatThatTheOperatorAllowed does it live: the page shows the
-// chat, a member writes there, and the assistant answers. The file has the group, so a
-// call that is made again changes nothing.
+// chat, a member writes there, and the assistant answers. The state has the group, so a call that
+// is made again changes nothing; the file is as the operator wrote it.
 func TestTheMainGroupRegistersAChatThatTheOperatorAllowed(t *testing.T) {
 	h := stage.NewChanging(t, stage.Registering)
 	dock := ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:dock", Name: "Dock: \"west\"", NewFolder: "dock", Trigger: "@Andy"}
@@ -27,8 +29,11 @@ func TestTheMainGroupRegistersAChatThatTheOperatorAllowed(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(h.File)
-	if err != nil || strings.Count(string(text), "web:dock\"\n") != 1 || !strings.Contains(string(text), "# the family's own") {
+	if err != nil || string(text) != strings.ReplaceAll(stage.Registering, "%LISTEN%", h.Listen) {
 		t.Errorf("%v; longshore.yaml:\n%s", err, text)
+	}
+	if shown, code := stage.Command(t, "-c", h.File, "config", "show"); code != terminal.ExitOK || strings.Count(shown, "chat: web:dock\n") != 1 || !strings.Contains(shown, "registered_by: main") {
+		t.Errorf("config show ends with %d:\n%s", code, shown)
 	}
 	h.Say("dock", "@Andy hello")
 	h.Until("the new group's assistant answers", func() bool {
@@ -45,8 +50,19 @@ func TestTheMainGroupRegistersAChatThatTheOperatorAllowed(t *testing.T) {
 	if got := stage.AskHost(t, h.Layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:boat-1", Name: "Boat"}); got.Status != ipc.Done {
 		t.Errorf("without a folder and a trigger: %+v", got)
 	}
+	serves := func(folder string) bool {
+		s, err := h.Client.Status(t.Context())
+		return err == nil && slices.ContainsFunc(s.Groups, func(g operator.Group) bool { return g.Folder == folder })
+	}
+	if !serves("dock") || !serves("boat") {
+		t.Error("status does not show them")
+	}
 	if got := stage.AskHost(t, h.Layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:boat-2", Name: "Boat 2"}); got.Code != "not_registered" || !strings.Contains(got.Message, "4 groups") {
 		t.Errorf("one more than the operator allows: %+v", got)
+	}
+	h.Write(stage.Registering + "  except: [\"web:boat-*\"]\n")
+	if r, err := h.Client.Reload(t.Context(), false); err != nil || len(r.Problems) > 0 || !serves("dock") || serves("boat") {
+		t.Errorf("without the boats: %+v, %v", r, err)
 	}
 }
 
@@ -84,10 +100,9 @@ func TestRegisteringIsRefusedWithItsReason(t *testing.T) {
 	}
 }
 
-// TestAGroupThatCannotBeTakenUpIsNotInTheFile: what else the file has now cannot be taken
-// up by a running host, so the group is not registered, and the file is as the operator
-// left it.
-func TestAGroupThatCannotBeTakenUpIsNotInTheFile(t *testing.T) {
+// TestAGroupThatCannotBeTakenUpIsNotKept: what else the file has now cannot be taken
+// up by a running host, so the group is not registered.
+func TestAGroupThatCannotBeTakenUpIsNotKept(t *testing.T) {
 	h := stage.NewChanging(t, stage.Registering)
 	later := stage.Registering + "log: {level: debug}\n"
 	h.Write(later)
@@ -95,8 +110,8 @@ func TestAGroupThatCannotBeTakenUpIsNotInTheFile(t *testing.T) {
 	if got.Code != "not_registered" || !strings.Contains(got.Hint, "operator") {
 		t.Errorf("%+v", got)
 	}
-	if text, err := os.ReadFile(h.File); err != nil || string(text) != strings.ReplaceAll(later, "%LISTEN%", h.Listen) {
-		t.Errorf("%v; longshore.yaml is now:\n%s", err, text)
+	if shown, _ := stage.Command(t, "-c", h.File, "config", "show"); strings.Contains(shown, "folder: dock") {
+		t.Errorf("the next start would have it:\n%s", shown)
 	}
 }
 
@@ -111,49 +126,13 @@ func TestAV1RequestWithoutATriggerMakesEveryMessageCall(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, ".1771600000000-ab12.tmp"), filepath.Join(dir, "1771600000000-ab12.json")); err != nil {
 		t.Fatal(err)
 	}
+	shown := ""
 	h.Until("the group is there", func() bool {
-		text, err := os.ReadFile(h.File)
-		return err == nil && strings.Contains(string(text), "web_dock")
+		shown, _ = stage.Command(t, "-c", h.File, "config", "show")
+		return strings.Contains(shown, "folder: web_dock")
 	})
-	if text, _ := os.ReadFile(h.File); strings.Contains(string(text), "trigger") {
-		t.Errorf("longshore.yaml has a trigger:\n%s", text)
+	if strings.Contains(shown, "trigger: '@Andy'") || strings.Contains(shown, "trigger: \"@Andy\"") {
+		t.Errorf("the group has a trigger:\n%s", shown)
 	}
 	h.Until("the page has the chat", func() bool { return strings.Contains(string(h.Get("/api/chats")), "dock") })
-}
-
-// Taking a group out again wrote over what the operator had saved in the meantime.
-func TestTakingAGroupOutAgainKeepsWhatTheOperatorWrote(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	text := strings.ReplaceAll(stage.Registering, "%LISTEN%", "127.0.0.1:0")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	has := func(want string) {
-		t.Helper()
-		if now, err := os.ReadFile(file); err != nil || string(now) != want {
-			t.Errorf("%v; longshore.yaml is now:\n%s", err, now)
-		}
-	}
-	e := &env{Terminal: terminal.Terminal{Config: file}, platforms: stage.AllPlatforms(), getenv: os.Getenv}
-	dock := groups.Group{Name: "Dock", Folder: "dock", Chat: "web:dock"}
-	write(text)
-	undo, problems, err := e.writeGroup(dock)
-	if err != nil || len(problems) > 0 {
-		t.Fatal(err, problems)
-	}
-	if err := undo(); err != nil {
-		t.Error(err)
-	}
-	has(text)
-	if undo, _, err = e.writeGroup(dock); err != nil {
-		t.Fatal(err)
-	}
-	write(text + "name: Ada\n")
-	if err := undo(); err == nil {
-		t.Error("the operator's change was overwritten without a word")
-	}
-	has(text + "name: Ada\n")
 }

@@ -96,9 +96,6 @@ func notifyManager(ctx context.Context, n service.Notifier, log *slog.Logger, l 
 type configFile struct{ *env }
 
 // Load implements serve.File.
-func (f configFile) Load() (*config.Config, []*config.Problem, error) { return f.servable() }
-
-// Add implements serve.File.
-func (f configFile) Add(g groups.Group) (undo func() error, problems []*config.Problem, err error) {
-	return f.writeGroup(g)
+func (f configFile) Load(registered []groups.Group) (*config.Config, []*config.Problem, error) {
+	return f.servable(registered...)
 }

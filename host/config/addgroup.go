@@ -109,7 +109,7 @@ func blank(line string) bool {
 func entry(g groups.Group, indent int, end string) []string {
 	var keys []string
 	for _, kv := range []struct{ key, value string }{
-		{"name", g.Name}, {"folder", g.Folder}, {"chat", string(g.Chat)}, {"channel", g.Channel}, {"trigger", g.Trigger}, {"assistant", g.Assistant}, {"registered_by", g.RegisteredBy},
+		{"name", g.Name}, {"folder", g.Folder}, {"chat", string(g.Chat)}, {"channel", g.Channel}, {"trigger", g.Trigger}, {"assistant", g.Assistant},
 	} {
 		if kv.value != "" {
 			keys = append(keys, kv.key+": "+strconv.Quote(kv.value)+end)

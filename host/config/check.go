@@ -231,14 +231,19 @@ func (c *checker) actions(key string, all groups.Actions) {
 
 // register checks what the main group may register.
 func (c *checker) register() {
-	for i, chat := range c.cfg.Register.Chats {
-		key := fmt.Sprintf("register.chats[%d]", i)
+	c.registerable("register.chats", c.cfg.Register.Chats)
+	c.registerable("register.except", c.cfg.Register.Except)
+	c.assistant("register.assistant", c.cfg.Register.Assistant)
+}
+
+func (c *checker) registerable(list string, chats []string) {
+	for i, chat := range chats {
+		key := fmt.Sprintf("%s[%d]", list, i)
 		start, any := strings.CutSuffix(chat, "*")
 		if _, err := groups.ParseJID(chat); !any && err != nil || start == "" || len(chat) > groups.MaxJID {
 			c.bad(key, fmt.Sprintf("%q is no chat that any channel knows", media.Cut(chat, groups.MaxJID)), "write it as groups: has it, or its beginning and a *: web:*")
 		}
 	}
-	c.assistant("register.assistant", c.cfg.Register.Assistant)
 }
 
 // assistant rejects a name that no assistant has.

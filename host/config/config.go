@@ -28,6 +28,10 @@ type Config struct {
 	// the page.
 	Unset []*Problem `yaml:"-"`
 
+	// LeftOut are the registered groups that the file does not let be served, by their folders,
+	// with the reason; each is a warning too.
+	LeftOut map[string]*Problem `yaml:"-" json:"-"`
+
 	// SecretFiles are the files that secrets were read from, each once.
 	SecretFiles []string `yaml:"-" json:"-"`
 
@@ -135,7 +139,8 @@ type Assistant struct {
 type Register struct {
 	Chats     []string `yaml:"chats" help:"Those chats, each as groups: has it. A * at the end stands for any ending: web:*."`
 	Assistant string   `yaml:"assistant" help:"The assistant that they get. Without it, the main group's."`
-	Most      int      `yaml:"most" above:"0" max:"10000" help:"No group is registered if the file has this many."`
+	Except    []string `yaml:"except" help:"Chats that are not, although chats has them: no group is made of them, and one that was made is not served."`
+	Most      int      `yaml:"most" above:"0" max:"10000" help:"No group is registered if there are this many."`
 
 	Restrictions string `yaml:"restrictions" enum:"inherited,none" help:"inherited: a registered group has approve, may_send, actions, rate and limits of the main group, and both spend one budget. none: it has what limits says for every group."`
 }
@@ -145,10 +150,11 @@ const NoRestrictions = "none"
 
 // Allows says whether a chat is among them.
 func (r Register) Allows(chat groups.JID) bool {
-	return slices.ContainsFunc(r.Chats, func(allowed string) bool {
-		start, any := strings.CutSuffix(allowed, "*")
-		return allowed == string(chat) || any && strings.HasPrefix(string(chat), start)
-	})
+	has := func(named string) bool {
+		start, any := strings.CutSuffix(named, "*")
+		return named == string(chat) || any && strings.HasPrefix(string(chat), start)
+	}
+	return slices.ContainsFunc(r.Chats, has) && !slices.ContainsFunc(r.Except, has)
 }
 
 // MountPolicy is what the operator lets groups mount.

@@ -19,13 +19,13 @@ import (
 const maxConfig = 1 << 20
 
 // Load reads and checks the configuration file at path, with the process's
-// environment. See Parse for the errors.
-func Load(path string, platforms []channel.Platform) (*Config, error) {
+// environment. See Parse for registered and the errors.
+func Load(path string, platforms []channel.Platform, registered ...groups.Group) (*Config, error) {
 	b, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(path, b, os.Getenv, platforms)
+	return Parse(path, b, os.Getenv, platforms, registered...)
 }
 
 // Read returns the text of the configuration file at path, at most one byte more
@@ -55,8 +55,11 @@ func Read(path string) ([]byte, error) {
 // Everything is checked before it returns: the error joins a *Problem for each
 // thing that is wrong, in the order of the file. A ${NAME} that env does not
 // have is none of them, and stands in Config.Unset.
-func Parse(name string, b []byte, env func(string) string, platforms []channel.Platform) (*Config, error) {
-	cfg, err := parse(name, b, env, platforms)
+//
+// registered are the groups that the main group has registered. They follow the file's, but for
+// those that the file does not let be served: see Config.LeftOut.
+func Parse(name string, b []byte, env func(string) string, platforms []channel.Platform, registered ...groups.Group) (*Config, error) {
+	cfg, err := parse(name, b, env, platforms, registered)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +74,7 @@ func LayoutOf(path string, platforms []channel.Platform) (l groups.Layout, found
 	if err != nil {
 		return l, false
 	}
-	cfg, _ := parse(path, b, os.Getenv, platforms)
+	cfg, _ := parse(path, b, os.Getenv, platforms, nil)
 	if cfg == nil || !filepath.IsAbs(cfg.State) {
 		return l, false
 	}
@@ -80,7 +83,7 @@ func LayoutOf(path string, platforms []channel.Platform) (l groups.Layout, found
 
 // parse is Parse, and returns with an error as much of the configuration as it
 // could read; nil if that is nothing.
-func parse(name string, b []byte, env func(string) string, platforms []channel.Platform) (*Config, error) {
+func parse(name string, b []byte, env func(string) string, platforms []channel.Platform, registered []groups.Group) (*Config, error) {
 	file, err := filepath.Abs(name)
 	if err != nil {
 		return nil, fmt.Errorf("find configuration: %w", err)
@@ -101,8 +104,13 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 		cfg.State = filepath.Join(base, cfg.State)
 		return &cfg, src.err()
 	}
+	own := len(cfg.Groups)
+	cfg.Groups = append(cfg.Groups, cfg.joining(registered)...)
+	cfg.conform(own)
 	c.check()
-	if err := src.err(); err != nil {
+	if err := src.err(); err != nil && len(cfg.Groups) > own {
+		return cfg.leaveOut(own, func(rest []groups.Group) (*Config, error) { return parse(name, b, env, platforms, rest) })
+	} else if err != nil {
 		return &cfg, err
 	}
 	cfg.SecretFiles = slices.Compact(slices.Sorted(maps.Values(c.secretFiles)))

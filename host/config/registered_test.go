@@ -1,9 +1,15 @@
 package config_test
 
 import (
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/config"
 )
 
 // inherited says of each field of a group whether it restricts what the assistant may make
@@ -78,5 +84,40 @@ func TestInheritedHoursWereThoseOfAnotherZone(t *testing.T) {
 		if got := cfg.Zone(cfg.Groups[1]).String(); got != want {
 			t.Errorf("%q: %s", own, got)
 		}
+	}
+}
+
+// The host adds the registered groups that it has kept: the file says which of them are served,
+// and one that does not fit it any more keeps no host from starting.
+func TestARegisteredGroupThatDoesNotFitTheFileIsLeftOut(t *testing.T) {
+	const file = `
+channels: {web: {listen: "127.0.0.1:0"}}
+assistants: {a: {agent: sample}}
+register: {chats: ["web:*"], except: ["web:no"]}
+groups:
+- {folder: ops, chat: "web:ops", main: true, assistant: a, actions: [react]}
+- {folder: mine, chat: "web:mine"}
+`
+	kept := func(folder, chat, by string) groups.Group {
+		return groups.Group{Folder: folder, Name: folder, Chat: groups.JID(chat), RegisteredBy: by}
+	}
+	cfg, err := config.Parse(filepath.Join(t.TempDir(), "longshore.yaml"), []byte(file), func(string) string { return "" }, []channel.Platform{web.Platform()},
+		kept("dock", "web:dock", "ops"), kept("free", "web:free", ""), kept("MINE", "web:other", "ops"), kept("theirs", "web:mine", "ops"),
+		kept("no", "web:no", "ops"), kept("lost", "web:lost", "nobody"), kept("\u200b", "web:odd", "ops"), kept("irc", "irc:x", "ops"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served []string
+	for _, g := range cfg.Groups {
+		served = append(served, g.Folder)
+		if g.Folder == "dock" && (g.Assistant != "a" || len(g.Actions) != 1) || g.Folder == "free" && (g.Assistant != "a" || g.Actions != nil) {
+			t.Errorf("%+v", g)
+		}
+	}
+	if got := strings.Join(served, " "); got != "ops mine dock free" {
+		t.Errorf("served: %s", got)
+	}
+	if len(cfg.LeftOut) != 2 || cfg.LeftOut["lost"] == nil || len(cfg.Warnings) == 0 {
+		t.Errorf("left out: %v, warnings: %v", cfg.LeftOut, cfg.Warnings)
 	}
 }

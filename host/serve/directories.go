@@ -20,6 +20,9 @@ type directories struct {
 
 // openDirectories puts the first configuration in force, and makes what the groups lack.
 func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part, err error) {
+	if cfg, err = h.withRegistered(ctx, cfg); err != nil {
+		return nil, err
+	}
 	if err := h.makeDirs(cfg, nil); err != nil {
 		return nil, err
 	}

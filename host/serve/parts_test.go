@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -34,15 +35,14 @@ groups:
 func newHost(t *testing.T, text string, idle bool) *Host {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	bytes := []byte(text)
-	parse := func() (*config.Config, error) {
-		return config.Parse(file, bytes, func(string) string { return "" }, []channel.Platform{web.Platform()})
+	parse := func(registered ...groups.Group) (*config.Config, error) {
+		return config.Parse(file, []byte(text), func(string) string { return "" }, []channel.Platform{web.Platform()}, registered...)
 	}
 	cfg, err := parse()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := New(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler), Idle: idle, File: &testFile{&bytes, parse}})
+	h, err := New(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler), Idle: idle, File: testFile{parse}})
 	if err != nil {
 		t.Fatal(err)
 	}

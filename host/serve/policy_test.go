@@ -190,15 +190,15 @@ groups:
 	register := func(t *testing.T, key string, r ipc.Request) (*config.Config, error) {
 		file := filepath.Join(t.TempDir(), "longshore.yaml")
 		text := []byte(fmt.Sprintf(maker, key))
-		parse := func() (*config.Config, error) {
-			return config.Parse(file, text, func(string) string { return "" }, []channel.Platform{web.Platform()})
+		parse := func(registered ...groups.Group) (*config.Config, error) {
+			return config.Parse(file, text, func(string) string { return "" }, []channel.Platform{web.Platform()}, registered...)
 		}
 		cfg, err := parse()
 		if err != nil {
 			t.Fatal(err)
 		}
 		h, err := New(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler), Idle: true,
-			File: &testFile{&text, parse}})
+			File: testFile{parse}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,16 +232,10 @@ groups:
 
 // testFile is a configuration file in memory.
 type testFile struct {
-	text  *[]byte
-	parse func() (*config.Config, error)
+	parse func(registered ...groups.Group) (*config.Config, error)
 }
 
-func (f *testFile) Load() (*config.Config, []*config.Problem, error) {
-	cfg, err := f.parse()
+func (f testFile) Load(registered []groups.Group) (*config.Config, []*config.Problem, error) {
+	cfg, err := f.parse(registered...)
 	return cfg, nil, err
-}
-
-func (f *testFile) Add(g groups.Group) (undo func() error, problems []*config.Problem, err error) {
-	*f.text, err = config.AddGroup(*f.text, g)
-	return func() error { return nil }, nil, err
 }

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -27,8 +30,8 @@ func (h *Host) registers(g groups.Group) bool {
 	return g.Main && g.Actions.Has(groups.ActRegister) && len(h.Config().Register.Chats) > 0 && h.opts.File != nil
 }
 
-// register makes a group of a chat that the operator has allowed. The group stands in
-// longshore.yaml before the answer, so a call that is made again finds it there.
+// register makes a group of a chat that the operator has allowed. The state has the group
+// before the answer, so a call that is made again finds it there.
 func (h *Host) register(ctx context.Context, c bridge.Call) (any, error) {
 	h.adding.Lock()
 	defer h.adding.Unlock()
@@ -68,7 +71,7 @@ func (h *Host) newGroup(from groups.Group, r ipc.Request) (groups.Group, error) 
 	case !allowed.Allows(jid):
 		return groups.Group{}, &ipc.Refusal{Code: groups.CodeChatNotAllowed, Message: "the operator does not let this chat be registered", Hint: "ask the operator to name it below register: in longshore.yaml"}
 	}
-	g := groups.Group{Name: r.Name, Folder: cmp.Or(r.NewFolder, groups.FolderOf(r.Name)), Chat: jid, Trigger: r.Trigger, Assistant: cmp.Or(allowed.Assistant, from.Assistant)}
+	g := groups.Group{Name: r.Name, Folder: cmp.Or(r.NewFolder, groups.FolderOf(r.Name)), Chat: jid, Trigger: r.Trigger}
 	if allowed.Restrictions != config.NoRestrictions {
 		g.RegisteredBy = from.Folder
 	}
@@ -95,12 +98,33 @@ func (h *Host) mayAdd(g groups.Group) error {
 	return h.Layout.MayAdd(all, g, false)
 }
 
-// add writes the group into the file and puts it in force. Without success, the file is
-// as it was.
+// add keeps the group in the state and puts it in force. Without success, the state is as it was.
 func (h *Host) add(ctx context.Context, g groups.Group) error {
-	undo, problems, err := h.opts.File.Add(g)
+	registered, err := h.registered(ctx)
+	if err != nil {
+		return h.notAdded(g, nil, err)
+	}
+	registered = slices.DeleteFunc(registered, func(o groups.Group) bool { // one that the file left out gives way
+		_, served := h.Registry().ByFolder(o.Folder)
+		return !served && (strings.EqualFold(o.Folder, g.Folder) || o.Chat == g.Chat)
+	})
+	cfg, problems, err := h.opts.File.Load(append(registered, g))
 	if err != nil || len(problems) > 0 {
 		return h.notAdded(g, problems, err)
+	}
+	if p := cfg.LeftOut[g.Folder]; p != nil {
+		return h.notAdded(g, []*config.Problem{p}, nil)
+	}
+	err = h.State.Do(ctx, func(t *state.Tx) error {
+		if _, err := t.Exec(`DELETE FROM registered_group WHERE lower(folder) = lower(?) OR chat = ?`, g.Folder, string(g.Chat)); err != nil {
+			return err
+		}
+		_, err := t.Exec(`INSERT INTO registered_group (folder, chat, name, word, maker, made) VALUES (?, ?, ?, ?, ?, ?)`,
+			g.Folder, string(g.Chat), g.Name, g.Trigger, g.RegisteredBy, time.Now().UnixNano())
+		return err
+	}, nil)
+	if err != nil {
+		return h.notAdded(g, nil, store.Words(err))
 	}
 	reloaded, err := h.Reload(ctx, false)
 	if _, in := h.Registry().ByFolder(g.Folder); in {
@@ -109,13 +133,14 @@ func (h *Host) add(ctx context.Context, g groups.Group) error {
 	for _, p := range reloaded.Problems { // they say what to do about the file
 		err = errors.Join(err, errors.New(p))
 	}
-	return h.notAdded(g, nil, errors.Join(err, undo()))
+	_, undone := h.State.Exec(context.WithoutCancel(ctx), `DELETE FROM registered_group WHERE folder = ?`, g.Folder)
+	return h.notAdded(g, nil, errors.Join(err, undone))
 }
 
 // notAdded is the refusal of a group that the configuration cannot have. The operator
 // is told the whole reason; the assistant, what is wrong with the values that it gave.
 func (h *Host) notAdded(g groups.Group, problems []*config.Problem, err error) error {
-	refusal := &ipc.Refusal{Code: groups.CodeNotRegistered, Message: "the host could not add the group to its configuration", Hint: "ask the operator; the host's log says why"}
+	refusal := &ipc.Refusal{Code: groups.CodeNotRegistered, Message: "the host could not add the group", Hint: "ask the operator; the host's log says why"}
 	given := regexp.MustCompile(`^groups\[\d+\]\.(name|chat|channel|trigger)$`)
 	for _, p := range problems {
 		err = errors.Join(err, p)

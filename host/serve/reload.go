@@ -30,7 +30,11 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	if h.opts.File == nil {
 		return answer, errNoFile
 	}
-	cfg, problems, err := h.opts.File.Load()
+	registered, err := h.registered(ctx)
+	if err != nil {
+		return answer, err
+	}
+	cfg, problems, err := h.opts.File.Load(registered)
 	if err != nil {
 		h.opts.Log.Error("configuration not read; the host runs on as before", "error", err)
 		refused(err.Error())

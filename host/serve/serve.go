@@ -48,13 +48,9 @@ type Options struct {
 
 // File is the file of a host's configuration.
 type File interface {
-	// Load reads and checks it again, for Reload: all that is wrong with it, or an
-	// error of a file that could not be read.
-	Load() (*config.Config, []*config.Problem, error)
-
-	// Add writes one more group into it, unless a host could not start with that: then it
-	// returns what is wrong. undo writes the file as it was.
-	Add(groups.Group) (undo func() error, problems []*config.Problem, err error)
+	// Load reads and checks it again, with the groups that the state has: all that is wrong
+	// with it, or an error of a file that could not be read.
+	Load(registered []groups.Group) (*config.Config, []*config.Problem, error)
 }
 
 // Host is everything that serve and demo run, wired.

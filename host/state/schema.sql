@@ -409,6 +409,16 @@ CREATE TABLE pairing_code (
 	UNIQUE (channel, chat)
 ) WITHOUT ROWID;
 
+-- Groups that register_group made.
+CREATE TABLE registered_group (
+	folder TEXT    PRIMARY KEY,
+	chat   TEXT    NOT NULL UNIQUE,
+	name   TEXT    NOT NULL,
+	word   TEXT    NOT NULL, -- the trigger; empty: every message calls the assistant
+	maker  TEXT    NOT NULL, -- the folder of the group whose restrictions hold; empty: none do
+	made   INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- The groups that the host has served: a file that lacks most of them is not their end.
 CREATE TABLE served_group (
 	folder TEXT PRIMARY KEY

@@ -1,0 +1,66 @@
+package serve
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// The state has the groups that register_group made; longshore.yaml has what the operator wrote,
+// and says which of them are served: see config.Parse.
+
+// RegisteredGroups are the groups that the state of c has; none if it cannot be read. It changes
+// nothing.
+func RegisteredGroups(ctx context.Context, c *config.Config) []groups.Group {
+	view, err := store.Look(ctx, StateOf(c))
+	if err != nil || view == nil {
+		return nil
+	}
+	defer view.Close()
+	all, err := registeredIn(ctx, view.DB)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+func (h *Host) registered(ctx context.Context) ([]groups.Group, error) {
+	all, err := registeredIn(ctx, h.State.DB.DB)
+	if err != nil {
+		return nil, fmt.Errorf("read the registered groups: %w", store.Words(err))
+	}
+	return all, nil
+}
+
+func registeredIn(ctx context.Context, db *sql.DB) (all []groups.Group, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT folder, chat, name, word, maker FROM registered_group ORDER BY made, folder`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var g groups.Group
+		if err := rows.Scan(&g.Folder, &g.Chat, &g.Name, &g.Trigger, &g.RegisteredBy); err != nil {
+			return nil, err
+		}
+		all = append(all, g)
+	}
+	return all, rows.Err()
+}
+
+// withRegistered is the configuration with the groups that the state has.
+func (h *Host) withRegistered(ctx context.Context, cfg *config.Config) (*config.Config, error) {
+	registered, err := h.registered(ctx)
+	if err != nil || len(registered) == 0 || h.opts.File == nil {
+		return cfg, err
+	}
+	next, problems, err := h.opts.File.Load(registered)
+	if err == nil && len(problems) > 0 {
+		err = problems[0]
+	}
+	return next, err
+}
