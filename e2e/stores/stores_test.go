@@ -65,11 +65,7 @@ func spoiltStates() []spoilt {
 		{"of another installation", sql("UPDATE longshore_store SET installation = '00112233445566778899aabbccddeeff'"), "another installation"},
 		{"of another store", sql("UPDATE longshore_store SET name = 'diary'"), "diary"},
 		{"with a bad marker", func(t *testing.T, path string) {
-			name := strings.TrimSuffix(path, ".db") + ".marker"
-			if filepath.Base(path) == "longshore.db" {
-				name = filepath.Join(filepath.Dir(path), "state.marker")
-			}
-			stage.Must(t, os.WriteFile(name, []byte("?"), 0o600))
+			stage.Must(t, os.WriteFile(strings.NewReplacer("longshore.db", "state.marker", ".db", ".marker").Replace(path), []byte("?"), 0o600))
 		}, "marker"},
 	}
 }
@@ -78,13 +74,11 @@ func spoiltStates() []spoilt {
 // and serve started in some of the others, and deleted what it did not know.
 func TestDoctorFindsEachStateInWhichServeDoesNotStart(t *testing.T) {
 	for _, tt := range spoiltStates() {
-		for n := 0; ; n++ {
+		for n, more := 0, true; more; n++ {
 			config, cfg := stage.NewStores(t)
 			all := serve.StoresOf(cfg, true)
-			if n == len(all) {
-				break
-			}
 			s := all[n]
+			more = n+1 < len(all)
 			t.Run(s.Name+" "+tt.name, func(t *testing.T) {
 				tt.spoil(t, filepath.Join(s.Dir, s.File))
 				before := stage.BytesBelow(t, cfg.State)
