@@ -2,7 +2,9 @@
 package statetest
 
 import (
+	"context"
 	"log/slog"
+	"sync"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/state"
@@ -12,14 +14,22 @@ import (
 // Open opens the state in dir, and closes it when the test ends.
 func Open(t testing.TB, dir string) *state.DB {
 	t.Helper()
-	d, err := state.Open(t.Context(), dir, store.Home{}, slog.New(slog.DiscardHandler))
+	d, _ := Start(t, dir)
+	return d
+}
+
+// Start is Open for a test that closes the state before it ends, such as to open it again.
+func Start(t testing.TB, dir string) (d *state.DB, end func()) {
+	t.Helper()
+	d, err := state.Open(context.WithoutCancel(t.Context()), dir, store.Home{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return d
+	t.Cleanup(end)
+	return d, end
 }
