@@ -63,7 +63,7 @@ var rooms = map[string][]string{
 	"host/runtime/ssh":         {"agentrunner/sshside", "host/runtime", "host/runtime/feed", "internal/cause"},
 	"host/runtime/feed":        {"agentrunner/agent", "agentrunner/sshside", "host/runtime", "groups/mounts"},
 	"host/runtime/ssh/sshtest": {},
-	"host/assistant":           {"groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
+	"host/assistant":           {"host/state", "groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
 	"host/backup":              {"host/store", "groups", "media"},
 	"host/tasks":               {"host/state", "host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":            {"media", "host/config", "host/channel", "groups", "groups/mounts"},

@@ -236,12 +236,9 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 		"no files of the page": func(t *testing.T, cfg *config.Config) {
 			stage.Must(t, os.RemoveAll(filepath.Join(cfg.State, "blobs")))
 		},
-		"a full seen file": func(t *testing.T, cfg *config.Config) {
-			stage.Must(t, os.MkdirAll(filepath.Join(cfg.State, "inbound/family/seen"), 0o700))
-		},
 	}
 	for _, name := range []string{
-		"groups", "groups/family", "groups/global", "ipc", "ipc/family", "ipc/family/messages", "ipc/errors", "inbound", "inbound/family",
+		"groups", "groups/family", "groups/global", "ipc", "ipc/family", "ipc/family/messages", "ipc/errors",
 		"blobs", "longshore.lock", "store", "store/whatsapp.lock", "installation", "installation/id", "logs", "longshore.sock",
 	} {
 		obstacles[name] = replace(name)

@@ -57,8 +57,8 @@ func (s *session) settle(ctx context.Context, err error) {
 	}
 	unread := s.turn.unread(s.inputs.drain())
 	if s.turn.empty() {
+		s.save(nil)
 		s.giveBack(unread)
-		s.saveTurn()
 		if err != nil && !errors.Is(err, runtime.ErrStopped) {
 			s.log.Warn("assistant ended badly with nothing to do", "error", err)
 		}
@@ -71,7 +71,7 @@ func (s *session) settle(ctx context.Context, err error) {
 		if !sent {
 			s.turn.all()
 		}
-		s.saveTurn()
+		s.save(nil)
 		return
 	}
 	s.broken(ctx, err, sent, unread)
@@ -156,7 +156,7 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 
 	if tell {
 		if s.tell(ctx, s.words(why, cause.Package(err), again, sent)) != nil && !again {
-			return // turn and records stay on disk, and a later host tells
+			return // turn and records stay, and a later host tells
 		}
 	}
 	if again && errors.Is(err, runtime.ErrLost) {
@@ -166,14 +166,12 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 	if free {
 		attempt--
 	}
+	var over []*record
 	if !again {
 		attempt, c.lost = 0, time.Time{}
-		if err := m.finish(c.chat, records); err != nil {
-			s.log.Error("broken turn not cleared away", "error", err)
-		}
-		records = nil
+		records, over = nil, records
 	}
-	s.saveTurn()
+	s.save(over)
 	m.mu.Lock()
 	c.attempt = attempt
 	m.mu.Unlock()
@@ -205,8 +203,8 @@ func (c *conversation) failed(o Options, why cause.Cause, again bool) (tell bool
 // for an operator, the chat is told once, even over a restart.
 func (s *session) tell(ctx context.Context, words string) error {
 	id := s.turn.ID
-	if s.c.cause.Permanent() && len(s.turn.Names) > 0 {
-		id = s.turn.records[s.turn.Names[0]].Key
+	if s.c.cause.Permanent() && len(s.turn.IDs) > 0 {
+		id = s.turn.records[s.turn.IDs[0]].Key
 	}
 	err := s.m.tell(ctx, s.c, words, key(id, words))
 	if err != nil {
@@ -258,24 +256,22 @@ func (s *session) giveBack(records []*record) {
 	s.m.mu.Unlock()
 }
 
-// settleInterrupted tells a group's chat about the turn that was lost with an earlier
-// host.
+// settleInterrupted tells a group's chat about turns that were lost with an earlier host.
 func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
-	t := c.broken
-	if t == nil {
-		return
-	}
+	lost := c.broken
 	c.broken = nil
-	words := gaveUp
-	if m.sentSince(c, t.Started, t.Remarks) {
-		words = interrupted
-	}
-	m.o.Log.Warn("turn was lost with an earlier host", "group", c.group.Folder)
-	if m.tellOnce(ctx, c, t, words) != nil {
-		return
-	}
-	if err := errors.Join(m.finish(c.chat, t.all()), c.store.saveTurn(c.thread, nil)); err != nil {
-		m.o.Log.Error("lost turn not cleared away", "group", c.group.Folder, "error", err)
+	for _, t := range lost {
+		words := gaveUp
+		if m.sentSince(c, t.Started, t.Remarks) {
+			words = interrupted
+		}
+		m.o.Log.Warn("turn was lost with an earlier host", "group", c.group.Folder)
+		if m.tellOnce(ctx, c, t, words) != nil {
+			continue
+		}
+		if err := m.finish(c.chat, t.all(), c.store.savingTurn(t)); err != nil {
+			m.o.Log.Error("lost turn not cleared away", "group", c.group.Folder, "error", err)
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ type session struct {
 	log *slog.Logger
 
 	id       string // for the keys of replies
+	agent    string // the agent's session id, until it is kept; empty: it is
 	inputs   *inputs
 	stamp    string // in its requests: the id of its first turn; empty: the chat has no threads
 	idleTime time.Duration
@@ -60,6 +61,7 @@ type session struct {
 	pace     *rate.Limiter
 	typing   *typist
 	isolated bool           // it runs one task, and is not the conversation's
+	over     bool           // its assistant has ended
 	helpers  sync.WaitGroup // the goroutines that this one owns
 }
 
@@ -79,7 +81,6 @@ func (s *session) run(ctx context.Context) {
 	attempt, told := s.c.attempt, s.c.waits
 	s.c.waits = false
 	s.m.mu.Unlock()
-	defer func() { s.c.store.ended(s.turn.ID) }()
 	s.turn = newTurn(uuid.NewString(), s.c.thread, attempt)
 	s.turn.Place = s.c.place // it does not change while the session runs
 	s.inputs = s.m.inputsOf(s.c.chat, s.c.place)
@@ -95,15 +96,15 @@ func (s *session) run(ctx context.Context) {
 	err := context.Cause(ctx)
 	if err == nil {
 		s.m.readContents(s.c.chat, records)
-		err = s.start(ctx, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
+		err = s.start(ctx, records, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
 	}
 	if err == nil {
 		s.c.lost = time.Time{}
 		s.log.Info("assistant started", "messages", len(records), "attempt", attempt+1)
-		s.m.remember(s.c.chat, records)
 		s.m.ack(ctx, s.c, records)
 		err = s.converse(ctx)
 	}
+	s.over = true
 	s.settle(ctx, err)
 }
 
@@ -167,9 +168,9 @@ func (s *session) onOutput(ctx context.Context, out runtime.Output) {
 	if ordered(ctx) { // output after a stop is dropped
 		return
 	}
-	if id := out.NewSessionID; id != "" && len(id) <= 512 && !s.isolated && id != s.c.store.session(s.c.thread) {
-		if err := s.c.store.saveSession(s.c.thread, id); err != nil {
-			s.log.Error("session id not kept", "error", err)
+	if id := out.NewSessionID; id != "" && len(id) <= 512 && !s.isolated {
+		if kept, err := s.c.store.session(s.c.thread); err != nil || id != kept {
+			s.agent = id
 		}
 	}
 	if out.Status == runtime.Failure {
@@ -223,12 +224,11 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 	moved := said || s.doing == busy && s.turn.empty()
 	if !s.turn.empty() {
 		done := s.turn.ended(s.unread(out))
-		if err := s.m.finish(s.c.chat, done); err != nil {
-			s.log.Error("ended messages not cleared away", "error", err)
-		}
 		moved = moved || len(done) > 0
 		s.turn.Started, s.turn.Attempt = now().Add(time.Millisecond), 0 // after the answer, which counts as sent
-		s.saveTurn()
+		s.save(done)
+	} else if s.agent != "" {
+		s.save(nil)
 	}
 	s.m.mu.Lock()
 	if s.c.cause.Permanent() {
@@ -318,22 +318,20 @@ func (s *session) followUp(records []*record) {
 	}
 	s.turn.add(name, records)
 	s.m.readContents(s.c.chat, records)
-	err := s.c.store.saveTurn(s.c.thread, s.turn) // before the assistant can have read it
+	err := s.record(nil, s.c.store.remembering(records)) // before the assistant can have read it
 	if err == nil {
 		err = s.inputs.write(name, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
 	}
 	if err != nil {
 		s.log.Error("follow-up not handed over", "error", err)
 		s.turn.unread(map[string]bool{name: true})
-		s.m.mu.Lock()
-		s.c.giveBack(records)
-		s.m.mu.Unlock()
+		s.save(nil)
+		s.giveBack(records)
 		if s.doing == resting { // it gets them from its next prompt
 			s.stop()
 		}
 		return
 	}
-	s.m.remember(s.c.chat, records)
 	s.m.ack(context.Background(), s.c, records)
 	if s.doing == resting {
 		s.doing = busy

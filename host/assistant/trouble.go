@@ -94,7 +94,7 @@ func (s *session) tellTrouble(ctx context.Context) {
 func (s *session) remark(ctx context.Context, words string) {
 	id := key(s.turn.ID, words, fmt.Sprint(len(s.turn.Remarks)))
 	s.turn.Remarks = append(s.turn.Remarks, id)
-	s.saveTurn() // before it is said: a host that dies in between must know it
+	s.save(nil) // before it is said: a host that dies in between must know it
 	if err := s.m.tell(ctx, s.c, words, id); err != nil {
 		s.log.Error("chat not told", "error", err)
 	}

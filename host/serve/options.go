@@ -24,7 +24,7 @@ func (h *Host) outboxOptions() outbox.Options {
 
 func (h *Host) assistantOptions() assistant.Options {
 	o := assistant.Options{
-		Layout: h.Layout, Chat: h.Bridge, Plans: h.plans, Platforms: platforms(h.Channels), Disk: h.disk, Log: h.opts.Log,
+		State: h.State, Layout: h.Layout, Chat: h.Bridge, Plans: h.plans, Platforms: platforms(h.Channels), Disk: h.disk, Log: h.opts.Log,
 	}
 	if h.tasks != nil {
 		o.Tasks = h.tasks
