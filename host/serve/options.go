@@ -17,7 +17,7 @@ import (
 
 func (h *Host) outboxOptions() outbox.Options {
 	return outbox.Options{
-		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config()), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
+		State: h.State, Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
 		Settings: h,
 	}
 }

@@ -62,6 +62,10 @@ CREATE TABLE part (
 CREATE INDEX part_receipt ON part (receipt) WHERE receipt <> '';
 CREATE INDEX part_blob ON part (blob) WHERE blob <> '';
 
+-- The last turn that a delivery was given.
+CREATE TABLE turn (last INTEGER NOT NULL);
+INSERT INTO turn VALUES (0);
+
 CREATE TABLE hold (
 	channel TEXT PRIMARY KEY,
 	total   INTEGER NOT NULL, -- nanoseconds of all holds that have ended
@@ -82,6 +86,7 @@ CREATE INDEX part_act ON part (delivery) WHERE act <> '';
 -- Files that members fetch by an address. A row outlives its delivery.
 CREATE TABLE link (
 	id      TEXT    PRIMARY KEY,
+	key     TEXT    NOT NULL, -- of its delivery
 	folder  TEXT    NOT NULL,
 	channel TEXT    NOT NULL,
 	chat    TEXT    NOT NULL,
@@ -108,6 +113,27 @@ CREATE INDEX approval_waits ON approval (expires) WHERE answer = '';
 CREATE INDEX approval_delivery ON approval (delivery);
 
 ---------------------------------------------------------------- host/keys: what calls of models used
+
+-- What the calls of a group that are settled have used in a quarter of an hour. The slot is
+-- its beginning, in quarters of an hour since 1970.
+CREATE TABLE spent (
+	folder TEXT    NOT NULL,
+	slot   INTEGER NOT NULL,
+	tokens INTEGER NOT NULL,
+	nanos  INTEGER NOT NULL, -- billionths of a dollar
+	calls  INTEGER NOT NULL,
+	PRIMARY KEY (folder, slot)
+) WITHOUT ROWID;
+
+-- The most that calls under way may use.
+CREATE TABLE held (
+	id     INTEGER PRIMARY KEY AUTOINCREMENT,
+	folder TEXT    NOT NULL,
+	slot   INTEGER NOT NULL,
+	tokens INTEGER NOT NULL,
+	nanos  INTEGER NOT NULL
+);
+CREATE INDEX held_folder ON held (folder);
 
 ---------------------------------------------------------------- host/tasks: tasks
 

@@ -3,7 +3,9 @@ package statetest
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"testing"
 
@@ -11,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// Open opens the state in dir, and closes it when the test ends.
+// Open opens the state in dir, and closes it when the test ends, if the test has not.
 func Open(t testing.TB, dir string) *state.DB {
 	t.Helper()
 	d, _ := Start(t, dir)
@@ -26,7 +28,7 @@ func Start(t testing.TB, dir string) (d *state.DB, end func()) {
 		t.Fatal(err)
 	}
 	end = sync.OnceFunc(func() {
-		if err := d.Close(); err != nil {
+		if err := d.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 			t.Error(err)
 		}
 	})
