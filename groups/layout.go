@@ -55,9 +55,6 @@ func (l Layout) Place(folder string, n int) string {
 // Errors is where refused and failed requests are kept for the operator.
 func (l Layout) Errors() string { return filepath.Join(l.IPCDir(), errorsFolder) }
 
-// Outbox is the directory of the accepted deliveries; only the host enters it.
-func (l Layout) Outbox() string { return filepath.Join(l.Own(), "outbox") }
-
 // Store is where channels keep their sessions and keys; only the host enters
 // it. It is at the same place in v1, whose sessions stay valid.
 func (l Layout) Store() string { return filepath.Join(l.State, "store") }

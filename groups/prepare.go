@@ -45,7 +45,7 @@ func ownerOf(agent bool) safefs.User {
 
 // Prepare makes every directory that does not exist yet, with these modes:
 //
-//	state, outbox, store, logs, ipc/errors   0700  the host's
+//	state, store, logs, ipc/errors           0700  the host's
 //	groups, groups/global, ipc               0755  the host's
 //	groups/<folder>                          0755  AgentUser's
 //	ipc/<folder>                             0755  the host's, so that nobody else can put another leaf in place
@@ -76,7 +76,7 @@ func (l Layout) Prepare(groups []Group) error {
 	for _, shared := range []string{l.Groups(), l.Global(), l.IPCDir()} {
 		m.own(shared, 0o755)
 	}
-	for _, private := range []string{l.Outbox(), l.Store(), l.Logs(), l.Errors()} {
+	for _, private := range []string{l.Store(), l.Logs(), l.Errors()} {
 		m.own(private, 0o700)
 	}
 	if l.V1 {

@@ -38,7 +38,6 @@ func TestPrepareMakesTheLayout(t *testing.T) {
 		"ipc/family/input":    {0o755, uid},
 		"ipc/family/results":  {0o755, host},
 		"ipc/family/context":  {0o755, host},
-		"outbox":              {0o700, host},
 		"store":               {0o700, host},
 		"logs":                {0o700, host},
 	} {
@@ -94,7 +93,7 @@ func TestPrepareOfAV1Directory(t *testing.T) {
 	if err := l.Prepare([]groups.Group{{Folder: "main", Main: true}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, sub := range []string{"groups/main", "groups/global", "data/ipc/main/messages", "data/ipc/errors", "data/outbox", "store"} {
+	for _, sub := range []string{"groups/main", "groups/global", "data/ipc/main/messages", "data/ipc/errors", "data/logs", "store"} {
 		if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
 			t.Errorf("%s: %v", sub, err)
 		}

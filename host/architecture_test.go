@@ -55,7 +55,7 @@ var rooms = map[string][]string{
 	"host/channel":             {"host/setting", "host/state", "host/store", "groups", "media"},
 	"host/channel/transfer":    {"host/channel", "media"},
 	"host/channel/...":         {"host/channel", "host/setting", "host/state", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
-	"host/outbox":              {"host/blob", "host/channel", "host/channel/ladder", "host/store", "groups", "media"},
+	"host/outbox":              {"host/blob", "host/channel", "host/channel/ladder", "host/state", "host/store", "groups", "media"},
 	"host/bridge":              {"host/bridge/report", "host/audit", "host/outbox", "host/screen", "host/channel", "host/channel/markup", "host/channel/emoji", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "media/convert", "media/probe", "internal/confine"},
 	"host/bridge/report":       {"host/audit", "host/outbox", "ipc", "ipc/spool", "media"},
 	"host/runtime":             {"groups", "groups/mounts", "ipc", "internal/cause"},
@@ -63,12 +63,12 @@ var rooms = map[string][]string{
 	"host/runtime/ssh":         {"agentrunner/sshside", "host/runtime", "host/runtime/feed", "internal/cause"},
 	"host/runtime/feed":        {"agentrunner/agent", "agentrunner/sshside", "host/runtime", "groups/mounts"},
 	"host/runtime/ssh/sshtest": {},
-	"host/assistant":           {"groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
+	"host/assistant":           {"host/state", "groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
 	"host/backup":              {"host/store", "groups", "media"},
 	"host/tasks":               {"host/state", "host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":            {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":          {"media", "media/probe", "media/convert", "internal/confine"},
-	"host/keys":                {"host/store"},
+	"host/keys":                {"host/state", "host/store"},
 	"host/links":               {"host/channel/httpd", "host/state", "host/store"},
 	"host/remote":              {"host/remote/...", "agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/state", "host/store", "groups", "ipc", "ipc/spool", "media", "internal/hostnames"},
 	"host/remote/calls":        {"host/remote/tokens", "host/channel/httpd", "host/state", "host/store", "ipc"},
@@ -268,11 +268,11 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 }
 
 // testMay lists what tests, and rooms that only tests use, may import beyond
-// their room: need, itself, the platform's loopback server below it (x/xtest) and its parts, for the
+// their room: need, the state, itself, the platform's loopback server below it (x/xtest) and its parts, for the
 // host the conformance suite, the channels, the channel in memory, a browser and
 // npm, and for agentrunner its own rooms and the queue.
 func testMay(dir, imported string) bool {
-	if imported == "internal/need" || imported == "host/state/statetest" || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
+	if imported == "internal/need" || strings.HasPrefix(dir, "host/") && strings.HasPrefix(imported+"/", "host/state/") || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
 		return true
 	}
 	if dir == "host" { // what each platform plays, against ffmpeg

@@ -27,7 +27,7 @@ var tooDense = map[string]density{
 	"host/channel/slack":    {14, 6.7},
 	"host/channel/telegram": {11, 5.6},
 	"host/channel/web":      {15, 6.9},
-	"host/outbox":           {17, 9.2},
+	"host/outbox":           {17, 8.8},
 }
 
 type density struct {

@@ -25,6 +25,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -99,13 +100,17 @@ func restored(t *testing.T, dir string, n int, flags ...string) *stage.Site {
 func siteKept(s *stage.Site) map[string]bool {
 	s.Helper()
 	all := map[string]bool{}
-	reader, err := outbox.OpenReader(s.Context(), outbox.Store(s.Cfg.Layout().Outbox(), serve.HomeOf(s.Cfg)))
+	view, err := store.Look(s.Context(), serve.StateOf(s.Cfg))
 	if err != nil {
 		s.Fatal(err)
 	}
-	if reader != nil {
+	if view != nil {
+		reader, err := outbox.NewReader(s.Context(), view.DB)
+		if err != nil {
+			s.Fatal(err)
+		}
 		items, err := reader.List(s.Context(), outbox.Filter{Limit: 1000})
-		if err := errors.Join(err, reader.Close()); err != nil {
+		if err := errors.Join(err, reader.Close(), view.Close()); err != nil {
 			s.Fatal(err)
 		}
 		for _, it := range items {

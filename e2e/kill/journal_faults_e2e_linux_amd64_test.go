@@ -78,15 +78,15 @@ func (h *heard) missing() (n int) {
 }
 
 // TestADiskThatFailsUnderWhatMembersWriteLosesNothing has three calls of a kind fail on the
-// host's state, where the channel's journal is, and on the assistants' record of messages. A platform is told that a
-// message is here only when it is in the journal, and the journal forgets it only when the
-// assistants have it: so each message reaches the assistant, once, as soon as the disk works
-// again. The log has told the operator.
+// host's state, after its start: there are the channel's journal and the assistants'
+// messages. A platform is told that a message is here only when it is in the journal, and
+// the journal forgets it only when the assistants have it: so each message reaches the
+// assistant, once, as soon as the disk works again. The log has told the operator.
 func TestADiskThatFailsUnderWhatMembersWriteLosesNothing(t *testing.T) {
 	all := []stage.Failure{
-		{Kind: "write", Path: "longshore.db-wal", Nth: 5, Times: 3, Errno: syscall.ENOSPC},
-		{Kind: "sync", Path: "longshore.db-wal", Nth: 2, Times: 3, Errno: syscall.EIO},
-		{Kind: "write", Path: "inbound/talks/*", Nth: 3, Times: 3, Errno: syscall.EIO},
+		{Kind: "write", Path: "longshore.db-wal", Nth: 30, Times: 3, Errno: syscall.ENOSPC},
+		{Kind: "sync", Path: "longshore.db-wal", Nth: 7, Times: 3, Errno: syscall.EIO},
+		{Kind: "write", Path: "longshore.db-wal", Nth: 50, Times: 3, Errno: syscall.EIO},
 	}
 	for _, f := range all {
 		t.Run(strings.ReplaceAll(failureString(f), "/", "_"), func(t *testing.T) {

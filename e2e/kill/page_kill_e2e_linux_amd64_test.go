@@ -207,16 +207,13 @@ func pageMoments() (all []stage.Moment) {
 		kind, path string
 		nth        []int
 	}{
-		{"write", "outbox/outbox.db-wal", []int{1, 9, 25}},
-		{"sync", "outbox/outbox.db-wal", []int{1, 2}},
-		{"write", "longshore.db-wal", []int{1, 9, 25}},
-		{"sync", "longshore.db-wal", []int{1, 2}},
+		{"write", "longshore.db-wal", []int{1, 9, 25, 41}},
+		{"sync", "longshore.db-wal", []int{1, 2, 3, 4}},
 		{"create", "ipc/*/results/*", []int{1, 7}},
 		{"rename", "ipc/*/results/*", []int{1, 7}},
 		{"unlink", "ipc/*/messages/*", []int{1, 7}},
 		{"link", "blobs/*", []int{1}},
-		{"unlink", "outbox/files/*", []int{1}},
-		{"write", "outbox/outbox.db", []int{checkpoint}},
+		{"unlink", "blobs/*", []int{1}},
 		{"write", "longshore.db", []int{checkpoint}},
 	} {
 		for _, nth := range at.nth {

@@ -314,7 +314,7 @@ func TestThePowerLossTestNoticesAMissingSync(t *testing.T) {
 	b.ask(2)
 	before := newDisk(t, filepath.Join(b.Dir, "state"))
 	operations := b.recorded()
-	for _, log := range []string{"outbox/outbox.db-wal", "longshore.db-wal"} {
+	for _, log := range []string{"longshore.db-wal"} {
 		d, noticed := newDisk(t, b.TempDir()), false
 		d.dirs, d.names, d.live = before.dirs, maps.Clone(before.names), maps.Clone(before.live)
 		for number, f := range before.files {
@@ -367,7 +367,7 @@ func (b *pageSite) afterLoss(d *disk, chance *mrand.Rand) (faults []string) {
 func (b *pageSite) broken(told map[string]ipc.Result) (faults []string) {
 	b.Helper()
 	page, err := b.column("longshore.db", "SELECT id FROM page_message")
-	outbox, failed := b.column("outbox/outbox.db", "SELECT request FROM delivery")
+	outbox, failed := b.column("longshore.db", "SELECT request FROM delivery")
 	if err = errors.Join(err, failed); err != nil {
 		return []string{err.Error()}
 	}

@@ -143,7 +143,7 @@ func (s *soak) descriptors() int {
 // requests in the queues.
 func (s *soak) leftovers() (all []string) {
 	s.Helper()
-	roots := []string{filepath.Join(s.cfg.Layout().Outbox(), "files")}
+	roots := []string{filepath.Join(s.cfg.Layout().Own(), "blobs")}
 	for _, g := range s.groups {
 		roots = append(roots, s.cfg.Layout().IPC(g.folder, ipc.MessagesDir))
 	}

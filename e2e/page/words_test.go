@@ -48,8 +48,7 @@ groups:
 `)
 	h.Say("family", "work without end")
 	h.Until("the turn", func() bool {
-		_, err := os.Stat(filepath.Join(h.Layout.State, "inbound/family/turn.json"))
-		return err == nil
+		return stage.Count(t, h.Layout.State, turnsUnderWay, "family") > 0
 	})
 	ends(h, "family", enqueue(h, "family", "plan.txt", 10))
 	h.Say("family", "/stop")
@@ -82,7 +81,7 @@ func TestAMemberStopsTheAssistantOfASlackThread(t *testing.T) {
 	me := slacktest.Mention(s.BotUser)
 	mallory := s.AddUser("Anna") // with the name of one who may
 	one := s.Post(chat, anna, me+" work")
-	s.Wait(t, "the turn", func() bool { return len(turnsOf(q.Dir, "quay")) == 1 })
+	s.Wait(t, "the turn", func() bool { return turnsOf(t, q.Dir, "quay") == 1 })
 	s.PostInThread(chat, one, mallory, me+" stop")
 	s.Command(chat, mallory, "/longshore", "stop")
 	s.Wait(t, "a refusal", said("does not read your messages"))
@@ -94,7 +93,7 @@ func TestAMemberStopsTheAssistantOfASlackThread(t *testing.T) {
 	s.PostInThread(chat, one, anna, me+" stop")
 	s.Wait(t, "the end of the turn", said("The assistant was stopped. It had sent nothing."))
 	s.Post(chat, anna, me+" work again")
-	s.Wait(t, "another turn", func() bool { return len(turnsOf(q.Dir, "quay")) == 1 })
+	s.Wait(t, "another turn", func() bool { return turnsOf(t, q.Dir, "quay") == 1 })
 	s.Command(chat, anna, "/longshore", "new")
 	s.Wait(t, "a refusal", said("Only admins"))
 	s.Command(chat, boss, "/longshore", "new")
@@ -107,16 +106,17 @@ func TestAMemberStopsTheAssistantOfASlackThread(t *testing.T) {
 			refusals++
 		}
 	}
-	if refusals != 1 || len(turnsOf(q.Dir, "quay")) != 0 {
-		t.Errorf("%d refusals, turns %v", refusals, turnsOf(q.Dir, "quay"))
+	if n := turnsOf(t, q.Dir, "quay"); refusals != 1 || n != 0 {
+		t.Errorf("%d refusals, %d turns", refusals, n)
 	}
 }
 
-// turnsOf are the turns that a host has written down.
-func turnsOf(dir, folder string) []string {
-	one, _ := filepath.Glob(filepath.Join(dir, "state/inbound", folder, "turn-*"))
-	two, _ := filepath.Glob(filepath.Join(dir, "state/inbound", folder, "turn.json"))
-	return append(one, two...)
+const turnsUnderWay = `SELECT COUNT(*) FROM assistant_turn WHERE folder = ?`
+
+// turnsOf counts the turns that a host has recorded.
+func turnsOf(t *testing.T, dir, folder string) int {
+	t.Helper()
+	return stage.Count(t, filepath.Join(dir, "state"), turnsUnderWay, folder)
 }
 
 // The host is killed right after a stop, and its send was under way.
@@ -126,12 +126,12 @@ func TestAStopOutlivesTheHostAndLosesNoFile(t *testing.T) {
 	q := stage.NewQuay(t, s, chat, "slow: "+hangs, ", assistant: slow, gather: {after: 0s}")
 	host := q.Serve()
 	s.Post(chat, anna, "work")
-	s.Wait(t, "the turn", func() bool { return len(turnsOf(q.Dir, "quay")) == 1 })
+	s.Wait(t, "the turn", func() bool { return turnsOf(t, q.Dir, "quay") == 1 })
 	s.Always("files.completeUploadExternal", slacktest.Fault{Error: "internal_error"})
 	id := q.Ask(ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: q.File("plan.txt", []byte("the plan"))}}})
 	s.Wait(t, "an attempt", func() bool { return s.Calls("files.completeUploadExternal") > 0 })
 	s.Post(chat, anna, slacktest.Mention(s.BotUser)+" stop")
-	s.Wait(t, "the turn's end", func() bool { return len(turnsOf(q.Dir, "quay")) == 0 })
+	s.Wait(t, "the turn's end", func() bool { return turnsOf(t, q.Dir, "quay") == 0 })
 	host.Kill()
 	s.Always("files.completeUploadExternal", slacktest.Fault{})
 	host = q.Serve()
@@ -183,12 +183,12 @@ func TestAWhatsAppGroupsMembersStopByRight(t *testing.T) {
 	}
 	plain := func(text string) *waE2E.Message { return &waE2E.Message{Conversation: proto.String(text)} }
 	says(h.Anna, plain("work"))
-	stage.Await(t, "the turn", func() bool { return len(turnsOf(h.Dir, "crew")) == 1 })
+	stage.Await(t, "the turn", func() bool { return turnsOf(t, h.Dir, "crew") == 1 })
 	says(bo, plain("/stop"))
 	says(h.Anna, &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String("/stop"),
 		ContextInfo: &waE2E.ContextInfo{IsForwarded: proto.Bool(true), ForwardingScore: proto.Uint32(1)}}})
 	harbourHears(h, h.Anna, "does not read your messages")
-	if len(turnsOf(h.Dir, "crew")) != 1 {
+	if turnsOf(t, h.Dir, "crew") != 1 {
 		t.Fatal("a stranger or a forward stopped it")
 	}
 	says(h.Anna, plain("/Stop"))

@@ -62,13 +62,13 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 		code         string
 	}{
 		{"less than free_disk", "{free_disk: 1000TiB}", nil, nil, "disk_full"},
-		{"no directory for files", "{free_disk: 0}", func(dir string) error { return os.Rename(filepath.Join(dir, "files"), filepath.Join(dir, "old")) },
-			func(dir string) error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "files")) }, "not_recorded"},
+		{"no directory for files", "{free_disk: 0}", func(dir string) error { return os.Rename(filepath.Join(dir, "blobs"), filepath.Join(dir, "old")) },
+			func(dir string) error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "blobs")) }, "not_recorded"},
 		{"database moved", "{free_disk: 0}", func(dir string) error {
-			return os.Rename(filepath.Join(dir, "outbox.db"), filepath.Join(dir, "old.db"))
+			return os.Rename(filepath.Join(dir, "longshore.db"), filepath.Join(dir, "old.db"))
 		},
 			func(dir string) error {
-				return os.Rename(filepath.Join(dir, "old.db"), filepath.Join(dir, "outbox.db"))
+				return os.Rename(filepath.Join(dir, "old.db"), filepath.Join(dir, "longshore.db"))
 			}, "not_recorded"},
 	}
 	for _, tt := range tests {
@@ -80,7 +80,7 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 				if status, words := health(h); status != http.StatusOK {
 					t.Errorf("before: %d, %s", status, words)
 				}
-				stage.Must(t, tt.spoil(s.Cfg.Layout().Outbox()))
+				stage.Must(t, tt.spoil(s.Cfg.Layout().Own()))
 			}
 			if status, words := health(h); status != http.StatusServiceUnavailable || words == "" {
 				t.Errorf("health: %d, %q", status, words)
@@ -96,7 +96,7 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 			if tt.mend == nil {
 				return
 			}
-			stage.Must(t, tt.mend(s.Cfg.Layout().Outbox()))
+			stage.Must(t, tt.mend(s.Cfg.Layout().Own()))
 			if r := s.Result("g0", "a"); r.Status != ipc.Sent {
 				t.Errorf("once it is mended: %+v", r)
 			}

@@ -225,7 +225,7 @@ func (l *linking) wantRevoked(address string) {
 	if len(answers) != 1 {
 		l.t.Errorf("answers differ: %v", answers)
 	}
-	if left, err := filepath.Glob(filepath.Join(l.layout.Outbox(), "files", "[0-9a-f]*")); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Join(l.layout.Own(), "blobs", "[0-9a-f]*")); err != nil || len(left) != 0 {
 		l.t.Errorf("left: %v, %v", left, err)
 	}
 	if out, code := l.command("links", "revoke", all[0].ID); code == stage.ExitOK || !strings.Contains(out, " links list\n") {

@@ -107,7 +107,7 @@ func TestCommandsThatOnlyLookChangeNothing(t *testing.T) {
 	for _, tt := range states {
 		t.Run(tt.name, func(t *testing.T) {
 			config, cfg := stage.NewStores(t)
-			tt.spoil(t, filepath.Join(cfg.Layout().Outbox(), "outbox.db"))
+			tt.spoil(t, filepath.Join(cfg.Layout().Own(), "longshore.db"))
 			before := stage.BytesBelow(t, cfg.State)
 			for _, args := range [][]string{{"status"}, {"queue", "list"}, {"queue", "show", "0123"}, {"errors", "list"}, {"doctor"}, {"groups", "list"}} {
 				out, code := briefly(t, append([]string{"-c", config}, args...)...)
@@ -236,13 +236,10 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 		"no files of the page": func(t *testing.T, cfg *config.Config) {
 			stage.Must(t, os.RemoveAll(filepath.Join(cfg.State, "blobs")))
 		},
-		"a full seen file": func(t *testing.T, cfg *config.Config) {
-			stage.Must(t, os.MkdirAll(filepath.Join(cfg.State, "inbound/family/seen"), 0o700))
-		},
 	}
 	for _, name := range []string{
-		"groups", "groups/family", "groups/global", "ipc", "ipc/family", "ipc/family/messages", "ipc/errors", "inbound", "inbound/family",
-		"outbox", "outbox/files", "outbox/lock", "blobs", "longshore.lock", "store", "store/whatsapp.lock", "installation", "installation/id", "logs", "longshore.sock",
+		"groups", "groups/family", "groups/global", "ipc", "ipc/family", "ipc/family/messages", "ipc/errors",
+		"blobs", "longshore.lock", "store", "store/whatsapp.lock", "installation", "installation/id", "logs", "longshore.sock",
 	} {
 		obstacles[name] = replace(name)
 	}

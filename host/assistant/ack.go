@@ -20,7 +20,7 @@ func (m *Manager) ack(ctx context.Context, c *conversation, records []*record) {
 			return
 		}
 		r.Acked = true
-		err := c.store.mark(r) // before the reaction: a host that dies in between takes back what is not there
+		err := c.store.do("keep message", c.store.updating(r)) // before the reaction: a host that dies in between takes back what is not there
 		if err == nil {
 			err = m.o.Chat.React(ctx, c.group.Folder, r.Thread, r.ID, emoji, key(r.Key, "ack"))
 		}
@@ -36,11 +36,4 @@ func (m *Manager) unack(c *chat, r *record) {
 	if err := m.o.Chat.React(context.Background(), c.group.Folder, r.Thread, r.ID, "", key(r.Key, "unack")); err != nil {
 		m.o.Log.Warn("reaction not taken back", "group", c.group.Folder, "error", err)
 	}
-}
-
-// mark writes a record to disk again.
-func (s *store) mark(r *record) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.save(r.name, r)
 }

@@ -7,18 +7,11 @@
 // next call. Only a few assistants run at once. Other groups wait, in the order in which
 // they were called; an idle assistant is ended to make room.
 //
-//	inbound/<folder>/<time>-<key>.json  a message or notice that no finished turn has held yet
-//	inbound/<folder>/wanted/*.json      members' files that are to be fetched from their channels
-//	inbound/<folder>/turn.json          what the turn under way holds, and since when
-//	inbound/<folder>/turn-<key>         the same of a thread
-//	inbound/<folder>/session            the agent's session id
-//	inbound/<folder>/threads            the session ids of threads, and which turn was whose
-//	inbound/<folder>/seen               the keys of the last few thousand messages that are done with
-//	inbound/<folder>/past               messages that the assistant may look at again
-//	inbound/<folder>/arrived            under which names members' files lie in the inbox
-//	inbound/<folder>/sender-key         the secret behind the ids by which the assistant knows members
-//	groups/<folder>/inbox/              files of members, written for the assistant
-//	ipc/<folder>/input/                 follow-ups, written for the assistant
+// What it keeps stands in the tables of the state whose names begin with assistant_. Two
+// directories are written for the assistant:
+//
+//	groups/<folder>/inbox/    files of members
+//	ipc/<folder>/input/       follow-ups
 //
 // # Bursts
 //
@@ -35,9 +28,10 @@
 //
 // # What is kept
 //
-// A message is on disk before Receive returns. It stays until its turn has ended: until
-// the assistant's next output after it was read, or until the chat was told that there
-// will be no answer. A message that the channel delivers twice counts once. Messages that
+// A message is kept before Receive returns, in one transaction with the references of its
+// files. It stays until its turn has ended: until the assistant's next output after it was
+// read, or until the chat was told that there will be no answer. The end of the turn, the
+// agent's session and what is left of the turn are one transaction, too. A message that the channel delivers twice counts once. Messages that
 // an assistant has not read when it ends go to the next one.
 //
 // A turn breaks if the assistant crashes, hangs, or dies with its host. It is retried only
@@ -70,13 +64,15 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Options says what a Manager works with. Layout, Chat, Plans and Platforms are needed,
+// Options says what a Manager works with. State, Layout, Chat, Plans and Platforms are needed,
 // and a Runtime from here or from Plans; the zero value of everything else is usable.
 type Options struct {
+	State     *state.DB
 	Layout    groups.Layout
 	Runtime   runtime.Runtime // unless a Plan names another
 	Chat      Chat
@@ -227,8 +223,9 @@ func (m *Manager) limits() Limits {
 // Manager runs the groups' assistants. Its methods may be called from several
 // goroutines.
 type Manager struct {
-	o    Options
-	wake chan struct{} // to Run, of capacity one: something may be due
+	o      Options
+	secret []byte        // of this installation
+	wake   chan struct{} // to Run, of capacity one: something may be due
 
 	bringing chan struct{} // holds a value for each file that Bring fetches
 
@@ -249,10 +246,14 @@ type Manager struct {
 	fetching sync.WaitGroup  // lanes
 }
 
-// New loads what an earlier host has left on disk. It starts nothing. The directories of
-// Layout must exist.
+// New loads what an earlier host has left. It starts nothing. The directories of Layout must
+// exist.
 func New(o Options) (*Manager, error) {
 	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, troubles: map[cause.Cause]int64{}, bringing: make(chan struct{}, bringing)}
+	var err error
+	if m.secret, err = begin(m.o.State); err != nil {
+		return nil, err
+	}
 	if err := m.follow(); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,13 +26,11 @@ const (
 // chat is the state that the conversations of a group share. A group has one conversation
 // for each thread of its chat, and one for the chat itself.
 type chat struct {
-	group        groups.Group // as it was opened: folder and chat stay as long as it does
-	store        *store
-	ctx          context.Context    // done when the group has left the configuration
-	leave        context.CancelFunc // ends ctx
-	plans        Plans
-	fetchedFiles *fetchedFiles // set by open
-	history      *history      // as arrived
+	group groups.Group // as it was opened: folder and chat stay as long as it does
+	store *store
+	ctx   context.Context    // done when the group has left the configuration
+	leave context.CancelFunc // ends ctx
+	plans Plans
 
 	receiving sync.Mutex // one message, order or acknowledgement at a time, to keep their order
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
@@ -46,6 +43,7 @@ type chat struct {
 	ignored        Ignored
 	turns          Turns
 	orders         []*record     // of members, until the chat was told the result
+	over           []*record     // messages that nobody needs any more: the next transaction ends them
 	changed        chan struct{} // closed when there is something new to fetch; nil: nobody waits
 	fetched        time.Time     // when the assistant elsewhere last asked for messages; zero: never
 	users          int           // who works with it at this moment, beside its sessions and lanes
@@ -79,7 +77,8 @@ type conversation struct {
 	lastErr   string
 	cause     cause.Cause // of lastErr, or what keeps the turn under way from its answer; empty: none
 	probes    int         // failures in a row with a permanent cause
-	broken    *turn       // found at start: a turn of an earlier host that must not run again
+	began     time.Time   // of the turn that is recorded; zero: none is
+	broken    []*turn     // found at start: turns of an earlier host that must not run again
 	manner    *manner     // how the running session was started
 	stale     bool        // the configuration has changed: the session is ended when it rests
 	waits     bool        // the thread was told that another thread's turn comes first
@@ -91,27 +90,23 @@ type conversation struct {
 	halt context.CancelCauseFunc // ends run; nil: none runs
 }
 
-// open loads a group from disk and handles the turns that a dead host has left.
-func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
-	c := &chat{group: g, plans: m.o.Plans}
+// open opens a group with what an earlier host has left, and handles the turns among it.
+func (m *Manager) open(g groups.Group, from *left) (*chat, []*conversation, error) {
+	c := &chat{group: g, plans: m.o.Plans, store: &store{db: m.o.State, folder: g.Folder, secret: keyOf(m.secret, g.Folder)}}
 	c.ctx, c.leave = context.WithCancel(context.Background())
-	var kept []*record
-	var held []*turn
-	var err error
-	if c.store, kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder); err != nil {
-		return nil, nil, err
+	for _, r := range from.kept {
+		c.store.last = later(c.store.last, r.Kept)
 	}
-	if kept, err = m.leaveElsewhere(c, kept, held); err != nil {
+	held := from.turns
+	kept, err := m.leaveElsewhere(c, from.kept, held)
+	if err != nil {
 		return nil, nil, err
 	}
 	if kept, held, err = m.replay(c, kept, held); err != nil {
 		return nil, nil, err
 	}
-	c.fetchedFiles = openFetchedFiles(c.store.dir)
-	c.history = &history{path: filepath.Join(c.store.dir, historyFile)}
 	c.patient.patient, c.speech.transcribes = true, true
-	wants, err := c.store.pendingFiles()
-	for _, w := range wants {
+	for _, w := range from.pending {
 		switch {
 		case elsewhere(w.Chat, g):
 		case w.File.Path != "":
@@ -119,9 +114,6 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 		default:
 			c.patient.files = append(c.patient.files, w)
 		}
-	}
-	if err != nil {
-		return nil, nil, err
 	}
 	all := []*conversation{newConversation(c, "")}
 	of := func(thread string) *conversation {
@@ -135,15 +127,14 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 		t := of(r.Thread)
 		t.kept = append(t.kept, r)
 	}
-	if len(held) == 0 {
-		return c, all, nil
-	}
 	// Messages that the assistant had not read go to the next one, like any other message.
 	// Its process has died with its host.
 	for _, h := range held {
-		if err := m.resume(of(h.Thread), h, m.inputsOf(c, h.Place).drain()); err != nil {
+		inputs := m.inputsOf(c, h.Place)
+		if err := m.resume(of(h.Thread), h, inputs.unread()); err != nil {
 			return nil, nil, err
 		}
+		inputs.drain()
 	}
 	return c, all, nil
 }
@@ -177,15 +168,15 @@ func (m *Manager) resume(c *conversation, held *turn, unread map[string]bool) er
 	case held.empty():
 	case m.sentSince(c, held.Started, held.Remarks) || held.Attempt+1 >= m.o.Attempts:
 		c.kept = slices.DeleteFunc(c.kept, held.holds)
-		c.broken = held
-		return nil
+		c.broken = append(c.broken, held)
 	default:
 		c.attempt = held.Attempt + 1
+		held.all() // they wait
 	}
-	return c.store.saveTurn(c.thread, nil)
+	return c.store.do("note turn", c.store.savingTurn(held))
 }
 
-// leaveElsewhere leaves messages from a former chat of the group on disk: the present chat
+// leaveElsewhere leaves out messages from a former chat of the group: the present chat
 // must not see them. A turn that had sent something there has ended.
 func (m *Manager) leaveElsewhere(c *chat, kept []*record, held []*turn) ([]*record, error) {
 	kept = slices.DeleteFunc(kept, func(r *record) bool { return elsewhere(r.Chat, c.group) })
@@ -194,7 +185,7 @@ func (m *Manager) leaveElsewhere(c *chat, kept []*record, held []*turn) ([]*reco
 		for _, r := range h.records {
 			if elsewhere(r.Chat, c.group) {
 				over = append(over, r)
-				h.take(r.name)
+				h.take(r.id)
 			}
 		}
 	}
@@ -221,7 +212,7 @@ func (c *conversation) firstCall() time.Time {
 // giveBack puts records back in their place.
 func (c *conversation) giveBack(records []*record) {
 	c.kept = append(c.kept, records...)
-	slices.SortFunc(c.kept, func(a, b *record) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(c.kept, places)
 }
 
 // maxCalls is how many messages that call the assistant may wait. One prompt has room for

@@ -3,8 +3,8 @@ package assistant
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -118,14 +118,14 @@ func (m *Manager) give(c *chat, thread, after string) (all []given, fresh []*rec
 	}
 	for b := range bursts(t.kept, t.configured().Gather) {
 		for i := range all {
-			all[i].asks = all[i].asks || all[i].calls() || all[i].Kind == contextKind && !b.called.IsZero() && b.has(all[i].name)
+			all[i].asks = all[i].asks || all[i].calls() || all[i].Kind == contextKind && !b.called.IsZero() && b.has(all[i].id)
 		}
 	}
 	return all, fresh, waiting
 }
 
-func (b *burst) has(name string) bool {
-	return slices.ContainsFunc(b.records, func(r *record) bool { return r.name == name })
+func (b *burst) has(id int64) bool {
+	return slices.ContainsFunc(b.records, func(r *record) bool { return r.id == id })
 }
 
 // forFetching returns what an assistant elsewhere may fetch: all that is complete if
@@ -148,11 +148,10 @@ func (c *conversation) present() {
 	}
 }
 
-// nameTime is how many characters of a record's name are its time, by which it has its
-// place.
-const nameTime = 20
+// placeSize is how many digits a record's place has in its id for assistants elsewhere.
+const placeSize = 20
 
-func (r *record) place() string { return r.name[:nameTime] }
+func (r *record) place() string { return fmt.Sprintf("%0*d", placeSize, r.id) }
 
 // placeOf returns the place in an id that inboxID has made; that of no id is before all.
 func placeOf(id string) string {
@@ -165,15 +164,13 @@ func placeOf(id string) string {
 func (s *store) inboxID(thread string, r *record) string { return s.signed(thread, r.place()) }
 
 func (s *store) signed(thread, place string) string {
-	mac := hmac.New(sha256.New, s.senderKey)
-	mac.Write([]byte("inbox\x00" + thread + "\x00" + place))
-	return place + "-" + hex.EncodeToString(mac.Sum(nil)[:16])
+	return place + "-" + hex.EncodeToString(mac(s.secret, "inbox\x00"+thread+"\x00"+place)[:16])
 }
 
 // made reports whether inboxID has made an id for a thread.
 func (s *store) made(thread, id string) bool {
 	place := placeOf(id)
-	return len(place) == nameTime && hmac.Equal([]byte(s.signed(thread, place)), []byte(id))
+	return len(place) == placeSize && hmac.Equal([]byte(s.signed(thread, place)), []byte(id))
 }
 
 // Ack ends a message that the assistant elsewhere has finished with. answer, if it is not
@@ -307,7 +304,7 @@ func (m *Manager) showAck(ctx context.Context, c *chat, r *record) {
 	if r == nil {
 		return
 	}
-	err := c.store.update(r) // before the reaction, as in ack
+	err := c.store.do("keep message", c.store.updating(r)) // before the reaction, as in ack
 	if err == nil {
 		err = m.o.Chat.React(ctx, c.group.Folder, r.Thread, r.ID, c.configured().Ack, key(r.Key, "ack"))
 	}

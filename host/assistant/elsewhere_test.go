@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -350,7 +351,7 @@ func FuzzInboxID(f *testing.F) {
 	}
 	w := &world{options: options{Elsewhere: true}, keys: map[string]bool{}}
 	w.registry.Store(registry)
-	m, err := assistant.New(assistant.Options{Layout: layout, Chat: host{w}, Plans: host{w}, Platforms: host{w}})
+	m, err := assistant.New(assistant.Options{State: statetest.Open(f, state), Layout: layout, Chat: host{w}, Plans: host{w}, Platforms: host{w}})
 	if err == nil {
 		err = m.Receive(f.Context(), "family", channel.Inbound{ID: "1", Chat: g.Chat, Text: "hello"})
 	}

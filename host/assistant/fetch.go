@@ -136,17 +136,14 @@ func (m *Manager) nextPending(ctx context.Context, c *chat, l *lane) *pendingFil
 // fetch makes one attempt at a file and decides about the next. The start of an attempt is
 // recorded before a byte is requested, so restarts do not add attempts.
 func (m *Manager) fetch(ctx context.Context, c *chat, w *pendingFile, patient bool) {
-	if c.store.knows(w.noticeKey()) { // an earlier host has said how it ended
-		m.forget(c, w)
-		return
-	}
 	f := w.File
+	var also []change
 	stored, size, err := m.attempt(ctx, c, w, patient)
 	held := channel.ClassOf(err) == channel.Held
 	switch {
 	case err == nil:
 		f.Path, f.Size, f.Missing = inboxFile(stored), size, ""
-		c.fetchedFiles.note(w.Ref, stored, m.o.Log)
+		also = append(also, c.store.noteFetched(w.Ref, stored))
 	case ctx.Err() != nil:
 		return // the next host goes on
 	case m.hopeless(w, err):
@@ -162,7 +159,7 @@ func (m *Manager) fetch(ctx context.Context, c *chat, w *pendingFile, patient bo
 		m.waited(c, w)
 		return
 	}
-	m.fetched(c, w, f)
+	m.fetched(c, w, f, also...)
 }
 
 // errTried ends a want if earlier hosts have made all its attempts.
@@ -176,7 +173,7 @@ func (m *Manager) attempt(ctx context.Context, c *chat, w *pendingFile, patient 
 		return "", 0, fmt.Errorf("%w: %w", errFetch, errTried)
 	}
 	w.Tries++
-	if err := c.store.savePending(w); err != nil {
+	if err := c.store.do("note attempt", c.store.pending(w)); err != nil {
 		return "", 0, err
 	}
 	return m.bring(ctx, c, w, patient)
@@ -235,7 +232,7 @@ func (m *Manager) waited(c *chat, w *pendingFile) {
 // fetched ends a want: its file is in the inbox, or will never be. A message that is not
 // handed over yet contains the result. Otherwise the assistant gets a notice. The notice
 // reaches a running assistant at once if the message had called it, and starts none.
-func (m *Manager) fetched(c *chat, w *pendingFile, f file) {
+func (m *Manager) fetched(c *chat, w *pendingFile, f file, also ...change) {
 	c.updating.Lock()
 	defer c.updating.Unlock()
 	transcribes := m.toTranscribe(c, &f)
@@ -252,32 +249,38 @@ func (m *Manager) fetched(c *chat, w *pendingFile, f file) {
 		changed = *r
 	}
 	m.mu.Unlock()
-	var err error
-	if r != nil {
-		err = c.store.update(&changed)
-	}
+	var notice *record
 	if r == nil || changed.read() {
-		notice := &record{Key: w.noticeKey(), Kind: noticeKind, Thread: w.Thread, Quiet: quiet, Text: news(w, f, c.fetches()), Time: time.Now()}
+		notice = &record{Key: key("file", w.Message, fmt.Sprint(w.Index)), Kind: noticeKind, Thread: w.Thread, Quiet: quiet, Text: news(w, f, c.fetches()), Time: time.Now()}
 		if c.fetches() {
 			notice.Files = []file{f} // which it fetches by the notice
 		}
-		err = errors.Join(err, m.keep(c, notice))
-	}
-	if err != nil {
-		m.o.Log.Error("member's file not noted", "group", c.group.Folder, "file", f.Name, "error", err)
 	}
 	if w.File = f; transcribes {
-		m.transcribeLater(c, w)
+		w.Tries, w.due = 0, time.Time{}
+		also = append(also, c.store.pending(w))
 	} else {
-		m.forget(c, w)
+		also = append(also, c.store.dropPending(w))
+	}
+	if err := m.recordFile(c, r, &changed, notice, also...); err != nil {
+		m.o.Log.Error("member's file not noted", "group", c.group.Folder, "file", f.Name, "error", err)
+	}
+	if transcribes {
+		m.transcribeLater(c, w)
 	}
 	m.recheck(c)
 }
 
-func (m *Manager) forget(c *chat, w *pendingFile) {
-	if err := c.store.dropPending(w); err != nil {
-		m.o.Log.Error("member's file not forgotten", "group", c.group.Folder, "file", w.File.Name, "error", err)
+// recordFile makes durable what became of a file: in its message, unless r is nil, and in a
+// notice, unless that is nil.
+func (m *Manager) recordFile(c *chat, r, changed, notice *record, also ...change) error {
+	if r != nil {
+		also = append(also, c.store.updating(changed))
 	}
+	if notice != nil {
+		return m.keep(c, notice, also...)
+	}
+	return m.finish(c, nil, also...)
 }
 
 // news is the text of a notice about a file whose message was handed over before.

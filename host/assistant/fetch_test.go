@@ -105,17 +105,16 @@ func TestAFileThatComesSoonIsInThePrompt(t *testing.T) {
 			t.Errorf("the prompt is %s, the file %q", a.input.Prompt, w.inInbox("family", "report.txt"))
 		}
 		a.says("done")
-		if n := len(wantsOf(t, w, "family")); n != 0 {
+		if n := w.wanted("family"); n != 0 {
 			t.Errorf("%d references are left", n)
 		}
 	})
 }
 
-func wantsOf(t *testing.T, w *world, folder string) []string {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(w.state, "inbound", folder, "wanted", "*"))
-	check(t, err)
-	return names
+// wanted counts the references of files that are kept.
+func (w *world) wanted(folder string) int {
+	w.t.Helper()
+	return w.count(`SELECT COUNT(*) FROM assistant_file WHERE folder = ?`, folder)
 }
 
 // A message stopped its chat, and four of them the whole account, until its
@@ -217,8 +216,8 @@ func TestAFileThatCannotBeHadIsSaidSo(t *testing.T) {
 		w.run()
 		w.brings("family", "1", "read this", "report")
 		has(t, w.runtime.next().input.Prompt, "the message lacks the file&apos;s key; ask the member to send the file again")
-		if p.attempts() != 1 || len(wantsOf(t, w, "family")) != 0 {
-			t.Errorf("%d attempts, %v left", p.attempts(), wantsOf(t, w, "family"))
+		if p.attempts() != 1 || w.wanted("family") != 0 {
+			t.Errorf("%d attempts, %d left", p.attempts(), w.wanted("family"))
 		}
 	})
 }
@@ -244,8 +243,8 @@ func TestARestartDoesNotTakeUpTheSameTarpitForEver(t *testing.T) {
 		}
 		w.write("family", "2", "@Andy, well?")
 		has(t, w.runtime.next().input.Prompt, "take this", "it could not be fetched from the platform in 4 attempts; ask the member to send it again")
-		if left := wantsOf(t, w, "family"); len(left) != 0 {
-			t.Errorf("%v are left", left)
+		if left := w.wanted("family"); left != 0 {
+			t.Errorf("%d are left", left)
 		}
 	})
 }

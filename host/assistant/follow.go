@@ -23,7 +23,7 @@ func (m *Manager) Reload() {
 
 // follow updates the conversations to the configured groups, if Plans has another registry
 // than last time. A new group gets its assistant with its first message. The assistant of a
-// removed group is ended as if the host stopped: its unanswered messages stay on disk,
+// removed group is ended as if the host stopped: its unanswered messages stay kept,
 // because the group may come back. An assistant whose plan has changed is ended after its
 // turn. The error joins the errors of groups that could not be read; the next call tries
 // those again.
@@ -40,12 +40,21 @@ func (m *Manager) follow() error {
 	}
 	m.leaveGone(now)
 	m.markStale()
+	opens := slices.DeleteFunc(slices.Clone(now.All()), func(g groups.Group) bool { return g.Assistant == "" || m.has(g.Folder) })
+	var all map[string]*left
 	var errs []error
-	for _, g := range now.All() {
-		if g.Assistant == "" || m.has(g.Folder) {
-			continue
+	if len(opens) > 0 {
+		var err error
+		if all, err = load(m.o.State); err != nil {
+			errs, opens = append(errs, err), nil
 		}
-		c, threads, err := m.open(g)
+	}
+	for _, g := range opens {
+		from := all[g.Folder]
+		if from == nil {
+			from = &left{}
+		}
+		c, threads, err := m.open(g, from)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("group %s: read kept messages: %w", g.Folder, err))
 			continue

@@ -72,7 +72,7 @@ func (b *burst) latest(g groups.Gather) time.Time {
 }
 
 // ends is the time from which nothing can join a burst any more; zero if nothing ever
-// could. It counts from when this host heard the last message: by the time in its name, a
+// could. It counts from when this host heard the last message: by its own time, a
 // burst would last a day longer after the clock was set back by a day.
 func (b *burst) ends(g groups.Gather) time.Time {
 	if g.After <= 0 || b.begins.IsZero() {

@@ -13,12 +13,18 @@ func hints(g groups.Group) bool {
 	return !g.Chat.OnPage() && (g.Hints == groups.HintsOn || g.Hints != groups.HintsOff && g.Chat.Direct())
 }
 
+// wantsHint reports whether a message that is to be kept is the first one, and the chat is to
+// be told the word.
+func (m *Manager) wantsHint(c *chat, g groups.Group, r *record) (bool, error) {
+	if r.Kind != contextKind || g.Trigger == "" || !hints(g) {
+		return false, nil
+	}
+	return c.store.untouched()
+}
+
 // hint tells a new chat the word that calls the assistant, after a first message without
 // it.
 func (m *Manager) hint(ctx context.Context, c *chat, g groups.Group, r *record) {
-	if r.Kind != contextKind || g.Trigger == "" || !hints(g) {
-		return
-	}
 	m.mu.Lock()
 	t := m.in(c, r.Thread)
 	m.mu.Unlock()

@@ -1,37 +1,29 @@
 package assistant
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// historyFile lists the earlier messages that a group's assistant may read again.
-const historyFile = "past"
-
 const (
-	maxHistory  = 1000    // messages that are remembered; the file is cut to that when it is full
-	fullHistory = 4 << 20 // bytes of the file
-	pastText    = 2000    // characters of one message
-	pastQuote   = 800     // bytes of what it answers
-	pastAge     = 30 * 24 * time.Hour
-	bringTime   = 20 * time.Second // for one file that is fetched again
-	bringing    = 2                // of them at once, over all groups: whoever asks holds up its group's queue
+	maxHistory = 1000 // messages that are remembered, and as many changes of them
+	pastText   = 2000 // characters of one message
+	pastQuote  = 800  // bytes of what it answers
+	pastAge    = 30 * 24 * time.Hour
+	bringTime  = 20 * time.Second // for one file that is fetched again
+	bringing   = 2                // of them at once, over all groups: whoever asks holds up its group's queue
 )
 
 // Past is a member's message that the assistant may read again.
@@ -51,109 +43,94 @@ type Past struct {
 	Change    string     `json:"change,omitempty"` // edit: Text stands in place of the message's, if Sender wrote that; deletion: it is gone
 }
 
-// history is one group's list. It has a line for each message, the newest last; if a message
-// has several lines, the last one counts.
-type history struct {
-	path string
-	mu   sync.Mutex
+// remembering keeps messages for the assistant to read again; the last state of a message
+// counts.
+func (s *store) remembering(records []*record) change {
+	return func(t *state.Tx) error {
+		for _, r := range records {
+			if r.ID == "" || r.Kind != callKind && r.Kind != contextKind {
+				continue
+			}
+			one := Past{ID: r.ID, Thread: r.Thread, From: r.From, Sender: r.Sender, Text: media.Cut(r.Text, pastText), Time: r.Time, Chat: r.Chat, Files: r.Files, Forwarded: r.Forwarded, Author: r.Author}
+			one.Quote = quoteOf(r, pastQuote)
+			if err := s.keepPast(t, one, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
-// remember adds messages to the list.
-func (m *Manager) remember(c *chat, records []*record) {
-	var lines []byte
-	for _, r := range records {
-		if r.ID == "" || r.Kind != callKind && r.Kind != contextKind {
-			continue
+// rememberingChange keeps what a member did to a message. sender is the member's id in the
+// list.
+func (s *store) rememberingChange(in channel.Inbound, sender string) change {
+	return func(t *state.Tx) error {
+		one := Past{ID: in.Target, Sender: sender, Text: media.Cut(in.Text, pastText), Time: time.Now(), Change: string(in.Kind)}
+		switch in.Kind {
+		case channel.KindEdit:
+			return s.keepPast(t, one, sender)
+		case channel.KindDeletion:
+			if _, err := t.Exec(`DELETE FROM assistant_past WHERE folder = ? AND id = ?`, s.folder, in.Target); err != nil {
+				return err
+			}
+			return s.keepPast(t, one, "")
 		}
-		one := Past{ID: r.ID, Thread: r.Thread, From: r.From, Sender: r.Sender, Text: media.Cut(r.Text, pastText), Time: r.Time, Chat: r.Chat, Files: r.Files, Forwarded: r.Forwarded, Author: r.Author}
-		one.Quote = quoteOf(r, pastQuote)
-		line, err := json.Marshal(one)
-		if err == nil {
-			lines = append(append(lines, '\n'), line...) // the line before may be torn
-		}
+		return nil
 	}
-	m.rememberLines(c, lines)
 }
 
-// rememberChange records in the list what a member did to a message. sender is the
-// member's id in the list.
-func (m *Manager) rememberChange(c *chat, in channel.Inbound, sender string) {
-	if in.Kind != channel.KindEdit && in.Kind != channel.KindDeletion {
-		return
-	}
-	line, err := json.Marshal(Past{ID: in.Target, Sender: sender, Text: media.Cut(in.Text, pastText), Time: time.Now(), Change: string(in.Kind)})
+func (s *store) keepPast(t *state.Tx, one Past, sender string) error {
+	body, err := json.Marshal(one)
 	if err == nil {
-		m.rememberLines(c, append([]byte{'\n'}, line...))
+		_, err = t.Exec(`INSERT INTO assistant_past (folder, id, change, sender, seq, body)
+			VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM assistant_past WHERE folder = ?), ?)
+			ON CONFLICT (folder, id, change, sender) DO UPDATE SET seq = excluded.seq, body = excluded.body`, s.folder, one.ID, one.Change, sender, s.folder, string(body))
 	}
+	if err == nil {
+		_, err = t.Exec(`DELETE FROM assistant_past WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM assistant_past WHERE folder = ?) - ?`, s.folder, s.folder, 2*maxHistory)
+	}
+	return err
 }
 
-func (m *Manager) rememberLines(c *chat, lines []byte) {
-	if len(lines) == 0 {
+// remember keeps messages for the assistant to read again.
+func (m *Manager) remember(c *chat, records []*record) {
+	if len(records) == 0 {
 		return
 	}
-	if err := c.history.add(lines); err != nil {
+	if err := c.store.do("remember messages", c.store.remembering(records)); err != nil {
 		m.o.Log.Warn("messages cannot be looked at again", "group", c.group.Folder, "error", err)
 	}
 }
 
-func (p *history) add(lines []byte) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(lines)
-	info, statErr := f.Stat()
-	if err = errors.Join(err, statErr, f.Close()); err != nil || info.Size() < fullHistory {
-		return err
-	}
-	all, err := p.read()
-	if err != nil {
-		return err
-	}
-	var text []byte
-	for _, one := range all {
-		line, err := json.Marshal(one)
-		if err != nil {
+// past reads the messages that are remembered, oldest first.
+func (s *store) past() ([]Past, error) {
+	var all, messages []Past
+	deleted, edits := map[string]bool{}, map[[2]string]string{} // which may stand before their message: a turn is given that later
+	err := each(s.db, func(scan func(...any) error) error {
+		var body string
+		var one Past
+		if err := scan(&body); err != nil {
 			return err
 		}
-		text = append(append(text, '\n'), line...)
-	}
-	return safefs.WriteFile(p.path, text[max(0, len(text)-fullHistory/2):], 0o600) // what is cut in two is no line
-}
-
-// read returns the messages, oldest first; the caller holds mu.
-func (p *history) read() ([]Past, error) {
-	b, err := os.ReadFile(p.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var all, messages []Past
-	seen, changes := map[string]bool{}, map[string]Past{}
-	for line := range bytes.SplitSeq(b, []byte{'\n'}) {
-		var one Past
-		if json.Unmarshal(line, &one) != nil {
-			continue
+		if err := json.Unmarshal([]byte(body), &one); err != nil {
+			return err
 		}
-		if one.Change == "" {
-			messages = append(messages, one)
-		} else if changes[one.ID].Change != string(channel.KindDeletion) {
-			changes[one.ID] = one // which may stand before its message: a turn is given that later
-		}
-	}
-	for _, one := range slices.Backward(messages) {
-		if one.ID == "" || seen[one.ID] || time.Since(one.Time) > pastAge || len(all) >= maxHistory {
-			continue
-		}
-		seen[one.ID] = true
-		switch change := changes[one.ID]; channel.Kind(change.Change) {
+		switch channel.Kind(one.Change) {
 		case channel.KindDeletion:
-			continue
+			deleted[one.ID] = true
 		case channel.KindEdit:
-			if change.Sender == one.Sender {
-				one.Text = change.Text
-			}
+			edits[[2]string{one.ID, one.Sender}] = one.Text
+		default:
+			messages = append(messages, one)
+		}
+		return nil
+	}, `SELECT body FROM assistant_past WHERE folder = ? ORDER BY seq`, s.folder)
+	for _, one := range slices.Backward(messages) {
+		if deleted[one.ID] || time.Since(one.Time) > pastAge || len(all) >= maxHistory {
+			continue
+		}
+		if text, ok := edits[[2]string{one.ID, one.Sender}]; ok {
+			one.Text = text
 		}
 		all = append(all, one)
 	}
@@ -171,9 +148,7 @@ func (m *Manager) Past(folder, thread string) ([]Past, error) {
 		return nil, err
 	}
 	defer m.exit(c)
-	c.history.mu.Lock()
-	defer c.history.mu.Unlock()
-	all, err := c.history.read()
+	all, err := c.store.past()
 	return slices.DeleteFunc(all, func(p Past) bool { return p.Thread != thread || elsewhere(p.Chat, c.group) }), err
 }
 
@@ -204,7 +179,7 @@ func (m *Manager) Bring(ctx context.Context, folder, thread, id string, number i
 	}
 	defer m.exit(c)
 	f := all[i].Files[number-1]
-	name := c.fetchedFiles.name(f.Ref)
+	name := c.store.fetchedName(f.Ref)
 	if name == "" && f.Path != "" {
 		name = filepath.Base(f.Path)
 	}
@@ -237,7 +212,9 @@ func (m *Manager) bringAgain(ctx context.Context, c *chat, f file) (string, erro
 		m.o.Log.Info("member's earlier file not fetched", "group", c.group.Folder, "file", f.Name, "error", err)
 		return "", &refusal.Error{Code: "file_gone", Message: "the file cannot be had: " + reason(errors.Join(errFetch, err)), Hint: "ask the member to send it again"}
 	}
-	c.fetchedFiles.note(f.Ref, stored, m.o.Log)
+	if err := c.store.do("remember file", c.store.noteFetched(f.Ref, stored)); err != nil {
+		m.o.Log.Warn("a member's file is fetched again if its message is answered", "error", err)
+	}
 	return inboxFile(stored), nil
 }
 

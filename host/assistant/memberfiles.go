@@ -40,12 +40,16 @@ func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*pe
 	}
 	for i, a := range attachments {
 		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size, Ref: a.Ref, Quoted: i >= len(in.Files)}
-		switch known := c.fetchedFiles.name(a.Ref); {
+		known := ""
+		if f.Quoted {
+			known = c.store.fetchedName(a.Ref)
+		}
+		switch {
 		case i >= mostFiles:
 			f.Missing = fmt.Sprintf("a message may bring %d files", mostFiles)
 		case a.Ref == "":
 			f.Missing = notKept
-		case f.Quoted && known != "" && liesInInbox(m.o.Layout.Workspace(c.group.Folder), known):
+		case known != "" && liesInInbox(m.o.Layout.Workspace(c.group.Folder), known):
 			f.Path = inboxFile(known)
 		case a.Size > m.o.MaxFile:
 			f.Missing = string(tooLarge(m.o.MaxFile))

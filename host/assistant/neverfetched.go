@@ -15,7 +15,7 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 	free := c.free()
 	newest := ""
 	if len(free) > 0 && c.urgent() {
-		newest = fmt.Sprint(len(free), free[len(free)-1].name)
+		newest = fmt.Sprint(len(free), free[len(free)-1].id)
 	}
 	if newest != c.announced && newest != "" && c.changed != nil {
 		close(c.changed)

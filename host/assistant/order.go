@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -24,7 +24,7 @@ const (
 // errOrdered ends a session that a member or an operator stopped.
 var errOrdered = errors.New("a member stopped it")
 
-// order is the extra part of a record that is a member's order. It is on disk before it
+// order is the extra part of a record that is a member's order. It is kept before it
 // takes effect, and until the chat was told the result: if the host is killed in between,
 // the next host carries it out.
 type order struct {
@@ -48,7 +48,7 @@ func (r *record) concerns(thread string) bool {
 // ends reports whether an order ends another record: a call from before the order or, if a
 // new conversation begins, any record from before it.
 func (r *record) ends(other *record) bool {
-	return r.concerns(other.Thread) && other.Order == nil && other.name < r.name && (other.calls() || r.Kind == newKind)
+	return r.concerns(other.Thread) && other.Order == nil && other.id < r.id && (other.calls() || r.Kind == newKind)
 }
 
 // obey answers a member's order, or carries it out.
@@ -81,13 +81,13 @@ func (m *Manager) obey(ctx context.Context, at *conversation, g groups.Group, in
 }
 
 // order makes an order durable and carries it out. An order that ends nothing is only
-// answered, and leaves nothing on disk.
+// answered, and not kept.
 func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender string) error {
 	c := at.chat
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	if c.store.knows(r.Key) {
-		return nil
+	if known, _, err := c.store.knows(r.Key); known || err != nil {
+		return err
 	}
 	m.survey(c, r)
 	if r.Kind == stopKind && len(r.Order.Turns) == 0 && r.Order.Waited == 0 {
@@ -127,7 +127,7 @@ func (m *Manager) StopGroup(folder string) (turns, waited int, err error) {
 
 // enact makes an order durable and carries it out. The caller holds c.receiving.
 func (m *Manager) enact(c *chat, r *record) error {
-	if err := c.store.add(r); err != nil {
+	if err := m.finish(c, nil, c.store.adding(r), c.forgettingSessions(r)); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -135,7 +135,7 @@ func (m *Manager) enact(c *chat, r *record) error {
 	m.carryOut(c, r)
 	m.mu.Unlock()
 	signal(m.wake)
-	return m.forgetSessions(c, r)
+	return nil
 }
 
 // survey notes what an order will end.
@@ -150,13 +150,12 @@ func (m *Manager) survey(c *chat, r *record) {
 			r.Order.Waited++
 		}
 		if t.phase == running && !t.resting {
-			started := t.since
-			held := c.store.turn(t.thread)
-			if held == nil && t.ending { // it has answered
-				continue
-			}
-			if held != nil {
-				started = held.Started
+			started := t.began
+			if started.IsZero() {
+				started = t.since
+				if t.ending { // it has answered
+					continue
+				}
 			}
 			r.Order.Turns = append(r.Order.Turns, stopped{t.thread, started})
 		}
@@ -186,18 +185,16 @@ func (s *session) halted(ctx context.Context) bool {
 	}
 	s.inputs.drain()
 	s.c.lost = time.Time{}
-	if err := s.m.finish(s.c.chat, s.turn.all()); err != nil {
-		s.log.Error("stopped turn not cleared away", "error", err)
-	}
-	s.saveTurn()
 	s.m.mu.Lock()
 	anew := s.c.anew
 	s.c.anew = false
 	s.c.succeeded()
 	s.m.mu.Unlock()
-	if anew {
-		s.m.forgetSession(s.c.chat, s.c.thread)
+	var also []change
+	if s.agent = ""; anew {
+		also = append(also, s.c.store.forgettingSession(s.c.thread))
 	}
+	s.save(s.turn.all(), also...)
 	return true
 }
 
@@ -207,22 +204,16 @@ func ordered(ctx context.Context) bool { return errors.Is(context.Cause(ctx), er
 // stopping reports whether a member has stopped the running session. The caller holds mu.
 func (c *conversation) stopping() bool { return c.run != nil && ordered(c.run) }
 
-// forgetSessions makes the next turn begin a new conversation, in the threads of an order
+// forgettingSessions makes the next turn begin a new conversation, in the threads of an order
 // that asks for it. Running sessions are forgotten at their end.
-func (m *Manager) forgetSessions(c *chat, r *record) error {
-	if r.Kind != newKind {
-		return nil
+func (c *chat) forgettingSessions(r *record) change {
+	switch {
+	case r.Kind != newKind:
+		return func(*state.Tx) error { return nil }
+	case r.Order.Whole:
+		return c.store.forgettingSessions()
 	}
-	if !r.Order.Whole {
-		return c.store.forgetSession(r.Thread)
-	}
-	return errors.Join(c.store.forgetSession(""), c.store.forgetThreads())
-}
-
-func (m *Manager) forgetSession(c *chat, thread string) {
-	if err := c.store.forgetSession(thread); err != nil {
-		m.o.Log.Error("conversation not forgotten", "group", c.group.Folder, "error", err)
-	}
+	return c.store.forgettingSession(r.Thread)
 }
 
 // finishOrders reports carried-out orders to their chats, before another session of the
@@ -243,7 +234,7 @@ func (m *Manager) finishOrders(ctx context.Context) {
 		})
 	}
 	m.mu.Unlock()
-	slices.SortFunc(done, func(a, b *record) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(done, places)
 	for _, r := range done {
 		c := chats[r]
 		if err := m.finish(c, r.gone); err != nil {
@@ -263,13 +254,14 @@ func (m *Manager) finishOrders(ctx context.Context) {
 // that they end.
 func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*turn, error) {
 	var over []*record
+	var also []change
 	for _, r := range kept {
 		if r.Order == nil {
 			continue
 		}
 		c.orders = append(c.orders, r)
 		for _, h := range held {
-			if r.concerns(h.Thread) && (h.empty() || h.oldest() < r.name) {
+			if r.concerns(h.Thread) && h.before(r) {
 				over = append(over, h.all()...)
 			}
 		}
@@ -278,15 +270,13 @@ func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*t
 				over = append(over, other)
 			}
 		}
-		if err := m.forgetSessions(c, r); err != nil {
-			return nil, nil, err
-		}
+		also = append(also, c.forgettingSessions(r))
 	}
 	if len(c.orders) == 0 {
 		return kept, held, nil
 	}
 	kept = slices.DeleteFunc(kept, func(r *record) bool { return r.Order != nil || slices.Contains(over, r) })
-	return kept, held, m.finish(c, over)
+	return kept, held, m.finish(c, over, also...)
 }
 
 // requestsSince counts a group's requests in the queue that were written since the time.

@@ -15,7 +15,7 @@ import (
 )
 
 // Receive keeps what a member wrote or did in the chat of the group with that folder, for
-// the group's assistant. It returns when the message is on disk; after an error the
+// the group's assistant. It returns when the message is kept; after an error the
 // channel delivers the message again. Files are fetched afterwards. Receive ignores events
 // that the group does not listen to, messages for a group without an assistant, and
 // repeats.
@@ -49,32 +49,29 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	r := m.recordOf(c, g, in)
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	former := key(string(in.Chat), in.ID) // what the program before kept
-	if c.store.knows(r.Key) || c.store.knows(former) {
-		return nil
+	if known, _, err := c.store.knows(r.Key); known || err != nil {
+		return err
 	}
 	m.countTold(cmp.Or(g.Channel, g.Chat.Channel()), folder, in.Told)
 	if r.Kind == eventKind {
-		m.rememberChange(c, in, r.Sender)
-		return m.keep(c, r)
+		return m.keep(c, r, c.store.rememberingChange(in, r.Sender))
 	}
 	wants := m.takeFiles(c, r, in)
-	for _, w := range wants {
-		if err := c.store.savePending(w); err != nil {
-			return err
-		}
+	also := []change{c.store.pending(wants...)}
+	if remembersAll(g) {
+		also = append(also, c.store.remembering([]*record{r}))
 	}
-	first := c.store.untouched()
-	if err := m.keep(c, r); err != nil {
+	hint, err := m.wantsHint(c, g, r)
+	if err != nil {
+		return err
+	}
+	if err := m.keep(c, r, also...); err != nil {
 		return err
 	}
 	if r.Kind == contextKind && in.Kind != channel.KindSticker {
 		m.ignore(c, Ignored{NotCalled: 1})
 	}
-	if remembersAll(g) {
-		m.remember(c, []*record{r})
-	}
-	if first {
+	if hint {
 		m.hint(ctx, c, g, r)
 	}
 	m.expect(c, wants)
@@ -128,10 +125,13 @@ func (m *Manager) Notify(folder, thread, text string) error {
 	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Thread: thread, Text: text, Time: time.Now()})
 }
 
-// finish deletes records that have ended, with what the chat, the inbox and the tasks have
-// of them.
-func (m *Manager) finish(c *chat, records []*record) error {
-	if err := c.store.forget(records); err != nil {
+// finish ends records, with what the chat, the inbox and the tasks have of them. What also
+// changes is part of the same transaction.
+func (m *Manager) finish(c *chat, records []*record, also ...change) error {
+	if len(records) == 0 && len(also) == 0 {
+		return nil
+	}
+	if err := c.store.do("end messages", append(also, c.store.ending(records))...); err != nil {
 		return err
 	}
 	m.dropFiles(c, records)
@@ -146,20 +146,35 @@ func (m *Manager) finish(c *chat, records []*record) error {
 	return nil
 }
 
-// keep makes a record durable and wakes its readers.
-func (m *Manager) keep(c *chat, r *record) error {
-	if err := c.store.add(r); err != nil {
+// keep makes a record durable, with what also changes in the same transaction, and wakes its
+// readers.
+func (m *Manager) keep(c *chat, r *record, also ...change) error {
+	m.mu.Lock()
+	over := c.over
+	c.over = nil
+	m.mu.Unlock()
+	err := m.finish(c, over, append([]change{c.store.adding(r)}, also...)...)
+	m.mu.Lock()
+	if err != nil {
+		c.over = append(over, c.over...)
+		m.mu.Unlock()
 		return err
 	}
-	m.mu.Lock()
 	t := m.in(c, r.Thread)
 	if t == nil {
 		t = newConversation(c, r.Thread)
 		m.all = append(m.all, t)
 	}
 	former := t.replaced(r)
-	t.giveBack([]*record{r}) // in the order of the names, whoever was faster
+	t.giveBack([]*record{r}) // in the order of their places, whoever was faster
 	surplus := slices.Concat(former, t.surplus(m.o.Context), m.oldestCalls(c), m.oldestThread(c))
+	surplus = slices.DeleteFunc(surplus, func(r *record) bool {
+		if waits := r.Kind == contextKind && !r.Acked; waits { // for the next message's transaction
+			c.over = append(c.over, r)
+			return true
+		}
+		return false
+	})
 	if t.phase == running {
 		signal(t.nudge)
 	}

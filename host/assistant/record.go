@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -22,11 +23,11 @@ const (
 // record is a member's message, or a notice of the host, until the turn that held it has
 // ended.
 type record struct {
-	Key       string         `json:"key"`
+	Key       string         `json:"-"`
 	Kind      kind           `json:"kind"`
-	Kept      time.Time      `json:"kept"`
-	Chat      string         `json:"chat,omitempty"` // in which it was written; empty: by a program before, or a notice
-	Thread    string         `json:"thread,omitempty"`
+	Kept      time.Time      `json:"-"`
+	Chat      string         `json:"chat,omitempty"` // in which it was written; empty: a notice
+	Thread    string         `json:"-"`
 	ID        string         `json:"id,omitempty"` // the platform's
 	From      string         `json:"from,omitempty"`
 	Sender    string         `json:"sender,omitempty"` // by senderID; in Quote too
@@ -46,12 +47,11 @@ type record struct {
 	arrivedAt time.Time    // when this host kept or read it, with the monotonic clock; zero: as Kept
 	fetchedAt time.Time    // when an assistant elsewhere first fetched it from this host; guarded by Manager.mu
 	gone      []*record    // what an order has taken out, until it is finished
-	name      string       // of its file in the store
+	id        int64        // in the state; gives a record its place
 	waits     map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
 }
 
-// since is since when the record waits. Kept gives a record its place, and the clock may
-// have been set back or ahead since.
+// since is since when the record waits. The clock may have been set back or ahead since Kept.
 func (r *record) since() time.Time {
 	if r.arrivedAt.IsZero() {
 		return r.Kept
@@ -86,22 +86,22 @@ type file struct {
 
 // turn is what an assistant was given and has not answered yet.
 type turn struct {
-	ID      string              `json:"id"` // with it, the assistant's requests are stamped
-	Thread  string              `json:"thread,omitempty"`
-	Place   int                 `json:"place,omitempty"` // of its assistant
-	Started time.Time           `json:"started"`         // everything sent since then belongs to the turn
-	Attempt int                 `json:"attempt"`         // 0 for the first
-	Names   []string            `json:"records"`
-	Remarks []string            `json:"remarks,omitempty"` // the keys of the host's own messages in the chat during the turn
-	Inputs  map[string][]string `json:"inputs,omitempty"`  // by the follow-up's file name, those of Names that it holds
+	ID      string // with it, the assistant's requests are stamped
+	Thread  string
+	Place   int                // of its assistant
+	Started time.Time          // everything sent since then belongs to the turn
+	Attempt int                // 0 for the first
+	IDs     []int64            // of its records
+	Remarks []string           // the keys of the host's own messages in the chat during the turn
+	Inputs  map[string][]int64 // by the follow-up's file name, those of IDs that it holds
 
-	records map[string]*record
+	records map[int64]*record
 }
 
 func newTurn(id, thread string, attempt int) *turn {
 	return &turn{
 		ID: id, Thread: thread, Started: now(), Attempt: attempt,
-		Inputs: map[string][]string{}, records: map[string]*record{},
+		Inputs: map[string][]int64{}, records: map[int64]*record{},
 	}
 }
 
@@ -113,38 +113,26 @@ func now() time.Time { return time.Now().Truncate(time.Millisecond) }
 // the prompt.
 func (t *turn) add(input string, records []*record) {
 	for _, r := range records {
-		t.Names = append(t.Names, r.name)
-		t.records[r.name] = r
+		t.IDs = append(t.IDs, r.id)
+		t.records[r.id] = r
 		if input != "" {
-			t.Inputs[input] = append(t.Inputs[input], r.name)
+			t.Inputs[input] = append(t.Inputs[input], r.id)
 		}
 	}
 }
 
-// resolve finds the records of a turn that was read from disk. A record that is missing
-// has ended.
-func (t *turn) resolve(kept []*record) {
-	t.records = map[string]*record{}
-	for _, r := range kept {
-		if slices.Contains(t.Names, r.name) {
-			t.records[r.name] = r
-		}
-	}
-	t.Names = slices.DeleteFunc(t.Names, func(n string) bool { return t.records[n] == nil })
-}
+func (t *turn) empty() bool { return len(t.IDs) == 0 }
 
-func (t *turn) empty() bool { return len(t.Names) == 0 }
-
-func (t *turn) holds(r *record) bool { return t.records[r.name] != nil }
+func (t *turn) holds(r *record) bool { return t.records[r.id] != nil }
 
 // unread removes the records of the follow-ups that were not read.
 func (t *turn) unread(inputs map[string]bool) (out []*record) {
-	for input, names := range t.Inputs {
+	for input, ids := range t.Inputs {
 		if !inputs[input] {
 			continue
 		}
-		for _, name := range names {
-			if r := t.take(name); r != nil {
+		for _, id := range ids {
+			if r := t.take(id); r != nil {
 				out = append(out, r)
 			}
 		}
@@ -156,19 +144,19 @@ func (t *turn) unread(inputs map[string]bool) (out []*record) {
 // ended removes the records that an output ends: all but those of follow-ups that were not
 // read.
 func (t *turn) ended(unread map[string]bool) (out []*record) {
-	open := map[string]bool{}
-	for input, names := range t.Inputs {
+	open := map[int64]bool{}
+	for input, ids := range t.Inputs {
 		if !unread[input] {
 			delete(t.Inputs, input)
 			continue
 		}
-		for _, name := range names {
-			open[name] = true
+		for _, id := range ids {
+			open[id] = true
 		}
 	}
-	for _, name := range slices.Clone(t.Names) {
-		if !open[name] {
-			out = append(out, t.take(name))
+	for _, id := range slices.Clone(t.IDs) {
+		if !open[id] {
+			out = append(out, t.take(id))
 		}
 	}
 	return out
@@ -177,9 +165,17 @@ func (t *turn) ended(unread map[string]bool) (out []*record) {
 // all removes all records.
 func (t *turn) all() []*record { return t.ended(nil) }
 
-func (t *turn) take(name string) *record {
-	r := t.records[name]
-	delete(t.records, name)
-	t.Names = slices.DeleteFunc(t.Names, func(n string) bool { return n == name })
+func (t *turn) take(id int64) *record {
+	r := t.records[id]
+	delete(t.records, id)
+	t.IDs = slices.DeleteFunc(t.IDs, func(other int64) bool { return other == id })
 	return r
 }
+
+// before reports whether the turn holds a record from before r, or nothing.
+func (t *turn) before(r *record) bool {
+	return t.empty() || slices.Min(t.IDs) < r.id
+}
+
+// places compares records by their places.
+func places(a, b *record) int { return cmp.Compare(a.id, b.id) }

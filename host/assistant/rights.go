@@ -3,7 +3,6 @@ package assistant
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -89,7 +88,7 @@ func (m *Manager) hideQuote(ctx context.Context, g groups.Group, in *channel.Inb
 func (m *Manager) refuse(ctx context.Context, at *conversation, in *channel.Inbound, r groups.Right) {
 	who := at.store.senderID(in.Sender)
 	m.o.Log.Info("a member may not do this", "group", at.group.Folder, "right", string(r), "member", who)
-	if !at.store.mayRefuse(string(r)+" "+who) || !at.answers.allow(who) {
+	if at.store.wasRefused(string(r)+" "+who) || !at.answers.allow(who) {
 		return
 	}
 	if err := at.store.refused(string(r) + " " + who); err != nil {
@@ -107,29 +106,23 @@ func (m *Manager) answer(ctx context.Context, at *conversation, text, key string
 	}
 }
 
-// refusedFile lists the members who were told of a missing right. It has no suffix, so
-// that earlier versions do not take it for a message.
-const refusedFile = "refused"
-
 // maxRefused is how many refusals of a chat are remembered.
 const maxRefused = 500
 
-// mayRefuse reports whether a refusal is new.
-func (s *store) mayRefuse(what string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.refusals == nil {
-		_ = s.load(refusedFile, &s.refusals) // without it, a refusal is said once more
-	}
-	return !slices.Contains(s.refusals, what)
+// wasRefused reports whether a refusal was told before. An error is as if it was not: it is
+// told once more.
+func (s *store) wasRefused(what string) bool {
+	var one int
+	known, _ := s.found([]any{&one}, `SELECT 1 FROM assistant_refusal WHERE folder = ? AND what = ?`, s.folder, what)
+	return known
 }
 
 // refused remembers a refusal.
 func (s *store) refused(what string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refusals = last(append(s.refusals, what), maxRefused)
-	return s.save(refusedFile, s.refusals)
+	return s.do("remember a refusal",
+		exec(`INSERT INTO assistant_refusal (folder, what, seq) VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM assistant_refusal WHERE folder = ?))
+			ON CONFLICT (folder, what) DO NOTHING`, s.folder, what, s.folder),
+		exec(`DELETE FROM assistant_refusal WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM assistant_refusal WHERE folder = ?) - ?`, s.folder, s.folder, maxRefused))
 }
 
 // How often the host answers members: in a chat, and one member of it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type session struct {
 	log *slog.Logger
 
 	id       string // for the keys of replies
+	agent    string // the agent's session id, until it is kept; empty: it is
 	inputs   *inputs
 	stamp    string // in its requests: the id of its first turn; empty: the chat has no threads
 	idleTime time.Duration
@@ -59,6 +61,7 @@ type session struct {
 	pace     *rate.Limiter
 	typing   *typist
 	isolated bool           // it runs one task, and is not the conversation's
+	over     bool           // its assistant has ended
 	helpers  sync.WaitGroup // the goroutines that this one owns
 }
 
@@ -78,7 +81,6 @@ func (s *session) run(ctx context.Context) {
 	attempt, told := s.c.attempt, s.c.waits
 	s.c.waits = false
 	s.m.mu.Unlock()
-	defer func() { s.c.store.ended(s.turn.ID) }()
 	s.turn = newTurn(uuid.NewString(), s.c.thread, attempt)
 	s.turn.Place = s.c.place // it does not change while the session runs
 	s.inputs = s.m.inputsOf(s.c.chat, s.c.place)
@@ -94,15 +96,15 @@ func (s *session) run(ctx context.Context) {
 	err := context.Cause(ctx)
 	if err == nil {
 		s.m.readContents(s.c.chat, records)
-		err = s.start(ctx, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
+		err = s.start(ctx, records, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
 	}
 	if err == nil {
 		s.c.lost = time.Time{}
 		s.log.Info("assistant started", "messages", len(records), "attempt", attempt+1)
-		s.m.remember(s.c.chat, records)
 		s.m.ack(ctx, s.c, records)
 		err = s.converse(ctx)
 	}
+	s.over = true
 	s.settle(ctx, err)
 }
 
@@ -166,9 +168,9 @@ func (s *session) onOutput(ctx context.Context, out runtime.Output) {
 	if ordered(ctx) { // output after a stop is dropped
 		return
 	}
-	if id := out.NewSessionID; id != "" && len(id) <= 512 && !s.isolated && id != s.c.store.session(s.c.thread) {
-		if err := s.c.store.saveSession(s.c.thread, id); err != nil {
-			s.log.Error("session id not kept", "error", err)
+	if id := out.NewSessionID; id != "" && len(id) <= 512 && !s.isolated {
+		if kept, err := s.c.store.session(s.c.thread); err != nil || id != kept {
+			s.agent = id
 		}
 	}
 	if out.Status == runtime.Failure {
@@ -215,6 +217,51 @@ func (s *session) awaitRoom(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+}
+
+func (s *session) endTurn(out runtime.Output, said bool) {
+	s.noTrouble()
+	moved := said || s.doing == busy && s.turn.empty()
+	if !s.turn.empty() {
+		done := s.turn.ended(s.unread(out))
+		moved = moved || len(done) > 0
+		s.turn.Started, s.turn.Attempt = now().Add(time.Millisecond), 0 // after the answer, which counts as sent
+		s.save(done)
+	} else if s.agent != "" {
+		s.save(nil)
+	}
+	s.m.mu.Lock()
+	if s.c.cause.Permanent() {
+		s.m.mended(s.c.configured().Assistant)
+	}
+	s.c.succeeded()
+	s.c.turns.Done = time.Now()
+	if moved {
+		s.c.turns.Answered++
+	}
+	s.m.mu.Unlock()
+	switch {
+	case s.doing >= closing:
+	case !moved: // an output that shows nothing and ends nothing does not keep the session alive
+	case s.turn.empty():
+		s.rest()
+	default:
+		s.timer.Reset(s.turnTime)
+		signal(s.c.nudge) // there may be room for another follow-up
+	}
+}
+
+// unread returns the follow-ups that an output does not answer: those that it does not
+// name or, if it names none, those that are still in the directory.
+func (s *session) unread(out runtime.Output) map[string]bool {
+	if out.Inputs == nil {
+		return s.inputs.unread()
+	}
+	unread := map[string]bool{}
+	for name := range s.turn.Inputs {
+		unread[name] = !slices.Contains(out.Inputs, name)
+	}
+	return unread
 }
 
 // rest waits for a follow-up. A record may already wait, and other conversations may need
@@ -271,22 +318,20 @@ func (s *session) followUp(records []*record) {
 	}
 	s.turn.add(name, records)
 	s.m.readContents(s.c.chat, records)
-	err := s.c.store.saveTurn(s.c.thread, s.turn) // before the assistant can have read it
+	err := s.record(nil, s.c.store.remembering(records)) // before the assistant can have read it
 	if err == nil {
 		err = s.inputs.write(name, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
 	}
 	if err != nil {
 		s.log.Error("follow-up not handed over", "error", err)
 		s.turn.unread(map[string]bool{name: true})
-		s.m.mu.Lock()
-		s.c.giveBack(records)
-		s.m.mu.Unlock()
+		s.save(nil)
+		s.giveBack(records)
 		if s.doing == resting { // it gets them from its next prompt
 			s.stop()
 		}
 		return
 	}
-	s.m.remember(s.c.chat, records)
 	s.m.ack(context.Background(), s.c, records)
 	if s.doing == resting {
 		s.doing = busy

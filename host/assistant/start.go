@@ -3,7 +3,6 @@ package assistant
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -12,22 +11,15 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/runtime"
-	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
-// errSentMeanwhile ends a second try before it starts.
-var errSentMeanwhile = errors.New("the run that was lost sight of went on and sent something")
-
 // start records the turn and starts its assistant.
-func (s *session) start(ctx context.Context, prompt string) error {
+func (s *session) start(ctx context.Context, records []*record, prompt string) error {
 	if !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost, nil) {
 		return errSentMeanwhile
 	}
-	if err := s.begin(ctx); err != nil {
-		return fmt.Errorf("note thread: %w", err)
-	}
 	s.inputs.drain() // the directory holds only the assistant's own files: a follow-up of ours never outlives its session
-	if err := s.c.store.saveTurn(s.c.thread, s.turn); err != nil {
+	if err := s.begin(ctx, records); err != nil {
 		return fmt.Errorf("note turn: %w", err)
 	}
 	registry := s.m.o.Plans.Registry()
@@ -62,56 +54,33 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	return err
 }
 
-// launch starts the assistant. An engine that takes longer than the chat's patience
-// is reported.
-func (s *session) launch(ctx context.Context, in runtime.Runtime, spec runtime.Spec) (child runtime.Session, err error) {
-	started := make(chan struct{})
-	s.helpers.Go(func() {
-		defer close(started)
-		child, err = in.Start(ctx, spec)
-	})
-	patience := time.NewTimer(s.m.limits().NoticeAfter)
-	defer patience.Stop()
-	select {
-	case <-started:
-	case <-patience.C:
-		s.m.mu.Lock()
-		told := s.c.told
-		s.c.cause, s.c.told, s.c.lastErr = cause.Engine, true, "the start takes long"
-		s.m.mu.Unlock()
-		s.log.Warn("assistant has trouble", "cause", string(cause.Engine), "error", "the start takes long")
-		if !told {
-			s.remark(ctx, notThere)
+// begin records the turn with its records, and to which thread the requests of this session
+// belong. It tells a thread if the assistant has forgotten it.
+func (s *session) begin(ctx context.Context, records []*record) error {
+	also := []change{s.c.store.remembering(records)}
+	if keep := s.m.threads(s.c.group); keep > 0 {
+		s.stamp = s.turn.ID
+		forgotten, err := s.c.store.wasForgotten(s.c.thread)
+		if err == nil && forgotten {
+			err = s.m.tell(ctx, s.c, startsAnew, key(records[0].Key, startsAnew))
+			s.turn.Started = now().Add(time.Millisecond) // after the words above, which count as sent
 		}
-		<-started
+		if err != nil {
+			return err
+		}
+		also = append(also, s.c.store.beginning(s.stamp, s.c.thread, keep))
 	}
-	return child, err
-}
-
-// begin records which thread this session's requests belong to, and tells a thread if the
-// assistant has forgotten it.
-func (s *session) begin(ctx context.Context) error {
-	keep := s.m.threads(s.c.group)
-	if keep == 0 {
-		return nil
-	}
-	s.stamp = s.turn.ID
-	forgotten, err := s.c.store.begin(s.turn.ID, s.c.thread, keep)
-	if err != nil || !forgotten {
-		return err
-	}
-	if err := s.m.tell(ctx, s.c, startsAnew, key(s.turn.ID, startsAnew)); err != nil {
-		return err
-	}
-	s.turn.Started = now().Add(time.Millisecond) // after the words above, which count as sent
-	return nil
+	return s.record(nil, also...)
 }
 
 // input is the document that the assistant reads from stdin, in NanoClaw v1's form. The
 // last attempt begins a new conversation, because a session that cannot be resumed would
 // break every attempt.
 func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error) {
-	resume := s.c.store.session(s.c.thread)
+	resume, err := s.c.store.session(s.c.thread)
+	if err != nil {
+		return nil, fmt.Errorf("read session: %w", err)
+	}
 	if s.isolated || s.turn.Attempt > 0 && s.turn.Attempt == s.m.o.Attempts-1 {
 		resume = ""
 	}
@@ -129,12 +98,35 @@ func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error
 	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets, s.stamp, s.c.thread, true})
 }
 
-func (s *session) saveTurn() {
-	t := s.turn
-	if t.empty() {
-		t = nil
+// record makes durable, as one change, that records are done, what is left of the turn, the
+// agent's session, and what also changes.
+func (s *session) record(done []*record, also ...change) error {
+	agent := s.agent
+	if agent != "" {
+		also = append(also, s.c.store.savingSession(s.c.thread, agent))
 	}
-	if err := s.c.store.saveTurn(s.c.thread, t); err != nil {
+	if s.over && s.stamp != "" {
+		also = append(also, s.c.store.ended(s.stamp))
+	}
+	if !s.turn.empty() || !s.c.began.IsZero() || len(done) > 0 {
+		also = append(also, s.c.store.savingTurn(s.turn))
+	}
+	if err := s.m.finish(s.c.chat, done, also...); err != nil {
+		return err
+	}
+	s.agent = ""
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	if s.c.began = s.turn.Started; s.turn.empty() {
+		s.c.began = time.Time{}
+	}
+	return nil
+}
+
+// save is record that leaves an error to the operator: a later host finds the messages as
+// they were.
+func (s *session) save(done []*record, also ...change) {
+	if err := s.record(done, also...); err != nil {
 		s.log.Error("turn not noted", "error", err)
 	}
 }

@@ -1,165 +1,84 @@
 package assistant
 
 import (
-	"bytes"
+	"context"
+	"crypto/rand"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
-// The files in a group's directory that are not records.
-const (
-	turnFile    = "turn.json" // of the chat itself
-	threadTurn  = "turn-"     // of a thread: and the key of its id
-	sessionFile = "session"
-	seenFile    = "seen"
-)
+// seenKeep is how many messages of a group are known again after they are done.
+const seenKeep = 2000
 
-// The seen file is cut to seenKeep keys when it has grown to seenMax.
-const (
-	seenKeep = 2000
-	seenMax  = 4000
-)
+// change is a part of one transaction. It may run again, so it keeps nothing but what it
+// sets anew.
+type change = func(t *state.Tx) error
 
-// The forms of the names that a start reads, and puts aside if it cannot. Files with other
-// names are not the host's: it leaves them alone.
-var (
-	recordForm  = regexp.MustCompile(`^\d{20}-[0-9a-f]{8}\.json$`)
-	turnForm    = regexp.MustCompile(`^` + threadTurn + `[0-9a-f]{32}$`)
-	pendingForm = regexp.MustCompile(`^[0-9a-f]{32}-\d+\.json$`)
-)
-
-// store keeps one group's records. Changes are durable when its methods return. Only the
-// host writes to the directory, so its names are trusted.
+// store is one group's part of the state.
 type store struct {
+	db     *state.DB
+	folder string
+	secret []byte // of senderID and inboxID
+
 	mu   sync.Mutex
-	dir  string
-	last int64 // the nanoseconds of the last name, so that names sort in order
-	seen map[string]bool
-	done []string // the keys in the seen file, oldest first
-
-	senderKey []byte // of senderID; does not change
-
-	register register // guarded by mu
-	refusals []string // in the file of refusals; nil: not read; guarded by mu
+	last time.Time // Kept of the last record: these times sort in order
 }
 
-// openStore creates or loads the directory. It renames records that cannot be read to a
-// name that later starts ignore.
-func openStore(parent, folder string) (*store, []*record, []*turn, error) {
-	if err := Examine(parent, folder); err != nil {
-		return nil, nil, nil, err
-	}
-	s := &store{dir: filepath.Join(parent, folder), seen: map[string]bool{}}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, nil, nil, err
-	}
-	if err := errors.Join(safefs.SyncDir(parent), s.loadSeen(), s.loadSenderKey()); err != nil {
-		return nil, nil, nil, err
-	}
-	entries, err := safefs.ReadDir(s.dir) // sorted, so in order
+// do makes changes durable, all or none.
+func (s *store) do(what string, changes ...change) error {
+	err := s.db.Do(context.Background(), func(t *state.Tx) error {
+		for _, change := range changes {
+			if err := change(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
 	if err != nil {
-		return nil, nil, nil, err
-	}
-	s.loadRegister()
-	var kept []*record
-	var turns []string
-	for _, e := range entries {
-		name := e.Name()
-		switch {
-		case !e.Type().IsRegular(): // not the host's
-			continue
-		case safefs.IsTemp(name):
-			os.Remove(s.path(name))
-			continue
-		case name == turnFile, turnForm.MatchString(name):
-			turns = append(turns, name)
-			continue
-		case !recordForm.MatchString(name):
-			continue
-		}
-		var r record
-		if err := s.load(name, &r); err != nil {
-			os.Rename(s.path(name), s.path(name+".broken"))
-			continue
-		}
-		if s.seen[r.Key] { // ended; the host died before it was removed
-			os.Remove(s.path(name))
-			continue
-		}
-		r.name = name
-		s.last = max(s.last, r.Kept.UnixNano()) // the clock may have been set back
-		r.arrivedAt = time.Now().Add(-max(0, time.Since(r.Kept)))
-		s.seen[r.Key] = true
-		kept = append(kept, &r)
-	}
-	var held []*turn
-	for _, name := range turns {
-		t := &turn{}
-		if err := s.load(name, t); err != nil {
-			os.Rename(s.path(name), s.path(name+".broken"))
-			continue
-		}
-		t.resolve(kept)
-		held = append(held, t)
-	}
-	return s, kept, held, nil
-}
-
-// Examine returns the error with which opening a group's records in parent would fail. It
-// changes nothing.
-func Examine(parent, folder string) error {
-	dir := filepath.Join(parent, folder)
-	for _, place := range []string{parent, dir} {
-		fi, err := os.Lstat(place) // a link leads to files that are not the host's
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil // the first start makes it
-		case err == nil && !fi.IsDir():
-			return fmt.Errorf("%s is a link or no directory: find out who replaced it, and move it away; if the files lie on another disk, mount that there", place)
-		case err == nil:
-			_, err = safefs.ReadDir(place)
-		}
-		if err != nil {
-			return fmt.Errorf("%w: run this as the user that the host runs as", err)
-		}
-	}
-	for _, name := range []string{seenFile, senderKeyFile} {
-		path := filepath.Join(dir, name)
-		if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a file: find out who replaced it, and move it away", path)
-		}
-		f, err := os.Open(path)
-		if err == nil {
-			err = f.Close()
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: run this as the user that the host runs as", err)
-		}
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
+// exec is a change of one constant statement.
+func exec(query string, args ...any) change {
+	return func(t *state.Tx) error {
+		_, err := t.Exec(query, args...)
+		return err
+	}
+}
 
-func (s *store) load(name string, to any) error {
-	data, err := os.ReadFile(s.path(name))
+// found reads the columns of one row; false: there is none.
+func (s *store) found(to []any, query string, args ...any) (bool, error) {
+	err := s.db.QueryRowContext(context.Background(), query, args...).Scan(to...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// each calls row for every row of a query.
+func each(db *state.DB, row func(scan func(to ...any) error) error, query string, args ...any) error {
+	rows, err := db.QueryContext(context.Background(), query, args...)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, to)
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // key identifies a message of a chat.
@@ -168,143 +87,189 @@ func key(parts ...string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// knows reports whether a message with that key was added before.
-func (s *store) knows(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.seen[key]
+// knows reports whether a message with that key was kept before, and over whether it is done.
+func (s *store) knows(key string) (known, over bool, err error) {
+	var done int64
+	known, err = s.found([]any{&done}, `SELECT done FROM assistant_message WHERE folder = ? AND key = ?`, s.folder, key)
+	return known, done > 0, err
 }
 
 // untouched reports whether the group's assistant has never had a message.
-func (s *store) untouched() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.seen) == 0
+func (s *store) untouched() (bool, error) {
+	var one int
+	any, err := s.found([]any{&one}, `SELECT 1 FROM assistant_message WHERE folder = ? LIMIT 1`, s.folder)
+	return !any, err
 }
 
-// add keeps a record and gives it its name and time.
-func (s *store) add(r *record) error {
+// adding keeps a record. It gives the record its time, and its id when it is kept.
+func (s *store) adding(r *record) change {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	r.arrivedAt = time.Now()
-	s.last = max(s.last+1, r.arrivedAt.UnixNano())
-	r.Kept = time.Unix(0, s.last)
-	r.name = fmt.Sprintf("%020d-%s.json", s.last, r.Key[:8])
-	if err := s.save(r.name, r); err != nil {
-		return fmt.Errorf("keep message: %w", err)
+	r.Kept = later(s.last.Add(1), r.arrivedAt).Round(0)
+	s.last = r.Kept
+	s.mu.Unlock()
+	return func(t *state.Tx) error {
+		body, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		rows, err := t.Query(`INSERT INTO assistant_message (folder, key, thread, kept, body) VALUES (?, ?, ?, ?, ?) RETURNING id`,
+			s.folder, r.Key, r.Thread, r.Kept.UnixNano(), string(body))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		if rows.Next() {
+			err = rows.Scan(&r.id)
+		}
+		return errors.Join(err, rows.Err())
 	}
-	s.seen[r.Key] = true
-	return nil
 }
 
-// forget deletes records that a turn has ended. They count as finished once their keys are
-// in the seen file, even if the host dies then.
-func (s *store) forget(records []*record) error {
-	if len(records) == 0 {
+// updating keeps a record that has changed, unless it is done meanwhile.
+func (s *store) updating(r *record) change {
+	return func(t *state.Tx) error {
+		body, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		_, err = t.Exec(`UPDATE assistant_message SET body = ? WHERE id = ? AND done = 0`, string(body), r.id)
+		return err
+	}
+}
+
+// ending notes records as done, and deletes what they said.
+func (s *store) ending(records []*record) change {
+	return func(t *state.Tx) error {
+		for _, r := range records {
+			_, err := t.Exec(`UPDATE assistant_message SET turn = '', input = '', body = '',
+				done = (SELECT COALESCE(MAX(done), 0) + 1 FROM assistant_message WHERE folder = ?) WHERE id = ? AND done = 0`, s.folder, r.id)
+			if err != nil {
+				return err
+			}
+		}
+		if len(records) == 0 {
+			return nil
+		}
+		_, err := t.Exec(`DELETE FROM assistant_message WHERE folder = ? AND done > 0
+			AND done <= (SELECT MAX(done) FROM assistant_message WHERE folder = ?) - ?`, s.folder, s.folder, seenKeep)
+		return err
+	}
+}
+
+// savingTurn records a turn and what it holds; a turn that is empty is over.
+func (s *store) savingTurn(of *turn) change {
+	return func(t *state.Tx) error {
+		if _, err := t.Exec(`UPDATE assistant_message SET turn = '', input = '' WHERE turn = ? AND turn <> ''`, of.ID); err != nil {
+			return err
+		}
+		if of.empty() {
+			_, err := t.Exec(`DELETE FROM assistant_turn WHERE id = ?`, of.ID)
+			return err
+		}
+		_, err := t.Exec(`INSERT INTO assistant_turn (id, folder, thread, place, started, attempt, remarks) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET started = excluded.started, attempt = excluded.attempt, remarks = excluded.remarks`,
+			of.ID, s.folder, of.Thread, of.Place, of.Started.UnixNano(), of.Attempt, strings.Join(of.Remarks, " "))
+		if err != nil {
+			return err
+		}
+		input := map[int64]string{}
+		for name, ids := range of.Inputs {
+			for _, id := range ids {
+				input[id] = name
+			}
+		}
+		for _, id := range of.IDs {
+			if _, err := t.Exec(`UPDATE assistant_message SET turn = ?, input = ? WHERE id = ? AND done = 0`, of.ID, input[id], id); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var lines []byte
-	for _, r := range records {
-		lines = append(append(lines, r.Key...), '\n')
-		s.done = append(s.done, r.Key)
-	}
-	if err := s.appendSeen(lines); err != nil {
-		return fmt.Errorf("note ended messages: %w", err)
-	}
-	for _, r := range records {
-		if err := os.Remove(s.path(r.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove ended message: %w", err)
+}
+
+// left is what an earlier host has left of one group.
+type left struct {
+	kept    []*record // in order, with those of turns
+	turns   []*turn
+	pending []*pendingFile
+}
+
+// load reads what is open of all groups, by folder.
+func load(db *state.DB) (map[string]*left, error) {
+	all := map[string]*left{}
+	of := func(folder string) *left {
+		if all[folder] == nil {
+			all[folder] = &left{}
 		}
+		return all[folder]
 	}
-	return nil
-}
-
-func (s *store) appendSeen(lines []byte) error {
-	if len(s.done) > seenMax {
-		for _, old := range s.done[:len(s.done)-seenKeep] {
-			delete(s.seen, old)
+	turns := map[string]*turn{}
+	err := each(db, func(scan func(...any) error) error {
+		t := newTurn("", "", 0)
+		var folder, remarks string
+		var started int64
+		if err := scan(&t.ID, &folder, &t.Thread, &t.Place, &started, &t.Attempt, &remarks); err != nil {
+			return err
 		}
-		s.done = slices.Clone(s.done[len(s.done)-seenKeep:])
-		return s.write(seenFile, []byte(strings.Join(s.done, "\n")+"\n"))
-	}
-	f, err := os.OpenFile(s.path(seenFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(lines)
-	return errors.Join(err, f.Sync(), f.Close(), safefs.SyncDir(s.dir))
-}
-
-func (s *store) loadSeen() error {
-	data, err := os.ReadFile(s.path(seenFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for line := range bytes.Lines(data) {
-		if k, whole := strings.CutSuffix(string(line), "\n"); whole && len(k) == 32 {
-			s.seen[k] = true
-			s.done = append(s.done, k)
-		}
-	}
-	if len(data) > 0 && data[len(data)-1] != '\n' { // torn by a crash: nothing may be appended to it
-		return s.write(seenFile, []byte(strings.Join(s.done, "\n")+"\n"))
-	}
-	return nil
-}
-
-// saveTurn records the present turn of a thread; nil if there is none.
-func (s *store) saveTurn(thread string, t *turn) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	name := turnName(thread)
-	if t != nil {
-		return s.save(name, t)
-	}
-	if err := os.Remove(s.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return safefs.SyncDir(s.dir)
-}
-
-// session is the agent's session id in a thread, or empty.
-func (s *store) session(thread string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if thread == "" {
-		data, _ := os.ReadFile(s.path(sessionFile))
-		return string(data)
-	}
-	if t := s.register.thread(thread); t != nil {
-		return t.Session
-	}
-	return ""
-}
-
-func (s *store) saveSession(thread, id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if thread == "" {
-		return s.write(sessionFile, []byte(id))
-	}
-	t := s.register.thread(thread)
-	if t == nil { // forgotten meanwhile
+		t.Started, t.Remarks = time.Unix(0, started), strings.Fields(remarks)
+		turns[t.ID], of(folder).turns = t, append(of(folder).turns, t)
 		return nil
-	}
-	t.Session, t.Forgotten = id, false
-	return s.save(threadsFile, s.register)
-}
-
-func (s *store) save(name string, value any) error {
-	data, err := json.MarshalIndent(value, "", "  ")
+	}, `SELECT id, folder, thread, place, started, attempt, remarks FROM assistant_turn ORDER BY started`)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("read turns: %w", err)
 	}
-	return s.write(name, data)
+	err = each(db, func(scan func(...any) error) error {
+		r := &record{}
+		var folder, turn, input, body string
+		var kept int64
+		if err := scan(&r.id, &folder, &r.Key, &r.Thread, &kept, &turn, &input, &body); err != nil {
+			return err
+		}
+		r.Kept = time.Unix(0, kept)
+		r.arrivedAt = time.Now().Add(-max(0, time.Since(r.Kept))) // the clock may have been set back
+		of(folder).kept = append(of(folder).kept, r)
+		if t := turns[turn]; t != nil {
+			t.add(input, []*record{r})
+		}
+		return json.Unmarshal([]byte(body), r)
+	}, `SELECT id, folder, key, thread, kept, turn, input, body FROM assistant_message WHERE done = 0 ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("read messages: %w", err)
+	}
+	err = each(db, func(scan func(...any) error) error {
+		w := &pendingFile{}
+		var folder, body string
+		if err := scan(&folder, &w.Message, &w.Index, &body); err != nil {
+			return err
+		}
+		of(folder).pending = append(of(folder).pending, w)
+		return json.Unmarshal([]byte(body), w)
+	}, `SELECT folder, message, position, body FROM assistant_file ORDER BY folder, message, position`)
+	if err != nil {
+		return nil, fmt.Errorf("read references of files: %w", err)
+	}
+	return all, nil
 }
 
-// write replaces a whole file and is durable when it returns.
-func (s *store) write(name string, data []byte) error {
-	return safefs.WriteFile(s.path(name), data, 0o600)
+// begin reads the secret of this installation, which it makes at the first start, and ends
+// the runs of an earlier host.
+func begin(db *state.DB) (secret []byte, err error) {
+	fresh := make([]byte, secretSize)
+	_, _ = rand.Read(fresh) // never fails
+	var needs bool
+	err = each(db, func(scan func(...any) error) error { return scan(&needs) },
+		`SELECT NOT EXISTS (SELECT 1 FROM assistant_secret) OR EXISTS (SELECT 1 FROM assistant_run WHERE ended = 0)`)
+	if err == nil && needs {
+		err = (&store{db: db}).do("begin",
+			exec(`INSERT INTO assistant_secret (id, secret) VALUES (1, ?) ON CONFLICT (id) DO NOTHING`, fresh),
+			exec(`UPDATE assistant_run SET ended = ? WHERE ended = 0`, time.Now().UnixNano()))
+	}
+	if err == nil {
+		err = each(db, func(scan func(...any) error) error { return scan(&secret) }, `SELECT secret FROM assistant_secret`)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("begin with the messages for assistants: %w", err)
+	}
+	return secret, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Task begins a run of a scheduled task in a thread of a group's chat: a turn whose prompt
-// is text. The run is on disk when Task returns, and is treated like a member's message.
+// is text. The run is kept when Task returns, and is treated like a member's message.
 // If isolated is set, the turn has a session of its own: nothing else joins it, and it is
 // forgotten afterwards; its answers go to the thread.
 //
@@ -24,17 +24,10 @@ func (m *Manager) Task(folder, thread, run, text string, isolated bool) (open bo
 	}
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	if c.store.knows(run) {
-		return !c.store.over(run), nil
+	if known, over, err := c.store.knows(run); known || err != nil {
+		return !over, err
 	}
 	return true, m.keep(c, &record{Key: run, Kind: taskKind, Thread: thread, Text: text, Isolated: isolated, Time: time.Now()})
-}
-
-// over reports whether the turn that held the record of that key has ended.
-func (s *store) over(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(s.done, key)
 }
 
 // isolate limits the records that may be handed over so that an isolated task is alone:

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -312,35 +310,6 @@ func TestAHostThatDiesAnswersEachThreadInItsPlace(t *testing.T) {
 	})
 }
 
-// A register that could not be read was overwritten by the next turn.
-func TestABrokenRegisterOfThreadsIsKeptAside(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, threaded(50))
-		w.run()
-		w.writeIn("family", "t1", "1", "first")
-		a := w.runtime.next()
-		a.says("one")
-		a.exit(nil)
-		w.hears("t1", "one")
-		register := filepath.Join(w.state, "inbound", "family", "threads")
-		if err := os.WriteFile(register, []byte("torn"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		next := w.restart()
-		next.run()
-		next.writeIn("family", "t1", "2", "second")
-		a = next.runtime.next()
-		a.says("two")
-		a.exit(nil)
-		next.hears("t1", "one", "two")
-		aside, err := os.ReadFile(filepath.Join(next.state, "inbound", "family", "threads.broken"))
-		if string(aside) != "torn" {
-			t.Errorf("kept aside: %q, %v", aside, err)
-		}
-		next.restart().run() // and is taken for nothing else
-	})
-}
-
 func TestALateFailureIsReadInTheThreadThatAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, threaded(50))
@@ -435,8 +404,8 @@ func TestAFlatChatIsOneConversation(t *testing.T) {
 		if a.input.Turn+a.input.Thread != "" {
 			t.Errorf("it is told of threads: %+v", a.input)
 		}
-		if names, _ := filepath.Glob(filepath.Join(w.state, "inbound", "family", "thread*")); len(names) > 0 {
-			t.Errorf("kept of threads: %q", names)
+		if n := w.count(`SELECT COUNT(*) FROM assistant_run`) + w.count(`SELECT COUNT(*) FROM assistant_thread WHERE thread <> ''`); n > 0 {
+			t.Errorf("%d threads or runs are kept", n)
 		}
 	})
 }

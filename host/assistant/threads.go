@@ -2,125 +2,103 @@ package assistant
 
 import (
 	"iter"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 )
-
-// turnPatience is how long another thread waits before the present turn gets no further
-// messages. So a busy thread does not block the others for ever.
-const turnPatience = 5 * time.Minute
-
-// threadsFile holds a group's register. It has no suffix, so that earlier versions do not
-// take it for a message.
-const threadsFile = "threads"
 
 const (
-	maxThreads  = 1000 // threads in a register, including forgotten ones
-	maxSessions = 200  // past sessions that it holds
+	maxThreads = 1000 // threads of a chat that are known, including forgotten ones
+	maxRuns    = 200  // past runs that are known, by which a request finds its thread
 )
 
-// register is the memory of a chat's threads and recent sessions.
-type register struct {
-	Threads  []knownThread `json:"threads,omitempty"`  // the one used last at the end
-	Sessions []pastSession `json:"sessions,omitempty"` // the newest at the end
+// session is the agent's session id in a thread, or empty.
+func (s *store) session(thread string) (id string, err error) {
+	_, err = s.found([]any{&id}, `SELECT session FROM assistant_thread WHERE folder = ? AND thread = ?`, s.folder, thread)
+	return id, err
 }
 
-// knownThread is a thread in which the assistant has been called.
-type knownThread struct {
-	ID        string `json:"id"` // the platform's
-	Session   string `json:"session,omitempty"`
-	Forgotten bool   `json:"forgotten,omitempty"` // its session was dropped to make room
-}
-
-// pastSession maps a session to its thread.
-type pastSession struct {
-	Stamp  string    `json:"turn"` // in the session's requests: the id of its first turn
-	Thread string    `json:"thread,omitempty"`
-	Began  time.Time `json:"began"`
-	Ended  time.Time `json:"ended,omitzero"`
-}
-
-// loadRegister reads the register. A session without an end ended with the host that wrote
-// it. A register that cannot be read is kept beside the new one.
-func (s *store) loadRegister() {
-	if s.load(threadsFile, &s.register) != nil {
-		os.Rename(s.path(threadsFile), s.path(threadsFile+".broken")) // nothing, if there is none
-		s.register = register{}
+// savingSession keeps the agent's session id of a thread, unless the thread was forgotten
+// meanwhile.
+func (s *store) savingSession(thread, id string) change {
+	if thread == "" {
+		return exec(`INSERT INTO assistant_thread (folder, thread, session, forgotten, used) VALUES (?, '', ?, 0, 0)
+			ON CONFLICT (folder, thread) DO UPDATE SET session = excluded.session`, s.folder, id)
 	}
-	for i := range s.register.Sessions {
-		if p := &s.register.Sessions[i]; p.Ended.IsZero() {
-			p.Ended = time.Now()
-		}
-	}
+	return exec(`UPDATE assistant_thread SET session = ?, forgotten = 0 WHERE folder = ? AND thread = ?`, id, s.folder, thread)
 }
 
-func (r *register) thread(id string) *knownThread {
-	i := slices.IndexFunc(r.Threads, func(t knownThread) bool { return t.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return &r.Threads[i]
+// forgettingSession makes a thread's next turn begin a new conversation.
+func (s *store) forgettingSession(thread string) change {
+	return exec(`UPDATE assistant_thread SET session = '' WHERE folder = ? AND thread = ?`, s.folder, thread)
 }
 
-// begin records a session that starts now, and forgets the least recently used threads
-// beyond keep. forgotten reports whether this thread had been forgotten.
-func (s *store) begin(stamp, thread string, keep int) (forgotten bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := &s.register
-	if thread != "" {
-		now := knownThread{ID: thread}
-		if t := r.thread(thread); t != nil {
-			forgotten, now.Session = t.Forgotten, t.Session
-		}
-		r.Threads = append(slices.DeleteFunc(r.Threads, func(t knownThread) bool { return t.ID == thread }), now)
-		for i := range r.Threads[:max(0, len(r.Threads)-keep)] {
-			r.Threads[i] = knownThread{ID: r.Threads[i].ID, Forgotten: true}
-		}
-		r.Threads = last(r.Threads, maxThreads)
-	}
-	r.Sessions = last(append(r.Sessions, pastSession{Stamp: stamp, Thread: thread, Began: time.Now()}), maxSessions)
-	return forgotten, s.save(threadsFile, r)
+// forgettingSessions does the same for the chat and all of its threads.
+func (s *store) forgettingSessions() change {
+	return exec(`UPDATE assistant_thread SET session = '', forgotten = 0 WHERE folder = ?`, s.folder)
 }
 
-// last returns the last n entries of a list.
-func last[T any](list []T, n int) []T { return slices.Clone(list[max(0, len(list)-n):]) }
+// wasForgotten reports whether a thread's session was dropped to make room.
+func (s *store) wasForgotten(thread string) (forgotten bool, err error) {
+	_, err = s.found([]any{&forgotten}, `SELECT forgotten = 1 FROM assistant_thread WHERE folder = ? AND thread = ?`, s.folder, thread)
+	return forgotten, err
+}
 
-// ended records that a session has ended. If the host dies before, the next host finds
-// out.
-func (s *store) ended(stamp string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.register.Sessions {
-		if p := &s.register.Sessions[i]; p.Stamp == stamp {
-			p.Ended = time.Now()
+// beginning records a run that starts now, and forgets the least recently used threads
+// beyond keep.
+func (s *store) beginning(stamp, thread string, keep int) change {
+	began := time.Now().UnixNano()
+	return func(t *state.Tx) error {
+		_, err := t.Exec(`INSERT INTO assistant_run (folder, stamp, thread, seq, began)
+			VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM assistant_run WHERE folder = ?), ?) ON CONFLICT (folder, stamp) DO NOTHING`,
+			s.folder, stamp, thread, s.folder, began)
+		if err == nil {
+			_, err = t.Exec(`DELETE FROM assistant_run WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM assistant_run WHERE folder = ?) - ?`, s.folder, s.folder, maxRuns)
 		}
+		if err != nil || thread == "" {
+			return err
+		}
+		_, err = t.Exec(`INSERT INTO assistant_thread (folder, thread, session, forgotten, used)
+			VALUES (?, ?, '', 0, (SELECT COALESCE(MAX(used), 0) + 1 FROM assistant_thread WHERE folder = ?))
+			ON CONFLICT (folder, thread) DO UPDATE SET forgotten = 0, used = excluded.used`, s.folder, thread, s.folder)
+		if err == nil {
+			_, err = t.Exec(`UPDATE assistant_thread SET session = '', forgotten = 1 WHERE folder = ? AND thread <> '' AND forgotten = 0
+				AND used <= (SELECT used FROM assistant_thread WHERE folder = ? AND thread <> '' ORDER BY used DESC LIMIT 1 OFFSET ?)`, s.folder, s.folder, keep)
+		}
+		if err == nil {
+			_, err = t.Exec(`DELETE FROM assistant_thread WHERE folder = ? AND thread <> ''
+				AND used <= (SELECT used FROM assistant_thread WHERE folder = ? AND thread <> '' ORDER BY used DESC LIMIT 1 OFFSET ?)`, s.folder, s.folder, maxThreads)
+		}
+		return err
 	}
 }
 
-// threadOf returns the thread of the session that stamped a request, or else of the only
-// session that ran when the request was written. known is false if no session of the group
-// has the stamp.
-func (s *store) threadOf(stamp string, written time.Time) (thread string, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ran []pastSession
-	for _, p := range s.register.Sessions {
-		if p.Stamp == stamp {
-			return p.Thread, true
-		}
-		if !written.Before(p.Began) && (p.Ended.IsZero() || !written.After(p.Ended)) {
-			ran = append(ran, p)
+// ended records that a run has ended. If the host dies before, the next host finds out.
+func (s *store) ended(stamp string) change {
+	return exec(`UPDATE assistant_run SET ended = ? WHERE folder = ? AND stamp = ?`, time.Now().UnixNano(), s.folder, stamp)
+}
+
+// threadOf returns the thread of the run that stamped a request, or else of the only run
+// that was under way when the request was written. known is false if no run of the group has
+// the stamp.
+func (s *store) threadOf(stamp string, written time.Time) (thread string, known bool, err error) {
+	if stamp != "" {
+		known, err = s.found([]any{&thread}, `SELECT thread FROM assistant_run WHERE folder = ? AND stamp = ?`, s.folder, stamp)
+		if known || err != nil {
+			return thread, known, err
 		}
 	}
+	var ran []string
+	err = each(s.db, func(scan func(...any) error) error {
+		ran = append(ran, "")
+		return scan(&ran[len(ran)-1])
+	}, `SELECT thread FROM assistant_run WHERE folder = ? AND began <= ? AND (ended = 0 OR ended >= ?) LIMIT 2`, s.folder, written.UnixNano(), written.UnixNano())
 	if len(ran) == 1 {
-		thread = ran[0].Thread
+		thread = ran[0]
 	}
-	return thread, stamp == ""
+	return thread, stamp == "", err
 }
 
 // Thread returns the thread of a group's chat to which a request belongs; empty for the
@@ -134,8 +112,16 @@ func (m *Manager) Thread(folder, stamp string, written time.Time) (thread string
 	if c == nil {
 		return "", true
 	}
-	thread, known = c.store.threadOf(stamp, written)
-	if m.threads(c.group) == 0 && (stamp == "" || !known) {
+	flat := m.threads(c.group) == 0
+	if flat && stamp == "" {
+		return "", true
+	}
+	thread, known, err := c.store.threadOf(stamp, written)
+	if err != nil {
+		m.o.Log.Error("thread of a request not found", "group", folder, "error", err)
+		return "", flat || stamp == ""
+	}
+	if flat && !known {
 		return "", true
 	}
 	return thread, known
@@ -171,7 +157,7 @@ func (m *Manager) oldestCalls(c *chat) (out []*record) {
 			calls = slices.AppendSeq(calls, calling(t.kept)) // events too, which are few in each thread
 		}
 	}
-	slices.SortFunc(calls, func(a, b *record) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(calls, places)
 	for _, r := range calls[:max(0, len(calls)-maxCalls)] {
 		out = append(out, m.in(c, r.Thread).cut(func(other *record) bool { return other == r })...)
 	}
@@ -209,12 +195,12 @@ func (m *Manager) oldestThread(c *chat) []*record {
 	return oldest.kept
 }
 
-// latest returns the name of the newest record, or empty.
-func (c *conversation) latest() string {
+// latest returns the id of the newest record, or 0.
+func (c *conversation) latest() int64 {
 	if len(c.kept) == 0 {
-		return ""
+		return 0
 	}
-	return c.kept[len(c.kept)-1].name
+	return c.kept[len(c.kept)-1].id
 }
 
 // outstayed reports whether another thread has waited so long for a conversation's turn
@@ -234,7 +220,7 @@ func (m *Manager) dismiss(c *conversation) {
 	}
 }
 
-// leaveThread drops an unused conversation. The register's entry of its thread stays. The
+// leaveThread drops an unused conversation. Its thread stays known. The
 // caller holds mu.
 func (m *Manager) leaveThread(c *conversation) {
 	m.all = slices.DeleteFunc(m.all, func(t *conversation) bool { return t == c })

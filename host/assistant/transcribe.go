@@ -55,13 +55,9 @@ func (m *Manager) toTranscribe(c *chat, f *file) bool {
 	return true
 }
 
-// transcribeLater passes a fetched file to the lane that transcribes. The caller has added the
-// file to the record.
+// transcribeLater passes a fetched file to the lane that transcribes. The caller has made that
+// durable.
 func (m *Manager) transcribeLater(c *chat, w *pendingFile) {
-	w.Tries, w.due = 0, time.Time{}
-	if err := c.store.savePending(w); err != nil {
-		m.o.Log.Error("voice note not kept for transcription", "group", c.group.Folder, "file", w.File.Name, "error", err)
-	}
 	m.mu.Lock()
 	c.speech.files = append(c.speech.files, w)
 	m.mu.Unlock()
@@ -71,10 +67,6 @@ func (m *Manager) transcribeLater(c *chat, w *pendingFile) {
 // transcribe transcribes one voice note. The start of the attempt is recorded first, so restarts
 // do not pay for more attempts.
 func (m *Manager) transcribe(ctx context.Context, c *chat, w *pendingFile) {
-	if c.store.knows(w.speechKey()) {
-		m.forget(c, w)
-		return
-	}
 	f := w.File
 	text, seconds, err := m.transcript(ctx, c, w)
 	if err != nil && ctx.Err() != nil {
@@ -97,7 +89,7 @@ func (m *Manager) transcript(ctx context.Context, c *chat, w *pendingFile) (text
 		return "", 0, errTried
 	}
 	w.Tries++
-	if err := c.store.savePending(w); err != nil {
+	if err := c.store.do("note attempt", c.store.pending(w)); err != nil {
 		return "", 0, err
 	}
 	sound, err := openInbox(m.o.Layout.Workspace(c.group.Folder), path.Base(w.File.Path), maxSpeech)
@@ -133,9 +125,6 @@ func openInbox(workspace, name string, most int64) (*os.File, error) {
 	return f, nil
 }
 
-// speechKey is the key of the notice with the transcript.
-func (w *pendingFile) speechKey() string { return key("speech", w.Message, fmt.Sprint(w.Index)) }
-
 // transcribed ends a want after its transcription, or if there will be none. A message that is
 // not handed over yet contains the result, and calls the assistant if the trigger was
 // spoken. Otherwise the assistant gets a notice.
@@ -157,19 +146,13 @@ func (m *Manager) transcribed(c *chat, w *pendingFile, f file) {
 		changed = *r
 	}
 	m.mu.Unlock()
-	var err error
-	if r != nil {
-		err = c.store.update(&changed)
-	}
+	var notice *record
 	if r == nil || changed.read() {
-		err = errors.Join(err, m.keep(c, &record{
-			Key: w.speechKey(), Kind: noticeKind, Thread: w.Thread, Quiet: quiet, Text: wordsOf(w, f), Time: time.Now(),
-		}))
+		notice = &record{Key: key("speech", w.Message, fmt.Sprint(w.Index)), Kind: noticeKind, Thread: w.Thread, Quiet: quiet, Text: wordsOf(w, f), Time: time.Now()}
 	}
-	if err != nil {
+	if err := m.recordFile(c, r, &changed, notice, c.store.dropPending(w)); err != nil {
 		m.o.Log.Error("transcript not noted", "group", c.group.Folder, "file", f.Name, "error", err)
 	}
-	m.forget(c, w)
 	m.recheck(c)
 }
 

@@ -94,7 +94,7 @@ func (s *session) tellTrouble(ctx context.Context) {
 func (s *session) remark(ctx context.Context, words string) {
 	id := key(s.turn.ID, words, fmt.Sprint(len(s.turn.Remarks)))
 	s.turn.Remarks = append(s.turn.Remarks, id)
-	s.saveTurn() // before it is said: a host that dies in between must know it
+	s.save(nil) // before it is said: a host that dies in between must know it
 	if err := s.m.tell(ctx, s.c, words, id); err != nil {
 		s.log.Error("chat not told", "error", err)
 	}
@@ -104,4 +104,30 @@ func (s *session) remark(ctx context.Context, words string) {
 func (s *session) noTrouble() {
 	s.trouble.cause, s.trouble.since = "", time.Time{}
 	s.trouble.due.Stop()
+}
+
+// launch starts the assistant. An engine that takes longer than the chat's patience
+// is reported.
+func (s *session) launch(ctx context.Context, in runtime.Runtime, spec runtime.Spec) (child runtime.Session, err error) {
+	started := make(chan struct{})
+	s.helpers.Go(func() {
+		defer close(started)
+		child, err = in.Start(ctx, spec)
+	})
+	patience := time.NewTimer(s.m.limits().NoticeAfter)
+	defer patience.Stop()
+	select {
+	case <-started:
+	case <-patience.C:
+		s.m.mu.Lock()
+		told := s.c.told
+		s.c.cause, s.c.told, s.c.lastErr = cause.Engine, true, "the start takes long"
+		s.m.mu.Unlock()
+		s.log.Warn("assistant has trouble", "cause", string(cause.Engine), "error", "the start takes long")
+		if !told {
+			s.remark(ctx, notThere)
+		}
+		<-started
+	}
+	return child, err
 }

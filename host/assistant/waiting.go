@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// waitPatience is how long a thread waits for another thread's turn before it is told so.
-const waitPatience = 20 * time.Second
-
 // maxTold is how many threads of a chat know that they wait. The others are told as
 // these get their turn: who writes in a thousand threads fills no chat with that.
 const maxTold = 20
@@ -93,6 +90,20 @@ func (m *Manager) makeRoom() {
 		c.yielding = true
 		signal(c.nudge)
 	}
+}
+
+// ended handles the end of a session.
+func (m *Manager) ended(c *conversation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.resting, c.yielding, c.ending, c.manner, c.stale = false, false, false, nil, false
+	c.halt(nil)
+	c.run, c.halt = nil, nil
+	c.chat.running--
+	m.running--
+	m.dismiss(c)
+	m.forgetLeft(c.chat)
+	signal(m.wake)
 }
 
 // signal leaves a token in a channel of capacity one.

@@ -20,6 +20,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -31,6 +33,8 @@ type world struct {
 	options  options
 	registry atomic.Pointer[groups.Registry]
 	runtime  *stage
+	db       *state.DB
+	close    func() // of db
 	m        *assistant.Manager
 
 	mu     sync.Mutex
@@ -38,7 +42,8 @@ type world struct {
 	keys   map[string]bool
 	sent   []time.Time // by the assistants' tools
 	typing []bool
-	refuse int // so many times Say fails
+	refuse int  // so many times Say fails
+	outbox bool // what is said is in the state, too
 
 	shelf map[string]string // files of members by their reference, for a channel that has them at once
 }
@@ -77,8 +82,12 @@ func (w *world) layout() groups.Layout { return groups.Layout{State: w.state} }
 func (w *world) open() {
 	w.t.Helper()
 	w.configure(w.groups...)
+	if w.close != nil {
+		w.close()
+	}
+	w.db, w.close = statetest.Start(w.t, w.state)
 	o := w.options.Options
-	o.Layout, o.Chat, o.Plans, o.Platforms = w.layout(), host{w}, host{w}, host{w}
+	o.State, o.Layout, o.Chat, o.Plans, o.Platforms = w.db, w.layout(), host{w}, host{w}, host{w}
 	if o.Runtime == nil {
 		o.Runtime = w.runtime
 	}
@@ -122,7 +131,8 @@ func (w *world) restart() *world {
 		runtime: &stage{started: make(chan *actor, 100)},
 		said:    slices.Clone(w.said), keys: w.keys, sent: slices.Clone(w.sent),
 	}
-	check(w.t, os.CopyFS(next.state, os.DirFS(w.state)))
+	// While nobody commits, the database and its log are those of one moment.
+	check(w.t, w.db.Do(context.Background(), func(*state.Tx) error { return os.CopyFS(next.state, os.DirFS(w.state)) }, nil))
 	next.open()
 	return next
 }
@@ -135,8 +145,14 @@ func (w *world) say(folder, thread, text, key string) error {
 		return errors.New("disk full")
 	}
 	if !w.keys[key] {
+		one := said{folder, thread, text, time.Now(), key}
+		if w.outbox {
+			if err := w.putOut(one); err != nil {
+				return err
+			}
+		}
 		w.keys[key] = true
-		w.said = append(w.said, said{folder, thread, text, time.Now(), key})
+		w.said = append(w.said, one)
 	}
 	return nil
 }
@@ -196,12 +212,17 @@ func (w *world) lay(name, body string) channel.Attachment {
 	return channel.Attachment{Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: int64(len(body))}, Ref: ref}
 }
 
-// kept counts the files of messages on disk.
+// kept counts the messages of a group that are not done.
 func (w *world) kept(folder string) int {
 	w.t.Helper()
-	names, err := filepath.Glob(filepath.Join(w.state, "inbound", folder, "*-*.json"))
-	check(w.t, err)
-	return len(names)
+	return w.count(`SELECT COUNT(*) FROM assistant_message WHERE done = 0 AND folder = ?`, folder)
+}
+
+// count reads a number from the state.
+func (w *world) count(query string, args ...any) (n int) {
+	w.t.Helper()
+	check(w.t, w.db.QueryRow(query, args...).Scan(&n))
+	return n
 }
 
 func check(t *testing.T, err error) {

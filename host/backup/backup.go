@@ -16,9 +16,9 @@
 //     are linked if the backup is on the same file system.
 //  2. What has changed since is copied again.
 //  3. The stores are frozen: for this moment nobody commits. What has changed since 2 is
-//     opened, and what is gone is removed from the backup. A request leaves the queue, a
-//     member's message leaves inbound/, and a file leaves a store only after a commit, so
-//     none of them can be missed. The snapshots of the databases begin.
+//     opened, and what is gone is removed from the backup. A request leaves the queue, and a
+//     file leaves a store, only after a commit, so none of them can be missed. The snapshots
+//     of the databases begin.
 //  4. The stores are thawed. The databases are copied from the snapshots, the files from
 //     the descriptors that step 3 has opened.
 //

@@ -94,7 +94,7 @@ func TestRefusals(t *testing.T) {
 	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 0 {
 		t.Errorf("something refused is in the outbox: %v, %v", all, err)
 	}
-	if left, err := filepath.Glob(filepath.Join(s.layout.Outbox(), "files", "[0-9a-f]*")); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Join(s.layout.Own(), "blobs", "[0-9a-f]*")); err != nil || len(left) != 0 {
 		t.Errorf("bytes of refused requests are left: %v, %v", left, err)
 	}
 }
@@ -149,7 +149,7 @@ func TestOneBadFileOfSeveralAndNothingIsSent(t *testing.T) {
 	if o := v.Refusal.Parts[0]; o.Code != "not_sent_with_others" || o.Hint == "" {
 		t.Errorf("the good file: %+v", o)
 	}
-	if left, err := filepath.Glob(filepath.Join(s.layout.Outbox(), "files", "[0-9a-f]*")); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Join(s.layout.Own(), "blobs", "[0-9a-f]*")); err != nil || len(left) != 0 {
 		t.Errorf("the good file's copy is left: %v, %v", left, err)
 	}
 }
@@ -357,7 +357,7 @@ func TestABatchWasRecordedThoughTheStateWasLostMeanwhile(t *testing.T) {
 		if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != recorded || got[0].Deferred != (recorded == 0) {
 			t.Errorf("%d looks: %d deliveries, %v, and the request is %+v", looks, len(all), err, got[0])
 		}
-		left, err := filepath.Glob(filepath.Join(s.layout.Outbox(), "files", "[0-9a-f]*"))
+		left, err := filepath.Glob(filepath.Join(s.layout.Own(), "blobs", "[0-9a-f]*"))
 		if err != nil || len(left) != recorded {
 			t.Errorf("%d looks: bytes %v are kept, %v", looks, left, err)
 		}

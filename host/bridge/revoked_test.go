@@ -50,7 +50,7 @@ func TestRightsThatEndDuringACopyAreGone(t *testing.T) {
 	if err != nil || len(all) > 1 {
 		t.Errorf("the outbox has %+v, %v", all, err)
 	}
-	if left, err := filepath.Glob(filepath.Join(s.layout.Outbox(), "files", "[0-9a-f]*")); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Join(s.layout.Own(), "blobs", "[0-9a-f]*")); err != nil || len(left) != 0 {
 		t.Errorf("bytes of refused requests are left: %v, %v", left, err)
 	}
 }

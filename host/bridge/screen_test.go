@@ -69,7 +69,7 @@ func TestASecretDoesNotLeave(t *testing.T) {
 			t.Errorf("operator's send: %s left: %v", name, err)
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(s.layout.Outbox(), "files", "[0-9a-f]*"))
+	left, err := filepath.Glob(filepath.Join(s.layout.Own(), "blobs", "[0-9a-f]*"))
 	check(t, err)
 	if len(left) > 0 {
 		t.Errorf("%d copies of refused files are kept", len(left))

@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/screen"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -87,7 +88,7 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	check(t, err)
 	check(t, s.layout.Prepare(all))
 	s.memory = memory.New(memory.Options{Online: true})
-	o := outbox.Options{Dir: s.layout.Outbox(), Channels: []channel.Channel{s.memory}}
+	o := outbox.Options{State: statetest.Open(t, s.layout.Own()), Channels: []channel.Channel{s.memory}}
 	for _, c := range change {
 		c(&o)
 	}

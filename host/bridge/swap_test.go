@@ -42,7 +42,7 @@ func TestAPictureThatTurnsIntoAPageIsNotSentAsAPicture(t *testing.T) {
 				if v.Refusal == nil || v.Refusal.Code != "file_changing" {
 					t.Fatalf("fate %+v", v)
 				}
-				if left, err := filepath.Glob(filepath.Join(s.layout.Outbox(), "files", "[0-9a-f]*")); err != nil || len(left) != 0 {
+				if left, err := filepath.Glob(filepath.Join(s.layout.Own(), "blobs", "[0-9a-f]*")); err != nil || len(left) != 0 {
 					t.Errorf("copies are left: %v, %v", left, err)
 				}
 				return

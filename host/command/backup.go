@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
@@ -184,11 +186,16 @@ func (r *restored) Prepare(ctx context.Context, l groups.Layout, taken time.Time
 // doubt marks the messages that the old host may have sent since the backup was taken, and holds its
 // requests back. It returns how many there are of each.
 func doubt(ctx context.Context, l groups.Layout, taken time.Time) (parts int64, requests int, err error) {
-	s := outbox.Store(l.Outbox(), store.Home{Installation: l.Installation(), Aside: l.Aside()})
-	if there, err := store.Examine(ctx, s, false); err != nil {
+	home := store.Home{Installation: l.Installation(), Aside: l.Aside()}
+	if there, err := store.Examine(ctx, state.Spec(l.Own(), home), false); err != nil {
 		return 0, 0, err
 	} else if there {
-		if parts, err = outbox.MarkRestored(ctx, s, taken); err != nil {
+		db, err := state.Open(ctx, l.Own(), home, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return 0, 0, err
+		}
+		parts, err = outbox.MarkRestored(ctx, db, taken)
+		if err := errors.Join(err, db.Close()); err != nil {
 			return parts, 0, err
 		}
 	}

@@ -43,7 +43,7 @@ groups: [{name: Family, folder: family, chat: "web:family", assistant: helper}]
 `)
 	for line, want := range map[string]string{
 		"why": "family", "logs": "family", "tokens new": "family", "workspace remove": "family",
-		"store set-aside": "outbox web", "send --as": "original document", "groups add web:crew --assistant": "helper other", "queue list --group": "family",
+		"store set-aside": "state whatsapp", "send --as": "original document", "groups add web:crew --assistant": "helper other", "queue list --group": "family",
 	} {
 		out, code := stage.Command(t, append([]string{"-c", file, "__complete"}, append(strings.Fields(line), "")...)...)
 		if code != terminal.ExitOK || !strings.Contains(out, ":4\n") {

@@ -50,17 +50,21 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	if client != nil {
 		return ofControl(do(client))
 	}
-	kept := outbox.Store(c.Layout().Outbox(), serve.HomeOf(c))
+	kept := serve.StateOf(c)
 	if store.InUse(kept) {
-		return outboxInUse()
+		return stateInUse()
 	}
-	reader, err := outbox.OpenReader(ctx, kept)
+	view, err := store.Look(ctx, kept)
 	if err != nil {
 		return err
 	}
-	control := operator.NewOffline(operator.Options{
-		Layout: c.Layout(), Version: readVersion(e.version).Version, Groups: operator.Fixed(c.Groups), Records: reader,
-	}, installation{e, c})
+	options := operator.Options{Layout: c.Layout(), Version: readVersion(e.version).Version, Groups: operator.Fixed(c.Groups)}
+	if view != nil {
+		if options.Records, err = outbox.NewReader(ctx, view.DB); err != nil {
+			return errors.Join(kept.Explain("read", err), view.Close())
+		}
+	}
+	control := operator.NewOffline(options, view, installation{e, c})
 	defer func() { err = errors.Join(err, control.Leave()) }()
 	return ofControl(do(control))
 }
@@ -118,8 +122,8 @@ func (i installation) Act(ctx context.Context, do func(*operator.Local) error) (
 		Log:     slog.New(slog.DiscardHandler), Idle: true,
 		Channels: serve.OfflineChannels(i.config),
 	})
-	if errors.Is(err, outbox.ErrLocked) {
-		return outboxInUse()
+	if errors.Is(err, store.ErrLocked) {
+		return stateInUse()
 	}
 	if err != nil {
 		return err
@@ -140,8 +144,8 @@ func (i installation) StoredTasks(ctx context.Context, group string) ([]tasks.Ta
 	})
 }
 
-func outboxInUse() error {
-	return terminal.Hinted(errors.New("the outbox is in use, and whoever uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
+func stateInUse() error {
+	return terminal.Hinted(errors.New("the state is in use, and the process that uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
 }
 
 // ofControl gives an error of a Control its exit code and its hint.

@@ -61,7 +61,7 @@ func (e *env) fix() (findings []doctor.Finding) {
 	if err != nil || len(problems) > 0 {
 		return nil
 	}
-	done, err := doctor.Fix(c, e.Config)
+	done, err := doctor.Fix(c, e.Config, serve.StoresOf(c, true))
 	for _, said := range done {
 		findings = append(findings, doctor.Finding{Check: "fixed", Severity: doctor.Fine, Message: said})
 	}

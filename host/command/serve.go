@@ -13,9 +13,9 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/service"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 func newServe(e *env) *cobra.Command {
@@ -56,7 +56,7 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	log := newLog(e.Stderr, cfg.Log)
 	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, File: configFile{e}})
-	if errors.Is(err, outbox.ErrLocked) {
+	if errors.Is(err, store.ErrLocked) {
 		return terminal.Hinted(err, "see what runs: longshore status")
 	}
 	if err != nil {

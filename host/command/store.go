@@ -20,7 +20,7 @@ func newStore(e *env) *cobra.Command {
 		&cobra.Command{
 			Use:   "set-aside NAME",
 			Short: "move a store out of the way, so that the host starts with an empty one",
-			Long: `Moves a store (outbox, or that of a channel) out of the way: its database and all
+			Long: `Moves a store (state, or that of a channel) out of the way: its database and all
 that belongs to it go into a directory below aside in the state directory, and
 the next start begins with an empty store. Nothing is deleted, then or later.
 The host must not be running.`,

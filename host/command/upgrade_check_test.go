@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,36 +15,41 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing reads what the first release
-// left, and then what a later program wrote.
+// TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing reads what this program left, and
+// then what one before the first release did.
 func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
-	dir := stage.Unpack(t, stage.FirstRelease)
-	file := filepath.Join(dir, "real", "longshore.yaml")
-	state := filepath.Join(filepath.Dir(file), "state")
-	before := stage.BytesBelow(t, state)
+	file, cfg := stage.NewStores(t)
+	before := stage.BytesBelow(t, cfg.State)
 	out, code := stage.Command(t, "--json", "-c", file, "upgrade", "--check")
 	var p upgradePlan
 	if err := json.Unmarshal([]byte(out), &p); err != nil || code != terminal.ExitOK {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
-	steps := map[string]bool{}
+	there := map[string]bool{}
 	for _, s := range p.Stores {
-		steps[s.Name] = s.Steps > 0 && s.Version+s.Steps == s.Wants
+		there[s.Name] = s.Present && s.Steps == 0
 	}
-	if !steps["outbox"] || p.Needs == 0 {
+	if !there["state"] || p.Needs != 0 {
 		t.Errorf("the plan: %+v", p)
 	}
-	if diff := cmp.Diff(before, stage.BytesBelow(t, state)); diff != "" {
+	if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State)); diff != "" {
 		t.Errorf("the state was changed: %s", diff)
 	}
 	if out, code := stage.Command(t, "-c", file, "upgrade"); code != terminal.ExitUsage || !strings.Contains(out, "--check") {
 		t.Errorf("without --check: %d: %s", code, out)
 	}
+	if err := errors.Join(os.RemoveAll(cfg.State), os.MkdirAll(filepath.Join(cfg.State, "outbox"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	stage.Write(t, filepath.Join(cfg.State, "outbox", "outbox.db"), "old")
+	if out, code := stage.Command(t, "-c", file, "upgrade", "--check"); code != terminal.ExitFailed || !strings.Contains(out, "before longshore's first release") {
+		t.Errorf("what was before the first release: exit code %d: %s", code, out)
+	}
 }
 
 func TestUpgradeCheckNamesWhatIsTooNewAndWhatIsNoKey(t *testing.T) {
 	file, cfg := stage.NewStores(t)
-	marker := filepath.Join(cfg.Layout().Outbox(), "outbox.marker")
+	marker := filepath.Join(cfg.Layout().Own(), "state.marker")
 	text, err := os.ReadFile(marker)
 	if err != nil {
 		t.Fatal(err)

@@ -25,8 +25,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -38,11 +38,11 @@ type patient struct {
 
 func newPatient(t *testing.T) *patient {
 	t.Helper()
-	state := filepath.Join(t.TempDir(), "state")
+	dir := filepath.Join(t.TempDir(), "state")
 	p := &patient{t: t, Doctor: doctor.Doctor{
-		Layout: groups.Layout{State: state},
+		Layout: groups.Layout{State: dir},
 		Groups: []groups.Group{{Name: "Family", Folder: "family", Chat: "web:family"}},
-		Stores: []store.Spec{outbox.Store(filepath.Join(state, "outbox"), store.Home{})},
+		Stores: []store.Spec{state.Spec(dir, store.Home{})},
 		Proc:   t.TempDir(),
 	}}
 	p.must(p.Layout.Prepare(p.Groups))
@@ -73,10 +73,10 @@ func (p *patient) proc(name, text string) {
 	p.must(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644))
 }
 
-// database makes an outbox's database, and leaves its log beside it if asked.
+// database makes a state's database, and leaves its log beside it if asked.
 func (p *patient) database(withLog bool) string {
 	p.t.Helper()
-	path := filepath.Join(p.Layout.Outbox(), "outbox.db")
+	path := filepath.Join(p.Layout.Own(), "longshore.db")
 	db, err := sql.Open("sqlite", path)
 	p.must(err)
 	defer db.Close()
@@ -161,7 +161,8 @@ func illnesses() []planted {
 			p.must(os.Rename(p.Layout.State, p.Layout.State+"2"), os.Symlink(p.Layout.State+"2", p.Layout.State))
 		}, "state", doctor.Fault, "not a directory itself"},
 		{"state open to others", func(p *patient) { p.must(os.Chmod(p.Layout.State, 0o777)) }, "state", doctor.Fault, "others may write"},
-		{"outbox open to others", func(p *patient) { p.must(os.Chmod(p.Layout.Outbox(), 0o755)) }, "state", doctor.Fault, "outbox is open"},
+		{"logs open to others", func(p *patient) { p.must(os.Chmod(p.Layout.Logs(), 0o755)) }, "state", doctor.Fault, "logs is open"},
+		{"files open to others", func(p *patient) { p.must(os.Mkdir(filepath.Join(p.Layout.Own(), "blobs"), 0o755)) }, "state", doctor.Fault, "blobs is open"},
 		{"store is a link", func(p *patient) {
 			p.must(os.Remove(p.Layout.Store()), os.Symlink("/etc", p.Layout.Store()))
 		}, "state", doctor.Fault, "store"},
@@ -176,19 +177,19 @@ func illnesses() []planted {
 		{"refused requests", func(p *patient) {
 			p.must(os.WriteFile(filepath.Join(p.Layout.Errors(), "family-x.reason.json"), []byte("{}"), 0o600))
 		}, "errors", doctor.Note, "folder: 1"},
-		{"damaged outbox", func(p *patient) { p.damage(p.database(false)) }, "outbox", doctor.Fault, "outbox's database"},
-		{"damaged outbox with a log", func(p *patient) { p.damage(p.database(true)) }, "outbox", doctor.Fault, "outbox's database"},
-		{"outbox that is no database", func(p *patient) {
-			p.must(os.WriteFile(filepath.Join(p.Layout.Outbox(), "outbox.db"), []byte(strings.Repeat("no", 4000)), 0o600))
-		}, "outbox", doctor.Fault, "cannot be read"},
-		{"whole outbox after a crash", func(p *patient) { p.database(true) }, "outbox", doctor.Fine, "whole"},
-		{"outbox held by a host that hangs", func(p *patient) {
-			lock := filepath.Join(p.Layout.Outbox(), "lock")
+		{"damaged database", func(p *patient) { p.damage(p.database(false)) }, "state", doctor.Fault, "state's database"},
+		{"damaged database with a log", func(p *patient) { p.damage(p.database(true)) }, "state", doctor.Fault, "state's database"},
+		{"database that is none", func(p *patient) {
+			p.must(os.WriteFile(filepath.Join(p.Layout.Own(), "longshore.db"), []byte(strings.Repeat("no", 4000)), 0o600))
+		}, "state", doctor.Fault, "cannot be read"},
+		{"whole database after a crash", func(p *patient) { p.database(true) }, "state", doctor.Fine, "whole"},
+		{"state held by a host that hangs", func(p *patient) {
+			lock := filepath.Join(p.Layout.Own(), "longshore.lock")
 			p.must(os.WriteFile(lock, nil, 0o600))
 			var st unix.Stat_t
 			p.must(unix.Stat(lock, &st))
 			p.proc("locks", fmt.Sprintf("1: POSIX  ADVISORY  READ  1 fd:01:1 0 EOF\n2: FLOCK  ADVISORY  WRITE 4711 fd:01:%d 0 EOF\n", st.Ino))
-		}, "outbox", doctor.Fault, "process 4711 holds"},
+		}, "state", doctor.Fault, "process 4711 holds"},
 		{"few inotify instances", func(p *patient) { p.proc("sys/fs/inotify/max_user_instances", "4\n") }, "inotify", doctor.Warning, "instances"},
 		{"few inotify watches", func(p *patient) { p.proc("sys/fs/inotify/max_user_watches", "3\n") }, "inotify", doctor.Warning, "watches"},
 		{"no /proc", func(p *patient) { p.must(os.RemoveAll(filepath.Join(p.Proc, "self"))) }, "proc", doctor.Fault, "no file of an assistant can be opened"},

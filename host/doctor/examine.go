@@ -3,10 +3,8 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -25,7 +23,7 @@ func Examine(ctx context.Context, c *config.Config, file string, stores []store.
 	} else {
 		surroundings = append(surroundings, examineMachines(ctx, c)...)
 	}
-	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), examineKeys(c), examineElsewhere(c), surroundings)
+	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineKeys(c), examineElsewhere(c), surroundings)
 }
 
 // programEnv names an agent CLI that is not in the PATH; agentrunner starts it.
@@ -45,23 +43,6 @@ func doctorFor(c *config.Config, stores []store.Spec) Doctor {
 		}
 	}
 	return d
-}
-
-// examineInbound checks the stored messages that assistants have not read yet,
-// as the host does at its start.
-func examineInbound(c *config.Config) (findings []Finding) {
-	for _, g := range c.Groups {
-		if g.Assistant == "" {
-			continue
-		}
-		if err := assistant.Examine(c.Layout().Channel("inbound"), g.Folder); err != nil {
-			findings = append(findings, Finding{
-				Check: "inbound", Severity: Fault, Message: fmt.Sprintf("the messages kept for group %s cannot be read: %v", g.Folder, err),
-				Remedy: "check that the host's user can read and write that file; or restore it from a backup",
-			})
-		}
-	}
-	return findings
 }
 
 // FindingsOf converts the problems of a configuration to findings.

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // Fix mends what can be mended without asking anybody: it takes the right to write the
@@ -14,7 +17,7 @@ import (
 // parts to them. It returns what it did, a sentence each. Everything else that
 // Examine finds needs a decision of the operator's. The error joins what could not be
 // mended; nothing is undone.
-func Fix(c *config.Config, file string) (done []string, err error) {
+func Fix(c *config.Config, file string, stores []store.Spec) (done []string, err error) {
 	layout := c.Layout()
 	var problems []error
 	narrow := func(path string, keep fs.FileMode) {
@@ -26,10 +29,21 @@ func Fix(c *config.Config, file string) (done []string, err error) {
 	}
 	narrow(file, 0o755)
 	narrow(layout.State, 0o755)
-	for _, path := range []string{layout.Outbox(), layout.Store(), layout.Errors(), layout.Logs()} {
+	for _, path := range privateDirs(layout, stores) {
 		narrow(path, 0o700)
 	}
 	return done, errors.Join(problems...)
+}
+
+// privateDirs are the directories of the state that only the host enters.
+func privateDirs(l groups.Layout, stores []store.Spec) []string {
+	all := []string{l.Store(), l.Errors(), l.Logs()}
+	for _, s := range stores {
+		if s.Files != "" {
+			all = append(all, filepath.Join(s.Dir, s.Files))
+		}
+	}
+	return all
 }
 
 // narrow takes all rights from a file or a real directory but those to keep. What is

@@ -17,7 +17,7 @@ const maxUnreadable = 20
 // readable finds what the host opens at its start and may not: every file and directory of the
 // state, two levels deep. Deeper ones are the queues', and bytes that are opened one by one.
 func (d Doctor) readable(context.Context, hosting) (all []Finding) {
-	own := filepath.Dir(d.Layout.Outbox())
+	own := d.Layout.Own()
 	for _, root := range []string{own, d.Layout.Groups()} {
 		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // every error is reported, or is that of a missing state
 			if err != nil || e.Name() == "lost+found" || len(all) >= maxUnreadable {

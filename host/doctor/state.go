@@ -85,7 +85,7 @@ func (d Doctor) state(context.Context, hosting) []Finding {
 	if err := operator.CheckSocket(operator.ControlDir(d.Layout)); err != nil {
 		all = append(all, found("state", Fault, err.Error(), "find out who made it, and move it away")...)
 	}
-	for _, path := range []string{d.Layout.Outbox(), d.Layout.Store(), d.Layout.Errors(), d.Layout.Logs()} {
+	for _, path := range privateDirs(d.Layout, d.Stores) {
 		all = append(all, d.private(path)...)
 	}
 	if len(all) == 0 {

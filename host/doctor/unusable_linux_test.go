@@ -44,7 +44,7 @@ func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
 		path := filepath.Join(p.Layout.State, name)
 		p.must(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("[]"), 0o600))
 	}
-	p.must(os.MkdirAll(filepath.Join(p.Layout.Outbox(), "files"), 0o700))
+	p.must(os.MkdirAll(filepath.Join(p.Layout.Own(), "blobs"), 0o700))
 	for _, leaf := range []string{ipc.MessagesDir, ipc.FilesDir, ipc.InputDir} { // a host that is root gives them to the containers' user
 		p.must(os.Chown(p.Layout.IPC("family", leaf), os.Geteuid(), -1))
 	}
@@ -92,7 +92,7 @@ func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
 func TestDoctorFollowedTheLinkThatServeRefuses(t *testing.T) {
 	p := newPatient(t)
 	p.database(false)
-	p.must(os.Symlink(t.TempDir(), filepath.Join(p.Layout.Outbox(), "files")))
+	p.must(os.Symlink(t.TempDir(), filepath.Join(p.Layout.Own(), "blobs")))
 	if is := doctor.Worst(p.Examine(t.Context())); is != doctor.Fault {
 		t.Errorf("%s", is)
 	}

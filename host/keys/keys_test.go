@@ -17,7 +17,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 const (
@@ -42,11 +42,11 @@ func (w *world) proxy() *Proxy {
 
 func newLedger(t *testing.T, dir string) *Ledger {
 	t.Helper()
-	l, err := OpenLedger(t.Context(), Store(dir, store.Home{}))
+	l, err := OpenLedger(t.Context(), statetest.Open(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(l.Close)
 	return l
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -17,27 +18,10 @@ const (
 	keepTime = 70 * 24 * time.Hour // a month, and the one before
 )
 
-const schema = `
-CREATE TABLE spent (
-	folder TEXT NOT NULL, slot INTEGER NOT NULL, tokens INTEGER NOT NULL, nanos INTEGER NOT NULL, calls INTEGER NOT NULL,
-	PRIMARY KEY (folder, slot)
-) WITHOUT ROWID;
-CREATE TABLE held (id INTEGER PRIMARY KEY AUTOINCREMENT, folder TEXT NOT NULL, slot INTEGER NOT NULL, tokens INTEGER NOT NULL, nanos INTEGER NOT NULL);
-CREATE INDEX held_folder ON held (folder);`
-
-// Store describes the ledger's store in dir.
-func Store(dir string, home store.Home) store.Spec {
-	return store.Spec{
-		Name: "model-usage", Dir: dir, File: "usage.db", Lock: "lock", Home: home, Schema: schema,
-		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}, TxLock: "immediate",
-	}
-}
-
-// Ledger is what the groups' calls have used, on disk. A call's reservation is durable
+// Ledger is what the groups' calls have used, in the state. A call's reservation is durable
 // before the call is made. Its methods may be called from several goroutines.
 type Ledger struct {
-	db   *store.DB
-	lock interface{ Close() error }
+	state *state.DB
 
 	mu    sync.Mutex
 	since map[string]Used // by folder
@@ -57,54 +41,33 @@ type Spent struct {
 	Cost   Nanos
 }
 
+// addSpent adds to what a slot has, for SQL.
+const addSpent = ` ON CONFLICT (folder, slot) DO UPDATE SET
+	tokens = spent.tokens + excluded.tokens, nanos = spent.nanos + excluded.nanos, calls = spent.calls + excluded.calls`
+
 // OpenLedger opens the ledger. Reservations that a killed host has left count as used in
 // full: the service may have charged for them, and nobody knows how much.
-func OpenLedger(ctx context.Context, spec store.Spec) (_ *Ledger, err error) {
-	lock, err := store.Lock(spec)
-	if err != nil {
-		return nil, err
-	}
-	l := &Ledger{lock: lock, since: map[string]Used{}}
-	if l.db, err = store.Open(ctx, spec); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	l.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
-	err = l.do(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
-			INSERT INTO spent SELECT folder, slot, SUM(tokens), SUM(nanos), COUNT(*) FROM held WHERE true GROUP BY folder, slot
-			ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, nanos = nanos + excluded.nanos, calls = calls + excluded.calls;
-			DELETE FROM held`)
-		if err != nil {
-			return err
+func OpenLedger(ctx context.Context, db *state.DB) (*Ledger, error) {
+	err := db.Do(ctx, func(t *state.Tx) error {
+		_, err := t.Exec(`INSERT INTO spent (folder, slot, tokens, nanos, calls)
+			SELECT folder, slot, SUM(tokens), SUM(nanos), COUNT(*) FROM held WHERE true GROUP BY folder, slot` + addSpent)
+		if err == nil {
+			_, err = t.Exec(`DELETE FROM held`)
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM spent WHERE slot < ?`, slotOf(time.Now().Add(-keepTime)))
+		if err == nil {
+			_, err = t.Exec(`DELETE FROM spent WHERE slot < ?`, slotOf(time.Now().Add(-keepTime)))
+		}
 		return err
-	})
+	}, nil)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("settle the calls of an earlier host: %w", err), l.Close())
+		return nil, fmt.Errorf("settle the calls of an earlier host: %w", store.Words(err))
 	}
-	return l, nil
+	return &Ledger{state: db, since: map[string]Used{}}, nil
 }
 
-// Close closes the store.
-func (l *Ledger) Close() error {
-	var err error
-	if l.db != nil {
-		_ = l.catchUp(context.Background()) // or the next host counts these calls in full
-		err = l.db.Close()
-	}
-	return errors.Join(err, l.lock.Close())
-}
-
-func (l *Ledger) do(ctx context.Context, run func(*sql.Tx) error) error {
-	tx, err := l.db.BeginTx(ctx, nil)
-	if err != nil {
-		return store.Words(err)
-	}
-	if err := run(tx); err != nil {
-		return errors.Join(store.Words(err), tx.Rollback())
-	}
-	return store.Words(tx.Commit())
+// Close settles what is left to settle. The state stays open.
+func (l *Ledger) Close() {
+	_ = l.catchUp(context.Background()) // or the next host counts these calls in full
 }
 
 func slotOf(t time.Time) int64 { return t.Unix() / int64(slotTime/time.Second) }
@@ -134,24 +97,20 @@ var errNotReserved = errors.New("no such reservation")
 func (l *Ledger) reserve(ctx context.Context, folder string, most Spent, b Budget, now time.Time) (r reservation, err error) {
 	_ = l.catchUp(ctx) // if the disk still takes nothing, the rest fails too
 	r = reservation{folder: folder, slot: slotOf(now), most: most}
-	err = l.do(ctx, func(tx *sql.Tx) error {
+	err = l.state.Do(ctx, func(t *state.Tx) error {
 		if b.Limited() {
-			s, err := standing(ctx, tx, folder, b, now)
-			if err != nil {
+			s := b.standing(now)
+			if err := s.read(t.Query(readStanding, s.args(folder)...)); err != nil {
 				return err
 			}
 			if err := s.admit(b, most); err != nil {
 				return err
 			}
 		}
-		done, err := tx.ExecContext(ctx, `INSERT INTO held (folder, slot, tokens, nanos) VALUES (?, ?, ?, ?)`, folder, r.slot, most.Tokens, most.Cost)
-		if err != nil {
-			return err
-		}
-		r.id, err = done.LastInsertId()
-		return err
-	})
-	return r, err
+		rows, err := t.Query(`INSERT INTO held (folder, slot, tokens, nanos) VALUES (?, ?, ?, ?) RETURNING id`, folder, r.slot, most.Tokens, int64(most.Cost))
+		return one(rows, err, &r.id)
+	}, nil)
+	return r, store.Words(err)
 }
 
 // settle puts what a call used in the place of its reservation. If the disk does not take
@@ -159,7 +118,7 @@ func (l *Ledger) reserve(ctx context.Context, folder string, most Spent, b Budge
 func (l *Ledger) settle(ctx context.Context, r reservation, used Usage, cost Nanos) error {
 	_ = l.catchUp(ctx)
 	one := settlement{r, used, cost}
-	err := l.do(ctx, func(tx *sql.Tx) error { return one.write(ctx, tx) })
+	err := store.Words(l.state.Do(ctx, one.write, nil))
 	switch {
 	case err == nil:
 		l.count(one)
@@ -178,14 +137,14 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 	if len(owed) == 0 {
 		return nil
 	}
-	err := l.do(ctx, func(tx *sql.Tx) error {
+	err := l.state.Do(ctx, func(t *state.Tx) error {
 		for _, one := range owed {
-			if err := one.write(ctx, tx); err != nil && !errors.Is(err, errNotReserved) {
+			if err := one.write(t); err != nil && !errors.Is(err, errNotReserved) {
 				return err
 			}
 		}
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		l.owe(owed...)
 		return err
@@ -214,21 +173,18 @@ func (l *Ledger) count(all ...settlement) {
 }
 
 // write settles one call. The error is errNotReserved if it has no reservation.
-func (s settlement) write(ctx context.Context, tx *sql.Tx) error {
-	done, err := tx.ExecContext(ctx, `DELETE FROM held WHERE id = ?`, s.id)
+func (s settlement) write(t *state.Tx) error {
+	n, err := t.Changed(`DELETE FROM held WHERE id = ?`, s.id)
 	if err != nil {
 		return err
 	}
-	if n, err := done.RowsAffected(); n == 0 || err != nil {
-		return errors.Join(errNotReserved, err)
+	if n == 0 {
+		return errNotReserved
 	}
-	_, err = tx.ExecContext(ctx, `
-		INSERT INTO spent VALUES (?, ?, ?, ?, 1)
-		ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, nanos = nanos + excluded.nanos, calls = calls + 1`, s.folder, s.slot, s.used.Total(), s.cost)
-	if err != nil {
+	if _, err = t.Exec(`INSERT INTO spent (folder, slot, tokens, nanos, calls) VALUES (?, ?, ?, ?, 1)`+addSpent, s.folder, s.slot, s.used.Total(), int64(s.cost)); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM spent WHERE folder = ? AND slot < ?`, s.folder, s.slot-int64(keepTime/slotTime))
+	_, err = t.Exec(`DELETE FROM spent WHERE folder = ? AND slot < ?`, s.folder, s.slot-int64(keepTime/slotTime))
 	return err
 }
 
@@ -240,24 +196,40 @@ func (l *Ledger) Used(folder string) Used {
 }
 
 // Standing returns how a group stands with its budget.
-func (l *Ledger) Standing(ctx context.Context, folder string, b Budget, now time.Time) (s Standing, err error) {
-	err = l.do(ctx, func(tx *sql.Tx) error {
-		s, err = standing(ctx, tx, folder, b, now)
-		return err
-	})
-	if err != nil {
-		return s, fmt.Errorf("read what a group has used: %w", err)
+func (l *Ledger) Standing(ctx context.Context, folder string, b Budget, now time.Time) (Standing, error) {
+	s := b.standing(now)
+	if err := s.read(l.state.QueryContext(ctx, readStanding, s.args(folder)...)); err != nil {
+		return s, fmt.Errorf("read what a group has used: %w", store.Words(err))
 	}
 	return s, nil
 }
 
-func standing(ctx context.Context, tx *sql.Tx, folder string, b Budget, now time.Time) (s Standing, err error) {
-	from, until := b.period(now)
-	s.Begins, s.Ends = from, until
-	row := tx.QueryRowContext(ctx, `SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(nanos), 0) FROM spent WHERE folder = ? AND slot >= ?`, folder, slotOf(from))
-	if err := row.Scan(&s.Spent.Tokens, &s.Spent.Cost); err != nil {
-		return s, err
+const readStanding = `SELECT s.tokens, s.nanos, h.tokens, h.nanos
+	FROM (SELECT COALESCE(SUM(tokens), 0) AS tokens, COALESCE(SUM(nanos), 0) AS nanos FROM spent WHERE folder = ? AND slot >= ?) AS s
+	CROSS JOIN (SELECT COALESCE(SUM(tokens), 0) AS tokens, COALESCE(SUM(nanos), 0) AS nanos FROM held WHERE folder = ?) AS h`
+
+// standing is the period of a budget, of which nothing is read yet.
+func (b Budget) standing(now time.Time) (s Standing) {
+	s.Begins, s.Ends = b.period(now)
+	return s
+}
+
+func (s *Standing) args(folder string) []any { return []any{folder, slotOf(s.Begins), folder} }
+
+func (s *Standing) read(rows *sql.Rows, err error) error {
+	return one(rows, err, &s.Spent.Tokens, &s.Spent.Cost, &s.Reserved.Tokens, &s.Reserved.Cost)
+}
+
+// one reads the one row of a query's result, and closes it.
+func one(rows *sql.Rows, err error, into ...any) error {
+	if err != nil {
+		return err
 	}
-	row = tx.QueryRowContext(ctx, `SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(nanos), 0) FROM held WHERE folder = ?`, folder)
-	return s, row.Scan(&s.Reserved.Tokens, &s.Reserved.Cost)
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
@@ -170,7 +171,7 @@ func TestASettlementThatFailedOnceWasNeverRepeated(t *testing.T) {
 	l := newLedger(t, t.TempDir())
 	disk := func(statement string) {
 		t.Helper()
-		if _, err := l.db.ExecContext(t.Context(), statement); err != nil {
+		if _, err := l.state.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,7 +220,8 @@ func TestSettlementsThatWaitForTheDiskAreBounded(t *testing.T) {
 	if len(l.owed) != maxOwed {
 		t.Errorf("%d wait", len(l.owed))
 	}
-	if err := l.Close(); err != nil {
+	l.Close()
+	if err := l.state.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := newLedger(t, dir).Standing(t.Context(), "family", Budget{}, time.Now()); err != nil || s.Spent.Tokens != 5 {
@@ -230,7 +232,9 @@ func TestSettlementsThatWaitForTheDiskAreBounded(t *testing.T) {
 // TestCallThatCannotBeRecorded is refused if a budget counts on the record, and free if none does.
 func TestCallThatCannotBeRecorded(t *testing.T) {
 	w := newWorld(t, ok)
-	w.ledger.Close()
+	if err := w.ledger.state.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for budget, want := range map[int64]int{0: 200, 1000: 503} {
 		w.settings.Budget.Tokens = budget
 		if status, text, _ := w.call("POST", toClaude, `{"model":"m","max_tokens":5}`); status != want {
@@ -252,7 +256,7 @@ func TestLedgerForgetsWhatNoBudgetCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := l.db.QueryRow(`SELECT COUNT(*) FROM spent`).Scan(&rows); err != nil || rows != 2 {
+	if err := l.state.QueryRow(`SELECT COUNT(*) FROM spent`).Scan(&rows); err != nil || rows != 2 {
 		t.Errorf("%d rows, %v", rows, err)
 	}
 }
@@ -268,7 +272,11 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	l, err := OpenLedger(context.Background(), Store(dir, store.Home{}))
+	d, err := state.Open(context.Background(), dir, store.Home{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		panic(err)
+	}
+	l, err := OpenLedger(context.Background(), d)
 	if err != nil {
 		panic(err)
 	}
@@ -316,10 +324,7 @@ func TestReservationOfAKilledHostCounts(t *testing.T) {
 	}
 	_ = host.Wait()
 	for start := range 2 { // the second host finds nothing more to settle
-		l, err := OpenLedger(t.Context(), Store(dir, store.Home{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := newLedger(t, dir)
 		b := Budget{Tokens: 10_000}
 		s, err := l.Standing(t.Context(), "family", b, time.Now())
 		if err != nil || s.Spent.Tokens < 6000 || s.Spent.Tokens > 6100 || s.Reserved != (Spent{}) {
@@ -328,7 +333,8 @@ func TestReservationOfAKilledHostCounts(t *testing.T) {
 		if _, err := l.reserve(t.Context(), "family", Spent{Tokens: 6000}, b, time.Now()); err == nil {
 			t.Error("the budget has room for the call again")
 		}
-		if err := l.Close(); err != nil {
+		l.Close()
+		if err := l.state.Close(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -75,7 +76,7 @@ func newCounter(t *testing.T) *counter {
 		t.Fatal(err)
 	}
 	var err error
-	c.outbox, err = outbox.Open(t.Context(), outbox.Options{Dir: layout.Outbox(), Channels: []channel.Channel{c.platform}, Settings: outbox.Fixed{Limits: outbox.Limits{FreeDisk: -1}}})
+	c.outbox, err = outbox.Open(t.Context(), outbox.Options{State: statetest.Open(t, layout.Own()), Channels: []channel.Channel{c.platform}, Settings: outbox.Fixed{Limits: outbox.Limits{FreeDisk: -1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func TestWhatHasEndedOrIsBeingSentIsLeftAlone(t *testing.T) {
 // TestAnOutboxThatCannotBeWrittenIsUnwell for those who watch the host.
 func TestAnOutboxThatCannotBeWrittenIsUnwell(t *testing.T) {
 	c := newCounter(t)
-	if err := os.RemoveAll(filepath.Join(c.Layout.Outbox(), "files")); err != nil {
+	if err := os.RemoveAll(filepath.Join(c.Layout.Own(), "blobs")); err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()

@@ -2,6 +2,8 @@ package operator
 
 import (
 	"context"
+	"errors"
+	"io"
 	"sync"
 
 	"github.com/longshore-bridge/longshore/host/tasks"
@@ -12,10 +14,11 @@ import (
 // makes an outbox that does not exist.
 type Offline struct {
 	*Local
-	at Installation
+	at    Installation
+	state io.Closer // that the records are of
 
 	once   sync.Once
-	closed error // what closing the records returned
+	closed error // what closing them returned
 }
 
 // Installation is what an Offline acts on.
@@ -26,16 +29,17 @@ type Installation interface {
 	StoredTasks(ctx context.Context, group string) ([]tasks.Task, error)
 }
 
-// NewOffline returns an Offline. It closes o.Records at the first action, or in Leave.
-func NewOffline(o Options, at Installation) *Offline {
-	return &Offline{Local: NewLocal(o), at: at}
+// NewOffline returns an Offline. It closes o.Records and the state that they are of at the
+// first action, or in Leave.
+func NewOffline(o Options, state io.Closer, at Installation) *Offline {
+	return &Offline{Local: NewLocal(o), state: state, at: at}
 }
 
-// Leave closes the records.
+// Leave closes the records and their state.
 func (o *Offline) Leave() error {
 	o.once.Do(func() {
 		if o.Records != nil {
-			o.closed = o.Records.Close()
+			o.closed = errors.Join(o.Records.Close(), o.state.Close())
 		}
 	})
 	return o.closed

@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
@@ -60,11 +61,15 @@ func TestWithoutAHostAnActionNeedsTheOutbox(t *testing.T) {
 	id := c.accept("family", "a.txt", "").Key
 	for m := range reflect.TypeFor[operator.Control]().Methods() {
 		t.Run(m.Name, func(t *testing.T) {
-			reader, err := outbox.OpenReader(t.Context(), outbox.Store(c.Layout.Outbox(), store.Home{}))
+			view, err := store.Look(t.Context(), state.Spec(c.Layout.Own(), store.Home{}))
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := operator.NewOffline(operator.Options{Layout: c.Layout, Groups: operator.Fixed(c.rooms.groups), Records: reader}, nothingOpens{})
+			reader, err := outbox.NewReader(t.Context(), view.DB)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := operator.NewOffline(operator.Options{Layout: c.Layout, Groups: operator.Fixed(c.rooms.groups), Records: reader}, view, nothingOpens{})
 			defer o.Leave()
 			in := []reflect.Value{reflect.ValueOf(t.Context())}
 			for i := 1; i < m.Type.NumIn(); i++ {

@@ -30,7 +30,7 @@ const (
 
 // ControlDir returns the directory of the control socket. Only the host uses
 // it; no container can reach it.
-func ControlDir(l groups.Layout) string { return filepath.Dir(l.Outbox()) }
+func ControlDir(l groups.Layout) string { return l.Own() }
 
 // listen binds the control socket in own. If a host already answers, the error
 // is ErrRunning; the socket of a dead host is replaced. The caller removes the socket.

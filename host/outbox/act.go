@@ -189,7 +189,7 @@ func (r *Reader) Sent(ctx context.Context, chat groups.Address, from groups.Aske
 		FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.receipt = ?1 AND p.receipt <> '' AND d.channel = ?2 AND d.chat = ?3
 		UNION ALL SELECT p.receipt, d.key, p.position, d.folder, d.thread, d.bound, d.request, p.receipt_time, p.file, p.blob, p.act, p.state, p.message
-		FROM delivery d INDEXED BY delivery_request JOIN part p ON p.delivery = d.id
+		FROM delivery d JOIN part p ON p.delivery = d.id
 		WHERE d.request = ?1 AND d.request <> '' AND d.folder = ?4 AND d.channel = ?2 AND d.chat = ?3`,
 		name, chat.Channel, string(chat.JID), from.Folder())
 	err = each(rows, err, func() error {

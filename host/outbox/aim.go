@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // aimless reports whether a part changes a message whose id the platform had not given when
@@ -21,13 +21,13 @@ func (o *Outbox) aim(ctx context.Context, a *attempt) (out outcome, ended bool) 
 		return out, false
 	}
 	act := *a.part.Act
-	var state State
+	var now State
 	var sent int64
 	var why string
-	err := o.db.QueryRowContext(ctx, `SELECT p.receipt, p.receipt_time, p.state, p.message FROM delivery d JOIN part p ON p.delivery = d.id
-		WHERE d.key = ? AND p.position = ?`, act.Of, act.Part).Scan(&act.Target, &sent, &state, &why)
+	err := o.state.QueryRowContext(ctx, `SELECT p.receipt, p.receipt_time, p.state, p.message FROM delivery d JOIN part p ON p.delivery = d.id
+		WHERE d.key = ? AND p.position = ?`, act.Of, act.Part).Scan(&act.Target, &sent, &now, &why)
 	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && !(state.sent() && act.Target != ""):
+	case errors.Is(err, sql.ErrNoRows), err == nil && !(now.sent() && act.Target != ""):
 		return failed(a, &channel.Error{Class: channel.Permanent, Code: CodeNotSent, Message: notSentMessage(why), Hint: "send the message anew"}), true
 	case err != nil:
 		return o.later(a, ofDatabase("look for a message", err)), true
@@ -37,7 +37,7 @@ func (o *Outbox) aim(ctx context.Context, a *attempt) (out outcome, ended bool) 
 	aimed.Act = &act
 	text, err := aimed.actText()
 	if err == nil {
-		err = o.commit.Do(ctx, func(t *store.Tx) error {
+		err = o.state.Do(ctx, func(t *state.Tx) error {
 			if act.Verb == VerbUnsend {
 				if err := unlink(t, a.it.Address(), act.Target); err != nil {
 					return err

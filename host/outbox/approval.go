@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -61,7 +61,7 @@ func (it *item) await() error {
 }
 
 // insertApproval records what a new delivery waits for.
-func insertApproval(t *store.Tx, it *item, now time.Time) error {
+func insertApproval(t *state.Tx, it *item, now time.Time) error {
 	if it.Approval == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (o *Outbox) Decide(ctx context.Context, name string, yes bool, by string) e
 		return err
 	}
 	var approved *item
-	err = o.commit.Do(ctx, func(t *store.Tx) error {
+	err = o.state.Do(ctx, func(t *state.Tx) error {
 		err := answer(t, it.id, answerYes, by, time.Now())
 		if err == nil {
 			approved, _, err = o.requeue(t, it.id, Waiting)
@@ -160,7 +160,7 @@ func (o *Outbox) mayBeOver(err error) {
 }
 
 // answer records an answer, once and in time.
-func answer(t *store.Tx, delivery int64, what, by string, now time.Time) error {
+func answer(t *state.Tx, delivery int64, what, by string, now time.Time) error {
 	n, err := t.Changed(`UPDATE approval SET answer = ?1, by = ?2, answered = ?3
 		WHERE delivery = ?4 AND answer = '' AND (expires > ?3 OR ?1 = 'none')`, what, by, nano(now), delivery)
 	if err == nil && n == 0 {
@@ -175,7 +175,7 @@ func (o *Outbox) refuse(ctx context.Context, it *item, what, by string) error {
 	if what == answerNone {
 		code, message, hint = CodeApprovalExpired, "nobody said yes to it in time", "ask in the chat whether it is wanted, and then send it again"
 	}
-	err := o.commit.Do(ctx, func(t *store.Tx) error {
+	err := o.state.Do(ctx, func(t *state.Tx) error {
 		now := time.Now()
 		err := answer(t, it.id, what, by, now)
 		if err == nil {
@@ -186,7 +186,7 @@ func (o *Outbox) refuse(ctx context.Context, it *item, what, by string) error {
 				code, message, hint, it.id)
 		}
 		if err == nil { // in this commit: when the records are gone, nothing else keeps a link shut
-			_, err = t.Exec(`UPDATE link SET expires = 0 WHERE id IN (SELECT json_extract(act, '$.link.id') FROM part WHERE delivery = ? AND act LIKE '{"link"%')`, it.id)
+			_, err = t.Exec(`UPDATE link SET expires = 0 WHERE key = ?`, it.Key)
 		}
 		if err == nil {
 			_, err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(now), it.id)
@@ -222,8 +222,8 @@ func (d *Delivery) fileBlobs() (names []string) {
 
 // loseApproval fails the deliveries that wait for an approval and have lost a blob, and adds
 // their number to lost.
-func loseApproval(t *store.Tx, name string, now time.Time, lost *int64) error {
-	ids, err := scanIDs(t.Query(`SELECT DISTINCT delivery FROM part WHERE blob <> '' AND instr(blob, ?) AND state = 'waiting'`, name))
+func loseApproval(t *state.Tx, name string, now time.Time, lost *int64) error {
+	ids, err := scanIDs(t.Query(`SELECT DISTINCT delivery FROM part WHERE blob <> '' AND blob LIKE '%' || ? || '%' AND state = 'waiting'`, name))
 	for _, id := range ids {
 		if err == nil {
 			err = answer(t, id, answerLost, "", now)
@@ -267,7 +267,7 @@ func (o *Outbox) endApprovals(ctx context.Context) {
 
 // expireApprovals returns when the next approval expires; zero if none waits.
 func (o *Outbox) expireApprovals(ctx context.Context, now time.Time) (next time.Time, err error) {
-	over, err := scanIDs(o.reader.db.QueryContext(ctx, `SELECT delivery FROM approval WHERE answer = '' AND expires <= ?`, nano(now)))
+	over, err := scanIDs(o.state.QueryContext(ctx, `SELECT delivery FROM approval WHERE answer = '' AND expires <= ?`, nano(now)))
 	if err != nil {
 		return next, err
 	}
@@ -281,34 +281,14 @@ func (o *Outbox) expireApprovals(ctx context.Context, now time.Time) (next time.
 		}
 	}
 	var first int64
-	err = o.reader.db.QueryRowContext(ctx, `SELECT coalesce(min(expires), 0) FROM approval WHERE answer = ''`).Scan(&first)
+	err = o.state.QueryRowContext(ctx, `SELECT coalesce(min(expires), 0) FROM approval WHERE answer = ''`).Scan(&first)
 	return fromNano(first), ofDatabase("look for approvals", err)
 }
 
 // SentFile reports whether a file of the group has reached a chat, as far as the records
 // go back.
 func (r *Reader) SentFile(ctx context.Context, folder string) (found bool, err error) {
-	err = r.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM delivery d CROSS JOIN part p ON p.delivery = d.id
+	err = r.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM delivery d JOIN part p ON p.delivery = d.id
 		WHERE d.folder = ? AND p.file <> '' AND p.state IN ('sent', 'delivered', 'read'))`, folder).Scan(&found)
 	return found, ofDatabase("look for deliveries", err)
 }
-
-// fromVersion5 migrates version 5 to 6. In version 5 nothing waited for an approval.
-const fromVersion5 = approvalTable
-
-const approvalTable = `
-CREATE TABLE approval (
-	id       TEXT    PRIMARY KEY,
-	delivery INTEGER NOT NULL,
-	rule     TEXT    NOT NULL,
-	made     INTEGER NOT NULL,
-	expires  INTEGER NOT NULL,
-	answer   TEXT    NOT NULL DEFAULT '', -- yes, no, none, lost; empty: it waits
-	by       TEXT    NOT NULL DEFAULT '', -- who answered
-	answered INTEGER NOT NULL DEFAULT 0
-) WITHOUT ROWID;
-CREATE INDEX approval_waits ON approval (expires) WHERE answer = '';
-CREATE INDEX approval_delivery ON approval (delivery);`
-
-// waits is the condition of a delivery that waits for an approval, for SQL.
-const waits = `id IN (SELECT delivery FROM approval WHERE answer = '')`

@@ -59,20 +59,20 @@ func TestAWaitingDeliveryHoldsNothingUpAndGoesBehindWhatWaits(t *testing.T) {
 // TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone: by a no, by an operator's drop, and by time.
 func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
 	answers := map[string]string{"no": "no", "drop": "no", "time": "none"}
-	for name, end := range map[string]func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) (code string){
-		"no": func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) string {
+	for name, end := range map[string]func(t *testing.T, o *box, d outbox.Delivery) (code string){
+		"no": func(t *testing.T, o *box, d outbox.Delivery) string {
 			if err := o.Decide(t.Context(), d.Key, false, "operator"); err != nil {
 				t.Error(err)
 			}
 			return outbox.CodeNotApproved
 		},
-		"drop": func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) string {
+		"drop": func(t *testing.T, o *box, d outbox.Delivery) string {
 			if err := o.Cancel(t.Context(), d.Key); err != nil {
 				t.Error(err)
 			}
 			return outbox.CodeNotApproved
 		},
-		"time": func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) string {
+		"time": func(t *testing.T, o *box, d outbox.Delivery) string {
 			time.Sleep(24*time.Hour + time.Second)
 			if err := o.Decide(t.Context(), d.Key, true, "operator"); !errors.Is(err, outbox.ErrDecided) {
 				t.Errorf("a yes after the end: %v", err)
@@ -113,11 +113,8 @@ func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
 func TestAnApprovalOutlivesAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, ch := t.TempDir(), &fake{name: "fake"}
-		options := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, Settings: outbox.Fixed{Limits: outbox.Limits{Retention: time.Hour}}}
-		o, err := outbox.Open(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		options := outbox.Options{Channels: []channel.Channel{ch}, Settings: outbox.Fixed{Limits: outbox.Limits{Retention: time.Hour}}}
+		o := openAt(t, dir, options)
 		stop := run(t, o)
 		d, late := file(t, o, "fake:1", "report", large("report")), marked("late")
 		d.Approval = &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(240 * time.Hour)}
@@ -129,7 +126,7 @@ func TestAnApprovalOutlivesAHost(t *testing.T) {
 		time.Sleep(100 * time.Hour)
 
 		b := newBook()
-		o = b.open(t, options)
+		o = b.openAt(t, dir, options)
 		run(t, o)
 		b.settled(t, late)
 		if p := b.of(late).Parts[0]; p.Code != outbox.CodeApprovalExpired {
@@ -186,20 +183,17 @@ func TestOfTwoAnswersAtOnceOneCounts(t *testing.T) {
 // TestAFileThatIsLostWhileItWaitsFails and does not wait for ever.
 func TestAFileThatIsLostWhileItWaitsFails(t *testing.T) {
 	dir := t.TempDir()
-	o, err := outbox.Open(t.Context(), outbox.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := openAt(t, dir, outbox.Options{})
 	d := file(t, o, "fake:1", "report", large("report"))
 	d.Approval = &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)}
 	put(t, o, d)
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, "files", d.Parts[0].Files[0].Blob)); err != nil {
+	if err := os.Remove(filepath.Join(dir, "blobs", d.Parts[0].Files[0].Blob)); err != nil {
 		t.Fatal(err)
 	}
-	o = open(t, outbox.Options{Dir: dir})
+	o = openAt(t, dir, outbox.Options{})
 	got, err := o.Get(t.Context(), d.Key)
 	if err != nil || got.Parts[0].State != outbox.Failed || got.Parts[0].Code != "lost_bytes" {
 		t.Errorf("%+v, %v", got, err)
@@ -212,7 +206,7 @@ func TestAFileThatIsLostWhileItWaitsFails(t *testing.T) {
 	}
 }
 
-func stats(t *testing.T, o *outbox.Outbox) outbox.Stats {
+func stats(t *testing.T, o *box) outbox.Stats {
 	t.Helper()
 	s, err := o.Stats(t.Context())
 	if err != nil {
@@ -225,11 +219,8 @@ func stats(t *testing.T, o *outbox.Outbox) outbox.Stats {
 // questions, its votes lead to the approval, and it outlives a restart after days.
 func TestAPollForAnApprovalIsNoQuestionOfTheGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{&fake{name: "fake"}}}
-		o, err := outbox.Open(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir, options := t.TempDir(), outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}}
+		o := openAt(t, dir, options)
 		b := newBook()
 		b.o = o
 		stop := run(t, o)
@@ -251,9 +242,7 @@ func TestAPollForAnApprovalIsNoQuestionOfTheGroup(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Duration(days) * 24 * time.Hour)
-			if o, err = outbox.Open(t.Context(), options); err != nil {
-				t.Fatal(err)
-			}
+			o = openAt(t, dir, options)
 			stop = run(t, o)
 			id, choices, err := o.ApprovalAsked(t.Context(), poll.Address(), receipt, []string{"yes"})
 			if err != nil || id != a.ID || len(choices) != 1 || o.OpenQuestions(poll.Folder) != 0 {
@@ -281,21 +270,16 @@ func TestAPollForAnApprovalIsNoQuestionOfTheGroup(t *testing.T) {
 func TestWhatWaitsInABackupIsAskedAboutBeforeItIsSent(t *testing.T) {
 	f := &fake{name: "fake"}
 	ch := &finding{f, func(m channel.Message) (*channel.Receipt, error) { return &channel.Receipt{ID: m.ID}, nil }}
-	options := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
-	o, err := outbox.Open(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, options := t.TempDir(), outbox.Options{Channels: []channel.Channel{ch}}
+	o := openAt(t, dir, options)
 	d := marked("report")
 	put(t, o, d)
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := outbox.MarkRestored(t.Context(), outbox.Store(options.Dir, options.Home), time.Now()); err != nil || n != 1 {
-		t.Fatalf("%d parts are in doubt, %v", n, err)
-	}
+	restored(t, dir, 1)
 	b := newBook()
-	o = b.open(t, options)
+	o = b.openAt(t, dir, options)
 	run(t, o)
 	if err := o.Decide(t.Context(), d.Key, true, "operator"); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ func (d *Delivery) Waits() bool { return d.waiting() }
 // Approval returns what a delivery with that key waits for, or waited. Error: ErrNotFound.
 func (r *Reader) Approval(ctx context.Context, key string) (a Approval, err error) {
 	var expires int64
-	err = r.db.QueryRowContext(ctx, `SELECT a.id, a.rule, a.expires FROM delivery d CROSS JOIN approval a ON a.delivery = d.id
+	err = r.db.QueryRowContext(ctx, `SELECT a.id, a.rule, a.expires FROM delivery d JOIN approval a ON a.delivery = d.id
 		WHERE d.key = ?`, key).Scan(&a.ID, &a.Rule, &expires)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, ErrNotFound
@@ -36,7 +36,7 @@ type Decision struct {
 // DecisionsSince returns the answers that people have given since then, the oldest first,
 // as far as the records go back.
 func (r *Reader) DecisionsSince(ctx context.Context, since time.Time) (all []Decision, err error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT d.key, a.rule, a.answer = 'yes', a.by, a.answered FROM approval a CROSS JOIN delivery d ON d.id = a.delivery
+	rows, err := r.db.QueryContext(ctx, `SELECT d.key, a.rule, a.answer = 'yes', a.by, a.answered FROM approval a JOIN delivery d ON d.id = a.delivery
 		WHERE a.answer IN ('yes', 'no') AND a.answered >= ? ORDER BY a.answered`, nano(since))
 	err = each(rows, err, func() error {
 		var a Decision
@@ -52,7 +52,7 @@ func (r *Reader) DecisionsSince(ctx context.Context, since time.Time) (all []Dec
 // KeyOfApproval returns the key of the delivery whose approval has the whole id, answered
 // or not. Error: ErrNotFound.
 func (r *Reader) KeyOfApproval(ctx context.Context, id string) (key string, err error) {
-	err = r.db.QueryRowContext(ctx, `SELECT d.key FROM approval a CROSS JOIN delivery d ON d.id = a.delivery WHERE a.id = ?`, id).Scan(&key)
+	err = r.db.QueryRowContext(ctx, `SELECT d.key FROM approval a JOIN delivery d ON d.id = a.delivery WHERE a.id = ?`, id).Scan(&key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", ErrNotFound
 	}

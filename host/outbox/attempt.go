@@ -15,7 +15,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // attempt is one attempt at the first part of a lane. mu guards the fields after sent. The
@@ -211,23 +211,23 @@ func (o *Outbox) resolve(ctx context.Context, ch channel.Channel, a *attempt) (o
 }
 
 // save records what the channel needs at the part's next attempt.
-func (o *Outbox) save(ctx context.Context, a *attempt, state []byte) error {
-	if len(state) > channel.MaxState {
-		return fmt.Errorf("save the state of a message: it has %d bytes, at most %d are kept", len(state), channel.MaxState)
+func (o *Outbox) save(ctx context.Context, a *attempt, saved []byte) error {
+	if len(saved) > channel.MaxState {
+		return fmt.Errorf("save the state of a message: it has %d bytes, at most %d are kept", len(saved), channel.MaxState)
 	}
-	state = bytes.Clone(state)
-	err := o.commit.Do(ctx, func(t *store.Tx) error {
-		_, err := t.Exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, state, a.it.id, a.pos)
+	saved = bytes.Clone(saved)
+	err := o.state.Do(ctx, func(t *state.Tx) error {
+		_, err := t.Exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, saved, a.it.id, a.pos)
 		return err
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		a.it.Parts[a.pos].Saved = state
+		a.it.Parts[a.pos].Saved = saved
 	})
 	if err != nil {
 		return ofDatabase("save the state of a message", err)
 	}
-	a.part.Saved = state
+	a.part.Saved = saved
 	return nil
 }
 
@@ -250,7 +250,7 @@ func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
 		doubt(now) // first: an outcome of the attempt before may be recorded meanwhile
 		marked := a.part
 		marked.State, marked.Doubt = Sending, now
-		if err := o.commit.Do(context.Background(), func(t *store.Tx) error {
+		if err := o.state.Do(context.Background(), func(t *state.Tx) error {
 			_, err := update(t, a.it.id, a.pos, &marked, now)
 			return err
 		}, nil); err != nil {
@@ -356,7 +356,7 @@ func (o *Outbox) message(a *attempt) channel.Message {
 		m.Poll = &channel.Poll{Choices: q.Choices, Several: q.Several}
 	}
 	for _, f := range p.Files {
-		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: content{o.blobs, f.Blob}})
+		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: content{o.state.Blobs, f.Blob}})
 	}
 	return m
 }

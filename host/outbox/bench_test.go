@@ -160,7 +160,7 @@ func BenchmarkScale(b *testing.B) {
 
 // way is an outbox whose deliveries are timed.
 type way struct {
-	o *outbox.Outbox
+	o *box
 	n int
 }
 
@@ -202,7 +202,7 @@ func (w *way) once(b *testing.B) {
 }
 
 // settle waits until n deliveries are settled.
-func settle(b *testing.B, o *outbox.Outbox, n int) {
+func settle(b *testing.B, o *box, n int) {
 	b.Helper()
 	for n > 0 {
 		c, err := o.Next(b.Context())
@@ -226,10 +226,7 @@ func BenchmarkDrain(b *testing.B) {
 		b.Run(fmt.Sprint("groups=", chats), func(b *testing.B) {
 			once := func() (drained, raw time.Duration) {
 				dir := b.TempDir()
-				quiet, err := outbox.Open(context.Background(), outbox.Options{Dir: dir})
-				if err != nil {
-					b.Fatal(err)
-				}
+				quiet := openAt(b, dir, outbox.Options{})
 				for at := 0; at < n; at += 1000 {
 					var ds []outbox.Delivery
 					for i := range 1000 {
@@ -256,10 +253,7 @@ func BenchmarkDrain(b *testing.B) {
 // drain opens a full outbox and waits until all of it is settled.
 func drain(b *testing.B, dir string, n int) time.Duration {
 	start := time.Now()
-	o, err := outbox.Open(context.Background(), outbox.Options{Dir: dir, Channels: []channel.Channel{&fake{name: "fake"}}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	o := openAt(b, dir, outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}})
 	defer o.Close()
 	defer run(b, o)()
 	settle(b, o, n)
@@ -297,10 +291,7 @@ func rawDrain(b *testing.B, n int) time.Duration {
 func BenchmarkRestart(b *testing.B) {
 	const n, groupCount = 10_000, 1000
 	dir, names := b.TempDir(), b.TempDir()
-	quiet, err := outbox.Open(context.Background(), outbox.Options{Dir: dir})
-	if err != nil {
-		b.Fatal(err)
-	}
+	quiet := openAt(b, dir, outbox.Options{})
 	ds := make([]outbox.Delivery, n)
 	for i := range ds {
 		ds[i] = text(groups.JID(fmt.Sprint("fake:", i%groupCount)), fmt.Sprint("m", i))
@@ -321,10 +312,7 @@ func BenchmarkRestart(b *testing.B) {
 			<-ctx.Done()
 			return channel.Receipt{}, ctx.Err()
 		}
-		o, err := outbox.Open(context.Background(), outbox.Options{Dir: dir, Channels: []channel.Channel{ch}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		o := openAt(b, dir, outbox.Options{Channels: []channel.Channel{ch}})
 		stop := run(b, o)
 		<-first
 		end = func() { stop(); o.Close() }

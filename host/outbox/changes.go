@@ -85,7 +85,7 @@ func (o *Outbox) again(folder string, id int64, m mark) {
 // Recall makes Next return, as Past, every delivery that is open or changed at or after
 // since: a crash may have come between a record and its report.
 func (o *Outbox) Recall(ctx context.Context, since time.Time) error {
-	rows, err := o.reader.db.QueryContext(ctx, `SELECT id, folder FROM delivery WHERE open > 0
+	rows, err := o.state.QueryContext(ctx, `SELECT id, folder FROM delivery WHERE open > 0
 		UNION SELECT id, folder FROM delivery WHERE open = 0 AND changed >= ? ORDER BY id`, nano(since))
 	if err != nil {
 		return fmt.Errorf("recall deliveries: %w", ofDatabase("read deliveries", err))

@@ -18,7 +18,7 @@ import (
 )
 
 // next is what Next hands out without waiting; nil: nothing.
-func next(t *testing.T, o *outbox.Outbox) *outbox.Changes {
+func next(t *testing.T, o *box) *outbox.Changes {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -90,7 +90,7 @@ func TestChangesComeNewestInTheOrderOfTheirFirstChange(t *testing.T) {
 }
 
 // report is the receipt of a delivery's last part.
-func report(t *testing.T, o *outbox.Outbox, d outbox.Change, s channel.State) {
+func report(t *testing.T, o *box, d outbox.Change, s channel.State) {
 	t.Helper()
 	if err := o.Report(t.Context(), d.Address(), d.Parts[len(d.Parts)-1].Receipt.ID, s); err != nil {
 		t.Error(err)
@@ -188,11 +188,8 @@ func TestTheLastChangesAreHandedOutBeforeTheEnd(t *testing.T) {
 
 func TestRecallHandsOutWhatChangedBeforeACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{&fake{name: "fake"}}}
-		o, err := outbox.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir, opts := t.TempDir(), outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}}
+		o := openAt(t, dir, opts)
 		put(t, o, of("fam", "fake:a", "one"), of("fam", "fake:b", "two"))
 		stop := run(t, o)
 		synctest.Wait()
@@ -200,7 +197,7 @@ func TestRecallHandsOutWhatChangedBeforeACrash(t *testing.T) {
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
-		o = open(t, opts)
+		o = openAt(t, dir, opts)
 		put(t, o, of("fam", "fake:c", "open"))
 		if c := next(t, o); c != nil {
 			t.Errorf("nobody asked, and handed out: %v", stands(c))

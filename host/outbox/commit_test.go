@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // TestACallerWhoGivesUpChangesNothing lets callers wait while somebody else
@@ -19,7 +20,7 @@ func TestACallerWhoGivesUpChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := openHere(t)
 		end, ended := make(chan struct{}), make(chan error, 1)
-		go func() { ended <- o.commit.Do(t.Context(), func(*store.Tx) error { <-end; return nil }, nil) }()
+		go func() { ended <- o.state.Do(t.Context(), func(*state.Tx) error { <-end; return nil }, nil) }()
 		synctest.Wait() // somebody commits
 		ctx, cancel := context.WithCancel(t.Context())
 		gone, kept := make(chan error, 1), make(chan error, 1)
@@ -126,7 +127,7 @@ func TestADeliveryThatWasSettledWasListedAsOpenAgain(t *testing.T) {
 
 func openHere(t *testing.T) *Outbox {
 	t.Helper()
-	o, err := Open(context.Background(), Options{Dir: t.TempDir()})
+	o, err := Open(context.Background(), Options{State: statetest.Open(t, t.TempDir())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func TestCopyKeepsExactlyWhatWasSaid(t *testing.T) {
 				}
 				kept, err := b.Bytes, error(nil)
 				if kept == nil {
-					kept, err = os.ReadFile(filepath.Join(o.Dir(), "files", b.Name))
+					kept, err = os.ReadFile(filepath.Join(o.dir, "blobs", b.Name))
 				}
 				sum := sha256.Sum256([]byte(tt.content))
 				if err != nil || string(kept) != tt.content || b.SHA256 != hex.EncodeToString(sum[:]) || b.Size != tt.size {

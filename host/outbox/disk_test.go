@@ -14,7 +14,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
-	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
@@ -23,9 +22,9 @@ import (
 func large(content string) string { return content + strings.Repeat(".", blob.Small) }
 
 // blobs lists the files that the outbox keeps, and the rows of those in the database.
-func blobs(t testing.TB, o *outbox.Outbox) []string {
+func blobs(t testing.TB, o *box) []string {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(o.Dir(), "files"))
+	entries, err := os.ReadDir(filepath.Join(o.dir, "blobs"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +34,7 @@ func blobs(t testing.TB, o *outbox.Outbox) []string {
 			names = append(names, e.Name())
 		}
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(o.Dir(), "outbox.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(o.dir, "longshore.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,18 +46,10 @@ func blobs(t testing.TB, o *outbox.Outbox) []string {
 	return append(names, strings.Fields(rows)...)
 }
 
-func TestSecondHostRefusesToStart(t *testing.T) {
-	o := open(t, outbox.Options{})
-	if _, err := outbox.Open(context.Background(), outbox.Options{Dir: o.Dir()}); !errors.Is(err, outbox.ErrLocked) {
-		t.Errorf("a second host started: %v", err)
-	}
-	put(t, o, text("fake:a", "still works"))
-}
-
 func TestOnlyTheHostReadsTheOutbox(t *testing.T) {
-	o := open(t, outbox.Options{Dir: filepath.Join(t.TempDir(), "outbox")})
+	o := openAt(t, filepath.Join(t.TempDir(), "state"), outbox.Options{})
 	put(t, o, file(t, o, "fake:a", "x", "bytes"))
-	err := filepath.WalkDir(o.Dir(), func(path string, e os.DirEntry, err error) error {
+	err := filepath.WalkDir(o.dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -77,93 +68,12 @@ func TestOnlyTheHostReadsTheOutbox(t *testing.T) {
 	}
 }
 
-func TestUnusableDatabaseNamesTheRemedy(t *testing.T) {
-	tests := []struct {
-		name  string
-		spoil func(t *testing.T, path string)
-		want  error
-	}{
-		{"no database", func(t *testing.T, path string) {
-			if err := os.WriteFile(path, []byte(strings.Repeat("this is no database ", 500)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}, outbox.ErrDamaged},
-		{"a page overwritten", func(t *testing.T, path string) {
-			f, err := os.OpenFile(path, os.O_RDWR, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			st, _ := f.Stat()
-			for at := int64(100); at < st.Size(); at += 512 {
-				if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", 400)), at); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}, outbox.ErrDamaged},
-		{"the pages behind the schema overwritten", func(t *testing.T, path string) {
-			st, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := os.OpenFile(path, os.O_RDWR, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			const page = 4096
-			for at := int64(page); at < st.Size(); at += page {
-				if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", page)), at); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}, outbox.ErrDamaged},
-		{"of a later version", func(t *testing.T, path string) {
-			f, err := os.OpenFile(path, os.O_RDWR, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			// user_version stands at offset 60 of the header, big endian.
-			if _, err := f.WriteAt([]byte{0, 0, 0, 99}, 60); err != nil {
-				t.Fatal(err)
-			}
-		}, outbox.ErrNewer},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			o, err := outbox.Open(context.Background(), outbox.Options{Dir: dir})
-			if err != nil {
-				t.Fatal(err)
-			}
-			put(t, o, text("fake:a", "x"))
-			if err := o.Close(); err != nil {
-				t.Fatal(err)
-			}
-			tt.spoil(t, filepath.Join(dir, "outbox.db"))
-			if o, err = outbox.Open(context.Background(), outbox.Options{Dir: dir}); !errors.Is(err, tt.want) {
-				t.Errorf("opened: %v", err)
-			}
-			if known, ok := errors.AsType[*store.Error](err); !ok || known.Remedy == "" {
-				t.Errorf("no remedy: %v", err)
-			}
-			if err == nil {
-				o.Close()
-			}
-		})
-	}
-}
-
 func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 	dir := t.TempDir()
 	b := newBook()
 	ch := &fake{name: "fake"}
-	opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}}
-	o, err := outbox.Open(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opts := outbox.Options{Channels: []channel.Channel{ch}}
+	o := openAt(t, dir, opts)
 	b.o = o
 	good, bad := file(t, o, "fake:a", "good", large("good")), file(t, o, "fake:a", "bad", large("bad"))
 	put(t, o, bad, good)
@@ -173,10 +83,10 @@ func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, "files", bad.Parts[0].Files[0].Blob)); err != nil {
+	if err := os.Remove(filepath.Join(dir, "blobs", bad.Parts[0].Files[0].Blob)); err != nil {
 		t.Fatal(err)
 	}
-	o = b.open(t, opts)
+	o = b.openAt(t, dir, opts)
 	if diff := cmp.Diff([]string{good.Parts[0].Files[0].Blob}, blobs(t, o)); diff != "" {
 		t.Error(diff)
 	}
@@ -203,17 +113,14 @@ func TestAFileThatTheDiskCanNeverHoldWaitedForEver(t *testing.T) {
 func TestRoomNamesWhatIsFull(t *testing.T) {
 	ch := &fake{name: "fake"}
 	b := newBook()
-	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch},
+	dir, opts := t.TempDir(), outbox.Options{Channels: []channel.Channel{ch},
 		Settings: limits(outbox.Limits{QuotaPending: 3, QuotaBytes: 100, FreeDisk: 1})}
-	o, err := outbox.Open(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := openAt(t, dir, opts)
 	b.o = o
 	a := file(t, o, "fake:a", "a", strings.Repeat("x", 60))
 	words := text("fake:a", "b")
 	put(t, o, a, words)
-	disk, err := safefs.VolumeOf(opts.Dir)
+	disk, err := safefs.VolumeOf(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +141,7 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 		{"alone it may exceed", "other", outbox.Load{}, 9, 1000, ""},
 		{"larger than what is free", "other", outbox.Load{}, 1, int64(disk.Total) - 1, "disk_full"},
 	}
-	check := func(o *outbox.Outbox) {
+	check := func(o *box) {
 		for _, tt := range tests {
 			var full *outbox.FullError
 			err := o.Room(tt.folder, tt.ahead, outbox.Load{Parts: tt.parts, Bytes: tt.bytes})
@@ -247,7 +154,7 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o = b.open(t, opts)
+	o = b.openAt(t, dir, opts)
 	check(o)
 	stop := run(t, o)
 	b.settled(t, a, words)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -14,11 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
-	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // in is a delivery to the memory channel.
@@ -119,11 +116,8 @@ func TestAHostThatDiesBeforeAMemberCanSeeTheFileSendsItAgain(t *testing.T) {
 			}
 			return nil
 		}}
-		b, opts := newBook(), outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
-		o, err := outbox.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b, dir, opts := newBook(), t.TempDir(), outbox.Options{Channels: []channel.Channel{ch}}
+		o := openAt(t, dir, opts)
 		b.o = o
 		d := file(t, o, "mem:a", "report.txt", "the report")
 		d.Channel = "memory"
@@ -134,7 +128,7 @@ func TestAHostThatDiesBeforeAMemberCanSeeTheFileSendsItAgain(t *testing.T) {
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
-		o = b.open(t, opts)
+		o = b.openAt(t, dir, opts)
 		run(t, o)
 		b.settled(t, d)
 		if p := b.of(d).Parts[0]; p.State != outbox.Sent || calls.Load() != 3 || len(m.Shown("mem:a")) != 1 {
@@ -148,11 +142,8 @@ func TestABlindChannelIsRetriedIfNothingWasSent(t *testing.T) {
 		m := memory.New(memory.Options{Online: true, Forgets: true})
 		b := newBook()
 		dir := t.TempDir()
-		opts := outbox.Options{Dir: dir, Channels: []channel.Channel{memory.Blind{Channel: m}}}
-		o, err := outbox.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opts := outbox.Options{Channels: []channel.Channel{memory.Blind{Channel: m}}}
+		o := openAt(t, dir, opts)
 		b.o = o
 		m.Next(memory.Passing(), memory.Passing())
 		d := in("x")
@@ -163,7 +154,7 @@ func TestABlindChannelIsRetriedIfNothingWasSent(t *testing.T) {
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
-		o = b.open(t, opts)
+		o = b.openAt(t, dir, opts)
 		run(t, o)
 		b.settled(t, d)
 		if p := b.of(d).Parts[0]; p.State != outbox.Sent || len(m.Attempts()) != 3 {
@@ -185,11 +176,8 @@ func TestABlindChannelRefusesForAWhileAsTheHostEnds(t *testing.T) {
 func refusesAsTheHostEnds(t *testing.T, class channel.Class) {
 	m := memory.New(memory.Options{Online: true, Forgets: true})
 	ch := refusing{memory.Blind{Channel: m}, class}
-	b, opts := newBook(), outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
-	o, err := outbox.Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, dir, opts := newBook(), t.TempDir(), outbox.Options{Channels: []channel.Channel{ch}}
+	o := openAt(t, dir, opts)
 	b.o = o
 	d := in("x")
 	put(t, o, d)
@@ -200,7 +188,7 @@ func refusesAsTheHostEnds(t *testing.T, class channel.Class) {
 		t.Fatal(err)
 	}
 	opts.Channels[0] = ch.Blind
-	o = b.open(t, opts)
+	o = b.openAt(t, dir, opts)
 	run(t, o)
 	b.settled(t, d)
 	if p := b.of(d).Parts[0]; p.State != outbox.Sent {
@@ -224,11 +212,8 @@ func TestABlindChannelShowsNothingTwiceAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memory.New(memory.Options{Online: true, Forgets: true})
 		b := newBook()
-		opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{memory.Blind{Channel: m}}}
-		o, err := outbox.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir, opts := t.TempDir(), outbox.Options{Channels: []channel.Channel{memory.Blind{Channel: m}}}
+		o := openAt(t, dir, opts)
 		b.o = o
 		m.Next(memory.Fault{Shown: true, Hang: true})
 		cut, next := in("cut"), in("next")
@@ -239,7 +224,7 @@ func TestABlindChannelShowsNothingTwiceAfterACrash(t *testing.T) {
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
-		o = b.open(t, opts)
+		o = b.openAt(t, dir, opts)
 		run(t, o)
 		b.settled(t, cut, next)
 		if p := b.of(cut).Parts[0]; p.State != outbox.Uncertain || b.of(next).Parts[0].State != outbox.Sent {
@@ -320,78 +305,9 @@ func TestACodeOfTheChannelIsNoDoubt(t *testing.T) {
 	})
 }
 
-//go:embed testdata/schema-1.sql
-var schema1 string
-
-// TestAnOutboxOfVersion1KeepsItsDoubts opens what the program before wrote,
-// first only to look.
-func TestAnOutboxOfVersion1KeepsItsDoubts(t *testing.T) {
-	dir := t.TempDir()
-	parts := []struct {
-		name, state, code string
-		begun             int
-		want              outbox.State // once the channel has refused it
-	}{
-		{"never begun", "queued", "", 0, outbox.Failed},
-		{"refused for a while", "queued", "send_failed", 0, outbox.Failed},
-		{"no answer", "queued", "no_answer", 1, outbox.Uncertain},
-		{"being sent", "sending", "", 1, outbox.Uncertain},
-		{"ended as uncertain", "uncertain", "deadline", 1, outbox.Uncertain},
-	}
-	db := sqlite(t, dir)
-	execute(t, db, "PRAGMA journal_mode = WAL; "+schema1+" PRAGMA user_version = 1;")
-	var ds []outbox.Delivery
-	for i, p := range parts {
-		d := text(groups.JID(fmt.Sprint("fake:", i)), p.name)
-		open := 1
-		if p.state == "uncertain" {
-			open = 0
-		}
-		execute(t, db, `INSERT INTO delivery (id, key, turn, folder, request, channel, chat, created, held, changed, open, bad)
-			VALUES (?, ?, ?, ?, ?, 'fake', ?, ?, 0, ?, ?, ?)`, i+1, d.Key, i+1, d.Folder, d.Request, string(d.Chat),
-			time.Now().UnixNano(), time.Now().UnixNano(), open, 1-open)
-		execute(t, db, `INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, begun, code)
-			VALUES (?, 0, ?, ?, '', '', 0, '', ?, ?, ?)`, i+1, fmt.Sprintf("%032d", i), p.name, p.state, p.begun, p.code)
-		ds = append(ds, d)
-	}
-	r, err := outbox.OpenReader(t.Context(), outbox.Store(dir, store.Home{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen, err := r.List(t.Context(), outbox.Filter{})
-	if err != nil || len(seen) != len(parts) || seen[0].Parts[0].State != outbox.Uncertain {
-		t.Errorf("a look shows %+v, %v", seen, err)
-	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
-	if v := version(t, db); v != 1 {
-		t.Errorf("a look made version %d of it", v)
-	}
-
-	b := newBook()
-	ch := &fake{name: "fake", send: func(context.Context, channel.Message) (channel.Receipt, error) {
-		return channel.Receipt{}, permanent
-	}}
-	o := b.open(t, outbox.Options{Dir: dir, Channels: []channel.Channel{ch}})
-	if v := version(t, db); v != 9 {
-		t.Errorf("opened as version %d", v)
-	}
-	if err := o.Retry(t.Context(), ds[len(ds)-1].Key); err != nil {
-		t.Fatal(err)
-	}
-	run(t, o)
-	b.settled(t, ds...)
-	for i, p := range parts {
-		if got := b.of(ds[i]).Parts[0].State; got != p.want {
-			t.Errorf("%s: %s, want %s", p.name, got, p.want)
-		}
-	}
-}
-
 func sqlite(t *testing.T, dir string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "outbox.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "longshore.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,14 +320,6 @@ func execute(t *testing.T, db *sql.DB, query string, args ...any) {
 	if _, err := db.Exec(query, args...); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func version(t *testing.T, db *sql.DB) (v int) {
-	t.Helper()
-	if err := db.QueryRow("PRAGMA user_version").Scan(&v); err != nil {
-		t.Fatal(err)
-	}
-	return v
 }
 
 // TestTheClassOfAnErrorOfTheQuestionCounts: a channel that is held, or that

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,8 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -83,7 +87,7 @@ func (a *finding) Find(_ context.Context, m channel.Message) (*channel.Receipt, 
 
 // book reads what changed in an outbox, and keeps the newest of each delivery.
 type book struct {
-	o    *outbox.Outbox
+	o    *box
 	last map[string]outbox.Delivery
 	told []outbox.Delivery
 }
@@ -91,9 +95,15 @@ type book struct {
 func newBook() *book { return &book{last: map[string]outbox.Delivery{}} }
 
 // open opens an outbox whose changes the book reads from now on.
-func (b *book) open(t testing.TB, opts outbox.Options) *outbox.Outbox {
+func (b *book) open(t testing.TB, opts outbox.Options) *box {
 	t.Helper()
-	b.o = open(t, opts)
+	return b.openAt(t, t.TempDir(), opts)
+}
+
+// openAt is open with the directory of the state.
+func (b *book) openAt(t testing.TB, dir string, opts outbox.Options) *box {
+	t.Helper()
+	b.o = openAt(t, dir, opts)
 	return b.o
 }
 
@@ -155,26 +165,71 @@ func (b *book) until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// open opens an outbox that ends with the test.
-func open(t testing.TB, opts outbox.Options) *outbox.Outbox {
-	t.Helper()
-	if opts.Dir == "" {
-		opts.Dir = t.TempDir()
+// box is an outbox and its state, which are closed together.
+type box struct {
+	*outbox.Outbox
+	state *state.DB
+	dir   string // of the state
+}
+
+// Close closes both, once.
+func (b *box) Close() error {
+	if b.state == nil {
+		return nil
 	}
-	o, err := outbox.Open(context.Background(), opts)
+	err := errors.Join(b.Outbox.Close(), b.state.Close())
+	b.state = nil
+	return err
+}
+
+// open opens an outbox that ends with the test.
+func open(t testing.TB, opts outbox.Options) *box {
+	t.Helper()
+	return openAt(t, t.TempDir(), opts)
+}
+
+// openAt is open with the directory of the state.
+func openAt(t testing.TB, dir string, opts outbox.Options) *box {
+	t.Helper()
+	b, err := newBox(dir, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := o.Close(); err != nil {
+		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return o
+	return b
+}
+
+func newBox(dir string, opts outbox.Options) (_ *box, err error) {
+	ctx := context.Background()
+	if opts.State, err = state.Open(ctx, dir, store.Home{}, slog.New(slog.DiscardHandler)); err != nil {
+		return nil, err
+	}
+	o, err := outbox.Open(ctx, opts)
+	if err != nil {
+		return nil, errors.Join(err, opts.State.Close())
+	}
+	return &box{o, opts.State, dir}, nil
+}
+
+// restored marks what is in a state as a restored backup, and wants so many parts in doubt.
+func restored(t testing.TB, dir string, want int64) {
+	t.Helper()
+	db, err := state.Open(t.Context(), dir, store.Home{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := outbox.MarkRestored(t.Context(), db, time.Now())
+	if err := errors.Join(err, db.Close()); err != nil || n != want {
+		t.Errorf("%d parts are in doubt, %v", n, err)
+	}
 }
 
 // run runs an outbox until the test ends, or until the returned function is called.
-func run(t testing.TB, o *outbox.Outbox) (stop func()) {
+func run(t testing.TB, o *box) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -207,7 +262,7 @@ func text(chat groups.JID, words ...string) outbox.Delivery {
 }
 
 // file is a delivery of one file, whose bytes are already in the outbox.
-func file(t testing.TB, o *outbox.Outbox, chat groups.JID, name, content string) outbox.Delivery {
+func file(t testing.TB, o *box, chat groups.JID, name, content string) outbox.Delivery {
 	t.Helper()
 	b, err := o.Copy(context.Background(), strings.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -221,7 +276,7 @@ func file(t testing.TB, o *outbox.Outbox, chat groups.JID, name, content string)
 	return d
 }
 
-func put(t testing.TB, o *outbox.Outbox, ds ...outbox.Delivery) {
+func put(t testing.TB, o *box, ds ...outbox.Delivery) {
 	t.Helper()
 	if err := o.Put(context.Background(), ds); err != nil {
 		t.Fatal(err)

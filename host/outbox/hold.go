@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // hold is the time that a channel has waited for an operator: the total of the earlier
@@ -99,7 +99,7 @@ func (o *Outbox) releaseHold(l *line) bool {
 // recordHold records a hold, so that it survives a restart. If the write fails, a deadline
 // may come early after the next start; nothing else is lost.
 func (o *Outbox) recordHold(name string, h hold) {
-	err := o.commit.Do(context.Background(), func(t *store.Tx) error {
+	err := o.state.Do(context.Background(), func(t *state.Tx) error {
 		_, err := t.Exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)
 			ON CONFLICT (channel) DO UPDATE SET total = excluded.total, since = excluded.since`,
 			name, int64(h.total), nano(h.since))

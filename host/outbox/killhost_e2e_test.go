@@ -122,9 +122,9 @@ func host() error {
 	if os.Getenv("OUTBOX_TEST_ASKS") == "true" && mutant != "no question before the retry" {
 		ch = remoteFinder{r}
 	}
-	o, err := outbox.Open(context.Background(), outbox.Options{
-		Dir: filepath.Join(dir, "outbox"), Channels: []channel.Channel{ch},
-		Trace: func(_, _, step string) { k.at(step) },
+	o, err := newBox(filepath.Join(dir, "state"), outbox.Options{
+		Channels: []channel.Channel{ch},
+		Trace:    func(_, _, step string) { k.at(step) },
 	})
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func host() error {
 }
 
 // approveAll says yes to all that waits, in order.
-func approveAll(o *outbox.Outbox) error {
+func approveAll(o *box) error {
 	waiting, err := o.List(context.Background(), outbox.Filter{State: outbox.FilterWaiting})
 	for _, d := range slices.Backward(waiting) {
 		if failed := o.Decide(context.Background(), d.Key, true, "ann"); failed != nil {
@@ -169,7 +169,7 @@ func approveAll(o *outbox.Outbox) error {
 
 // spool accepts the requests: snapshot, record, unlink. early is a mutant that
 // unlinks first.
-func spool(o *outbox.Outbox, dir string, k *killer, early bool) error {
+func spool(o *box, dir string, k *killer, early bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func spool(o *outbox.Outbox, dir string, k *killer, early bool) error {
 	return nil
 }
 
-func accept(o *outbox.Outbox, path, name string) (outbox.Delivery, error) {
+func accept(o *box, path, name string) (outbox.Delivery, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return outbox.Delivery{}, err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/blob"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -61,7 +61,7 @@ func (s *storedLink) link() *Link {
 // has accepted and not yet passed to Put; quota is the group's limit. All are bytes.
 func (o *Outbox) RoomForLink(ctx context.Context, folder string, ahead, size, quota int64) error {
 	var used int64
-	err := o.db.QueryRowContext(ctx, `SELECT coalesce(sum(size), 0) FROM link WHERE folder = ? AND ended = 0`, folder).Scan(&used)
+	err := o.state.QueryRowContext(ctx, `SELECT coalesce(sum(size), 0) FROM link WHERE folder = ? AND ended = 0`, folder).Scan(&used)
 	if err != nil {
 		return ofDatabase("count links", err)
 	}
@@ -74,7 +74,7 @@ func (o *Outbox) RoomForLink(ctx context.Context, folder string, ahead, size, qu
 // LinksUsed returns the bytes of the files behind each group's links, by folder.
 func (o *Outbox) LinksUsed(ctx context.Context) (map[string]int64, error) {
 	used := map[string]int64{}
-	rows, err := o.db.QueryContext(ctx, `SELECT folder, sum(size) FROM link WHERE ended = 0 GROUP BY folder`)
+	rows, err := o.state.QueryContext(ctx, `SELECT folder, sum(size) FROM link WHERE ended = 0 GROUP BY folder`)
 	err = each(rows, err, func() error {
 		var folder string
 		var size int64
@@ -97,22 +97,35 @@ func (e *LinkQuotaError) Error() string {
 }
 
 // insertLink records the link of a delivery's part.
-func insertLink(t *store.Tx, d *Delivery, l *Link) error {
+func insertLink(t *state.Tx, d *Delivery, l *Link) error {
 	file, err := json.Marshal(l.stored().File)
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO link (id, folder, channel, chat, file, size, blob, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		l.ID, d.Folder, d.Channel, string(d.Chat), string(file), l.File.Size, l.File.Blob, nano(d.Created), nano(l.Expires))
+	_, err = t.Exec(`INSERT INTO link (id, key, folder, channel, chat, file, size, blob, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		l.ID, d.Key, d.Folder, d.Channel, string(d.Chat), string(file), l.File.Size, l.File.Blob, nano(d.Created), nano(l.Expires))
 	return ofDatabase("record a link", err)
 }
 
 // unlink ends the link of a message that is about to be deleted, even if the platform then
 // refuses the deletion. The next sweep deletes the file.
-func unlink(t *store.Tx, chat groups.Address, message string) error {
-	_, err := t.Exec(`UPDATE link SET expires = 0 WHERE id IN (SELECT json_extract(p.act, '$.link.id')
-		FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ? AND p.act LIKE '{"link"%')`, message, chat.Channel, string(chat.JID))
+func unlink(t *state.Tx, chat groups.Address, message string) error {
+	rows, err := t.Query(`SELECT p.act FROM part p JOIN delivery d ON d.id = p.delivery
+		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ? AND p.act LIKE '{"link"%'`, message, chat.Channel, string(chat.JID))
+	var ids []string
+	err = each(rows, err, func() error {
+		var act string
+		var one struct{ Link storedLink }
+		if err := rows.Scan(&act); err != nil {
+			return err
+		}
+		err := json.Unmarshal([]byte(act), &one)
+		ids = append(ids, one.Link.ID)
+		return err
+	})
+	for i := 0; err == nil && i < len(ids); i++ {
+		_, err = t.Exec(`UPDATE link SET expires = 0 WHERE id = ?`, ids[i])
+	}
 	return ofDatabase("end a link", err)
 }
 
@@ -138,12 +151,11 @@ func scanLinks(rows *sql.Rows, err error) (all []KeptLink, _ error) {
 // Links returns the links of a group, or of all if folder is empty, that have not expired,
 // the oldest first.
 func (o *Outbox) Links(ctx context.Context, folder string) ([]KeptLink, error) {
-	return scanLinks(o.db.QueryContext(ctx, selectLinks+`AND expires > ?1 AND (?2 = '' OR folder = ?2) ORDER BY made, id`, nano(time.Now()), folder))
+	return scanLinks(o.state.QueryContext(ctx, selectLinks+`AND expires > ?1 AND (?2 = '' OR folder = ?2) ORDER BY made, id`, nano(time.Now()), folder))
 }
 
 // notApproved is the condition of a link whose delivery has no yes that it needs, for SQL.
-const notApproved = `EXISTS (SELECT 1 FROM approval a CROSS JOIN part p ON p.delivery = a.delivery
-	WHERE a.answer <> 'yes' AND p.act LIKE '{"link"%' AND json_extract(p.act, '$.link.id') = link.id)`
+const notApproved = `EXISTS (SELECT 1 FROM delivery d JOIN approval a ON a.delivery = d.id WHERE d.key = link.key AND a.answer <> 'yes')`
 
 // OpenLink opens the file behind a link; the caller closes it. ErrNoLink: there is no such
 // link, its delivery waits for an approval, it has expired, or it was revoked.
@@ -166,14 +178,14 @@ func (o *Outbox) KeptLink(ctx context.Context, id string, read func(io.ReaderAt)
 
 // openLink opens the file behind a link for which a condition holds.
 func (o *Outbox) openLink(ctx context.Context, id, and string) (Link, io.ReadSeekCloser, error) {
-	found, err := scanLinks(o.db.QueryContext(ctx, selectLinks+`AND id = ? AND expires > ?`+and, id, nano(time.Now())))
+	found, err := scanLinks(o.state.QueryContext(ctx, selectLinks+`AND id = ? AND expires > ?`+and, id, nano(time.Now())))
 	if err == nil && len(found) == 0 {
 		err = ErrNoLink
 	}
 	if err != nil {
 		return Link{}, nil, err
 	}
-	f, err := o.blobs.Open(found[0].File.Blob)
+	f, err := o.state.Blobs.Open(found[0].File.Blob)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = ErrNoLink // ended at this moment
 	}
@@ -198,11 +210,11 @@ func (o *Outbox) expireLinks(now time.Time) {
 }
 
 // endLinks ends the links that match, in three steps: mark the rows, delete the files,
-// delete the rows. If the host dies between two steps, sweep continues at the next start.
+// delete the rows. If the host dies between two steps, the next start continues.
 // So no file is without a row, and no live row is without its file.
 func (o *Outbox) endLinks(ctx context.Context, where string, arg any) (n int, err error) {
 	var names []string
-	err = o.commit.Do(ctx, func(t *store.Tx) (err error) {
+	err = o.state.Do(ctx, func(t *state.Tx) (err error) {
 		if names, err = scanNames(t.Query(`SELECT blob FROM link WHERE ended = 0 AND `+where, arg)); err != nil || len(names) == 0 {
 			return ofDatabase("end links", err)
 		}
@@ -215,7 +227,7 @@ func (o *Outbox) endLinks(ctx context.Context, where string, arg any) (n int, er
 	if err != nil || len(names) == 0 {
 		return 0, err
 	}
-	if err := o.blobs.Remove(names...); err != nil {
+	if err := o.state.Blobs.Remove(names...); err != nil {
 		o.opts.Log.Warn("the file of a link is deleted at the next start", "error", err)
 		return len(names), nil
 	}
@@ -224,7 +236,7 @@ func (o *Outbox) endLinks(ctx context.Context, where string, arg any) (n int, er
 
 // forgetEnded deletes the rows of links that have ended and have no files any more.
 func (o *Outbox) forgetEnded(ctx context.Context, names []string) error {
-	return o.commit.Do(ctx, func(t *store.Tx) error {
+	return o.state.Do(ctx, func(t *state.Tx) error {
 		for _, name := range names {
 			if _, err := t.Exec(`DELETE FROM link WHERE ended = 1 AND blob = ?`, name); err != nil {
 				return ofDatabase("forget links", err)
@@ -234,17 +246,8 @@ func (o *Outbox) forgetEnded(ctx context.Context, names []string) error {
 	}, nil)
 }
 
-// linkBlobs returns the blobs of links: those in use, and those whose deletion has begun.
-func (o *Outbox) linkBlobs(ctx context.Context) (kept, ended []string, err error) {
-	kept, err = scanNames(o.db.QueryContext(ctx, `SELECT blob FROM link WHERE ended = 0`))
-	if err == nil {
-		ended, err = scanNames(o.db.QueryContext(ctx, `SELECT blob FROM link WHERE ended = 1`))
-	}
-	return kept, ended, err
-}
-
 // linkStands reports whether a part's link still works; true if the part has no link.
-func linkStands(t *store.Tx, p *Part) (bool, error) {
+func linkStands(t *state.Tx, p *Part) (bool, error) {
 	if p.Link == nil {
 		return true, nil
 	}

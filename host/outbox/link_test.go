@@ -17,14 +17,14 @@ import (
 )
 
 // linked is a delivery whose text has the address of a file.
-func linked(t testing.TB, o *outbox.Outbox, chat, name, content string, expires time.Time) outbox.Delivery {
+func linked(t testing.TB, o *box, chat, name, content string, expires time.Time) outbox.Delivery {
 	t.Helper()
 	d := file(t, o, "fake:a", name, content)
 	d.Parts = []outbox.Part{{Text: "fetch " + name, Link: &outbox.Link{ID: key(chat, name), Expires: expires, File: d.Parts[0].Files[0]}}}
 	return d
 }
 
-func follow(t testing.TB, o *outbox.Outbox, d outbox.Delivery) (string, error) {
+func follow(t testing.TB, o *box, d outbox.Delivery) (string, error) {
 	t.Helper()
 	_, f, err := o.OpenLink(context.Background(), d.Parts[0].Link.ID)
 	if err != nil {
@@ -35,7 +35,7 @@ func follow(t testing.TB, o *outbox.Outbox, d outbox.Delivery) (string, error) {
 	return string(b), err
 }
 
-func wantGone(t testing.TB, o *outbox.Outbox, d outbox.Delivery) {
+func wantGone(t testing.TB, o *box, d outbox.Delivery) {
 	t.Helper()
 	if _, err := follow(t, o, d); !errors.Is(err, outbox.ErrNoLink) {
 		t.Errorf("followed: %v", err)
@@ -57,11 +57,8 @@ func TestTheFileOfALinkGoesWithIt(t *testing.T) {
 
 func fileGoesWithLink(t *testing.T, content string) {
 	ch := &fake{name: "fake"}
-	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{Retention: time.Hour})}
-	o, err := outbox.Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, opts := t.TempDir(), outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{Retention: time.Hour})}
+	o := openAt(t, dir, opts)
 	d := linked(t, o, "a", "big.bin", content, time.Now().Add(72*time.Hour))
 	put(t, o, d)
 	put(t, o, linked(t, o, "b", "big.bin", content, time.Now().Add(72*time.Hour))) // found again after a crash
@@ -75,7 +72,7 @@ func fileGoesWithLink(t *testing.T, content string) {
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o = open(t, opts)
+	o = openAt(t, dir, opts)
 	run(t, o)
 	if ds, err := o.List(t.Context(), outbox.Filter{}); err != nil || len(ds) != 0 || len(ch.texts()) != 1 {
 		t.Errorf("the delivery: %+v, %v, sent %q", ds, err, ch.texts())
@@ -107,21 +104,18 @@ func TestAKillWhileALinkEndsLeavesNothing(t *testing.T) {
 		"the file is lost": func(t *testing.T, _, file string) { removeFile(t, file) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := outbox.Options{Dir: t.TempDir()}
-			o, err := outbox.Open(t.Context(), opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir, opts := t.TempDir(), outbox.Options{}
+			o := openAt(t, dir, opts)
 			d := linked(t, o, "a", "big.bin", large("bytes"), time.Now().Add(time.Hour))
 			put(t, o, d)
-			file := filepath.Join(opts.Dir, "files", d.Parts[0].Link.File.Blob)
+			file := filepath.Join(dir, "blobs", d.Parts[0].Link.File.Blob)
 			if err := o.Close(); err != nil {
 				t.Fatal(err)
 			}
-			spoil(t, opts.Dir, file)
-			o = open(t, opts)
+			spoil(t, dir, file)
+			o = openAt(t, dir, opts)
 			wantGone(t, o, d)
-			if found, _ := filepath.Glob(filepath.Join(opts.Dir, "..", "aside", "*", "*")); len(found) != 0 {
+			if found, _ := filepath.Glob(filepath.Join(dir, "..", "aside", "*", "*")); len(found) != 0 {
 				t.Errorf("moved aside: %q", found)
 			}
 		})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/ladder"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // refused returns the outcome of a permanent error. If the platform refuses only the form of the
@@ -51,7 +51,7 @@ func noted(before, note string) string {
 
 // lower records that parts take the place of one, and how many changes of later messages came
 // to that. It returns false if an operator has cancelled that one meanwhile.
-func lower(t *store.Tx, out *outcome, now time.Time) (ended bool, err error) {
+func lower(t *state.Tx, out *outcome, now time.Time) (ended bool, err error) {
 	it, position, p, more := out.it, out.pos, &out.lower[0], len(out.lower)-1
 	out.unsends = 0
 	files, err := encodeFiles(p.Files, false)
@@ -61,57 +61,87 @@ func lower(t *store.Tx, out *outcome, now time.Time) (ended bool, err error) {
 	// The text stays, and with it what it is made of, which only the record has.
 	n, err := t.Changed(`UPDATE part SET state = 'queued', next = 0, doubt = 0, code = '', message = '', hint = '', attempts = ?, message_id = ?, reply_to = ?,
 		file = ?, size = ?, blob = ?, receipt_note = ?, unthreaded = ?, saved = ? WHERE delivery = ? AND position = ? AND state IN `+openStates,
-		p.Attempts, p.MessageID, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), p.Receipt.Note, p.Unthreaded, p.Saved, it.id, position)
+		p.Attempts, p.MessageID, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), p.Receipt.Note, bit(p.Unthreaded), p.Saved, it.id, position)
 	if err != nil || n == 0 || more == 0 {
 		return n > 0, ofDatabase("record another form", err)
 	}
-	for _, query := range []string{
-		`UPDATE part SET position = -position - ?1 WHERE delivery = ?2 AND position > ?3`,
-		`UPDATE part SET position = -position WHERE delivery = ?2 AND position < 0`,
-		`UPDATE delivery SET open = open + ?1, changed = ?5 WHERE id = ?2`,
-		`UPDATE part SET act = json_set(act, '$.act.part', json_extract(act, '$.act.part') + ?1) WHERE act <> '' AND instr(act, ?4)
-			AND json_extract(act, '$.act.of') = ?4 AND json_extract(act, '$.act.part') > ?3`,
-	} {
-		if _, err := t.Exec(query, more, it.id, position, it.Key, nano(now)); err != nil {
-			return false, ofDatabase("record another form", err)
-		}
+	_, err = t.Exec(`UPDATE part SET position = -position - ? WHERE delivery = ? AND position > ?`, more, it.id, position)
+	if err == nil {
+		_, err = t.Exec(`UPDATE part SET position = -position WHERE delivery = ? AND position < 0`, it.id)
 	}
-	for i := range out.lower[1:] {
-		if err := insertPart(t, it.id, position+1+i, &out.lower[1+i], false); err != nil {
-			return false, err
-		}
-		unsends, err := unsendToo(t, it.Key, position, position+1+i)
-		if err != nil {
-			return false, ofDatabase("record another form", err)
-		}
-		out.unsends += unsends
+	if err == nil {
+		_, err = t.Exec(`UPDATE delivery SET open = open + ?, changed = ? WHERE id = ?`, more, nano(now), it.id)
 	}
-	return true, nil
+	if err == nil {
+		out.unsends, err = moveChanges(t, it.Key, position, more)
+	}
+	for i := 1; err == nil && i <= more; i++ {
+		err = insertPart(t, it.id, position+i, &out.lower[i], false)
+	}
+	return err == nil, ofDatabase("record another form", err)
 }
 
-// unsendToo has the unsends of a message that are accepted already unsend another one, too. It
-// returns how many there are.
-func unsendToo(t *store.Tx, key string, position, another int) (int, error) {
-	ends := map[int64]int{} // the position behind each delivery's last part
-	rows, err := t.Query(`SELECT delivery, (SELECT 1 + max(position) FROM part WHERE delivery = p.delivery) FROM part p WHERE act <> '' AND instr(act, ?1)
-		AND json_extract(act, '$.act.of') = ?1 AND ifnull(json_extract(act, '$.act.part'), 0) = ?2 AND json_extract(act, '$.act.verb') = 'unsend' AND state IN `+openStates, key, position)
+// moveChanges corrects the changes of a delivery's messages that are accepted already, if more
+// messages come behind the one at position: they name the later ones by their positions, and
+// an unsend of that one unsends those that came, too. It returns how many unsends came to that.
+func moveChanges(t *state.Tx, key string, position, more int) (unsends int, err error) {
+	var moved []movedChange
+	known := map[int64]bool{} // the deliveries that unsend the one at position
+	rows, err := t.Query(`SELECT p.delivery, p.position, p.act, p.state, (SELECT 1 + max(l.position) FROM part l WHERE l.delivery = p.delivery)
+		FROM part p WHERE p.act <> '' AND p.act LIKE '%' || ? || '%'`, key)
 	err = each(rows, err, func() error {
-		var id int64
-		var end int
-		err := rows.Scan(&id, &end)
-		ends[id] = end
+		var m movedChange
+		var act string
+		if err := rows.Scan(&m.delivery, &m.position, &act, &m.part.State, &m.end); err != nil {
+			return err
+		}
+		err := m.part.setAct(act)
+		if a := m.part.Act; a != nil && a.Of == key && a.Part >= position {
+			moved = append(moved, m)
+		}
 		return err
 	})
-	for id, end := range ends {
-		act := &Act{Verb: VerbUnsend, Files: true, Of: key, Part: another}
-		if err == nil {
-			err = insertPart(t, id, end, &Part{MessageID: messageID(fmt.Sprint(key, id), end), Act: act, State: Queued}, false)
-		}
-		if err == nil {
-			_, err = t.Exec(`UPDATE delivery SET open = open + 1 WHERE id = ?`, id)
+	for i := 0; err == nil && i < len(moved); i++ {
+		switch m := &moved[i]; {
+		case m.part.Act.Part > position:
+			err = m.move(t, more)
+		case m.part.Act.Verb == VerbUnsend && m.part.State.open() && !known[m.delivery]:
+			known[m.delivery], unsends = true, unsends+more
+			err = m.unsendToo(t, more)
 		}
 	}
-	return len(ends), err
+	return unsends, err
+}
+
+// movedChange is a change of a message, at its own delivery and position.
+type movedChange struct {
+	delivery int64
+	position int
+	part     Part
+	end      int // the position behind the delivery's last part
+}
+
+func (m *movedChange) move(t *state.Tx, more int) error {
+	m.part.Act.Part += more
+	act, err := m.part.actText()
+	if err == nil {
+		_, err = t.Exec(`UPDATE part SET act = ? WHERE delivery = ? AND position = ?`, act, m.delivery, m.position)
+	}
+	return err
+}
+
+// unsendToo adds the unsends of the messages that came behind the one that m unsends.
+func (m *movedChange) unsendToo(t *state.Tx, more int) error {
+	of := m.part.Act
+	for i := range more {
+		act := &Act{Verb: VerbUnsend, Files: true, Of: of.Of, Part: of.Part + 1 + i}
+		id := messageID(fmt.Sprint(of.Of, m.delivery), m.end+i)
+		if err := insertPart(t, m.delivery, m.end+i, &Part{MessageID: id, Act: act, State: Queued}, false); err != nil {
+			return err
+		}
+	}
+	_, err := t.Exec(`UPDATE delivery SET open = open + ? WHERE id = ?`, more, m.delivery)
+	return err
 }
 
 // lowered updates memory after lower. The caller holds mu.

@@ -130,7 +130,7 @@ func TestAnAlbumThatIsRefusedGoesAsSingleFilesInItsPlace(t *testing.T) {
 }
 
 // album is a delivery of files that share a message, which refusesAlbums refuses.
-func album(t *testing.T, o *outbox.Outbox, names ...string) outbox.Delivery {
+func album(t *testing.T, o *box, names ...string) outbox.Delivery {
 	d := file(t, o, "fake:a", names[0], names[0])
 	for _, name := range names[1:] {
 		d.Parts[0].Files = append(d.Parts[0].Files, file(t, o, "fake:a", name, name).Parts[0].Files...)
@@ -148,18 +148,15 @@ func refusesAlbums(m channel.Message) channel.Form {
 
 // A host that starts again has not read what the text was made of.
 func TestAnAlbumThatWentAsSingleFilesLostTheMarkdownOfItsText(t *testing.T) {
-	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{newPicky(refusesAlbums)}}
-	o, err := outbox.Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, opts := t.TempDir(), outbox.Options{Channels: []channel.Channel{newPicky(refusesAlbums)}}
+	o := openAt(t, dir, opts)
 	d := album(t, o, "a.txt", "b.txt")
 	put(t, o, d)
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 	b := newBook()
-	run(t, b.open(t, opts))
+	run(t, b.openAt(t, dir, opts))
 	b.settled(t, d)
 	said, err := b.o.Reader().Said(t.Context(), d.Address(), d.Folder, "", time.Now().Add(time.Hour), 10)
 	if err != nil || len(said) != 2 || said[0].Text != "**all**" || said[1].Text != "" {
@@ -218,7 +215,7 @@ func (c *changing) Edit(_ context.Context, to channel.Change) error {
 
 // A host that dies while it sends the lower form goes on with that form.
 func TestALowerFormIsRecordedBeforeItIsSent(t *testing.T) {
-	var o *outbox.Outbox
+	var o *box
 	var recorded media.Kind
 	d := outbox.Delivery{}
 	ch := newPicky(func(m channel.Message) channel.Form {

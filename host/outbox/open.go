@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/blob"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // Outbox keeps deliveries and sends them. All methods but Close may be called
@@ -29,9 +27,9 @@ import (
 //
 // There are two, taken in this order:
 //
-//  1. The commit, see [store.Committer]. Whoever commits, commits for all that wait,
+//  1. The commit, see [state.DB.Do]. Whoever commits, commits for all that wait,
 //     and then runs what has to follow each change, in the order of the commits.
-//     The commit guards seq and early.
+//     The commit guards early.
 //  2. mu guards everything else that changes: lanes, items, outcomes, holds,
 //     quotas. It is held for work in memory only: whoever holds mu neither
 //     commits nor reads a record nor calls a channel. So a slow disk or channel
@@ -43,20 +41,14 @@ import (
 // recorded, by at most pipeline outcomes, and a mark of doubt is in memory first.
 type Outbox struct {
 	opts     Options
-	lock     *os.File // of the directory
-	blobs    *blob.Store
-	db       *store.DB
-	opened   opened // the database, as it was opened
-	commit   *store.Committer
+	state    *state.DB
 	reader   *Reader
 	checking chan struct{} // one token while Check works
 	wake     chan struct{} // of capacity one: the dispatcher has to look again
 	toRecord chan struct{} // of capacity one: there are outcomes to record
 	counters counters
 
-	// Guarded by the commit.
-	seq   int64 // the last one given
-	early earlyReceipts
+	early earlyReceipts // the commit guards it
 
 	mu       sync.Mutex
 	usage    map[string]usage // by group
@@ -74,23 +66,16 @@ type Outbox struct {
 	answers   map[string]int64 // to approvals, since Open
 }
 
-// opened is a file, to be known again.
-type opened struct {
-	path string
-	info os.FileInfo
-}
-
 type counters struct {
 	sent, failed, uncertain, attempts atomic.Int64
 }
 
-// Open locks the directory, opens its records, and reconciles them with the files: it
-// moves blobs without a record aside, and fails parts whose blob is missing with
-// lost_bytes. It returns a *store.Error if another process has the outbox or if the
-// database must not be used. Open sends nothing; Run does.
+// Open opens the outbox of a state, and fails the parts whose blob the state misses with
+// lost_bytes. A state has one outbox. Open sends nothing; Run does.
 func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 	o := &Outbox{
 		opts:      opts.withDefaults(),
+		state:     opts.State,
 		checking:  make(chan struct{}, 1),
 		wake:      make(chan struct{}, 1),
 		toRecord:  make(chan struct{}, 1),
@@ -108,14 +93,14 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 			err = errors.Join(err, o.Close())
 		}
 	}()
-	if err := o.openStore(ctx); err != nil {
+	if o.reader, err = NewReader(ctx, o.state.DB.DB); err != nil {
 		return nil, err
 	}
 	for _, ch := range o.opts.Channels {
 		o.line(ch.Name()).ch = ch
 	}
 	if err := o.recover(ctx); err != nil {
-		return nil, Store(o.opts.Dir, o.opts.Home).Explain("open", err)
+		return nil, fmt.Errorf("open the outbox: %w", err)
 	}
 	return o, nil
 }
@@ -143,59 +128,14 @@ func (o *Outbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close releases the directory. Run must have returned.
+// Close closes the outbox, and not the state. Run must have returned.
 func (o *Outbox) Close() error {
-	var errs []error
 	o.checking <- struct{}{} // a Check whose caller has stopped waiting
-	if o.reader != nil {
-		errs = append(errs, o.reader.Close())
+	if o.reader == nil {
+		return nil
 	}
-	if o.commit != nil {
-		errs = append(errs, o.commit.Close())
-	}
-	if o.db != nil {
-		errs = append(errs, o.db.Close())
-	}
-	if o.blobs != nil {
-		errs = append(errs, o.blobs.Close())
-	}
-	if o.lock != nil {
-		errs = append(errs, o.lock.Close())
-	}
-	return errors.Join(errs...)
+	return o.reader.Close()
 }
-
-// openStore takes the lock and opens the records. Close closes both.
-func (o *Outbox) openStore(ctx context.Context) (err error) {
-	s := Store(o.opts.Dir, o.opts.Home)
-	if o.lock, err = store.Lock(s); err != nil {
-		return err
-	}
-	if err := os.Chmod(o.opts.Dir, 0o700); err != nil {
-		return fmt.Errorf("open the outbox: %w", err)
-	}
-	if o.db, err = store.Open(ctx, s); err != nil {
-		return err
-	}
-	if o.blobs, err = blob.Open(filepath.Join(o.opts.Dir, filesDir)); err != nil {
-		return fmt.Errorf("open the outbox: %w", err)
-	}
-	if err := o.blobs.UseRows(ctx, o.db); err != nil {
-		return ofDatabase("open the outbox", err)
-	}
-	o.opened.path = filepath.Join(o.opts.Dir, dbName)
-	if o.opened.info, err = os.Stat(o.opened.path); err != nil {
-		return fmt.Errorf("open the outbox: %w", err)
-	}
-	if o.commit, err = o.db.Committer(ctx, o.blobs); err != nil {
-		return ofDatabase("open the outbox", err)
-	}
-	o.reader, err = OpenReader(ctx, s)
-	return err
-}
-
-// Dir returns the directory that the outbox owns.
-func (o *Outbox) Dir() string { return o.opts.Dir }
 
 // recover restores the state that the earlier process left. It counts deliveries and reads
 // none.
@@ -203,10 +143,8 @@ func (o *Outbox) recover(ctx context.Context) error {
 	if err := o.recoverHolds(ctx); err != nil {
 		return ofDatabase("read holds", err)
 	}
-	if !o.db.Made {
-		if err := o.sweep(ctx); err != nil {
-			return err
-		}
+	if err := o.forgetLost(ctx); err != nil {
+		return err
 	}
 	if err := o.recoverUsage(ctx); err != nil {
 		return ofDatabase("count deliveries", err)
@@ -218,7 +156,7 @@ func (o *Outbox) recover(ctx context.Context) error {
 }
 
 func (o *Outbox) recoverHolds(ctx context.Context) error {
-	rows, err := o.db.QueryContext(ctx, `SELECT channel, total, since FROM hold`)
+	rows, err := o.state.QueryContext(ctx, `SELECT channel, total, since FROM hold`)
 	return each(rows, err, func() error {
 		var name string
 		var total, since int64
@@ -230,42 +168,28 @@ func (o *Outbox) recoverHolds(ctx context.Context) error {
 	})
 }
 
-// sweep moves blobs without a record aside, and fails the open parts whose blob is
-// missing.
-func (o *Outbox) sweep(ctx context.Context) error {
-	known := map[string]bool{}
-	names, err := scanNames(o.db.QueryContext(ctx, `SELECT blob FROM part WHERE blob <> ''`))
+// forgetLost fails the open parts whose blob is missing, and ends what the process before had
+// begun to end.
+func (o *Outbox) forgetLost(ctx context.Context) error {
+	ended, err := scanNames(o.state.QueryContext(ctx, `SELECT blob FROM link WHERE ended = 1`))
 	if err != nil {
-		return ofDatabase("sweep the outbox's files", err)
-	}
-	linked, ended, err := o.linkBlobs(ctx)
-	if err != nil {
-		return ofDatabase("sweep the outbox's files", err)
-	}
-	for _, name := range append(names, linked...) {
-		known[name] = true
-	}
-	deleted := map[string]bool{}
-	for _, name := range ended {
-		deleted[name] = true
-	}
-	missing, err := o.blobs.Sweep(ctx, Store(o.opts.Dir, o.opts.Home), known, deleted, o.opts.Log)
-	if err != nil {
-		return fmt.Errorf("sweep the outbox's files: %w", err)
+		return ofDatabase("read links", err)
 	}
 	if len(ended) > 0 {
+		if err := o.state.Blobs.Remove(ended...); err != nil {
+			return err
+		}
 		if err := o.forgetEnded(ctx, ended); err != nil {
 			return err
 		}
 	}
-	if len(missing) == 0 {
+	if len(o.state.Missing) == 0 {
 		return nil
 	}
-	o.opts.Log.Error("files of the outbox are missing", "count", len(missing))
 	var lost int64
-	return o.commit.Do(ctx, func(t *store.Tx) error {
+	return o.state.Do(ctx, func(t *state.Tx) error {
 		lost = 0
-		for _, name := range missing {
+		for _, name := range o.state.Missing {
 			if err := failLost(t, name, time.Now(), &lost); err != nil {
 				return err
 			}
@@ -280,8 +204,8 @@ func (o *Outbox) sweep(ctx context.Context) error {
 
 // failLost fails the part of a missing blob, and deletes the part's small files. It adds the
 // approvals that have nothing left to wait for to lost.
-func failLost(t *store.Tx, name string, now time.Time, lost *int64) error {
-	others, err := scanNames(t.Query(`SELECT blob FROM part WHERE blob <> '' AND instr(blob, ?)`, name))
+func failLost(t *state.Tx, name string, now time.Time, lost *int64) error {
+	others, err := scanNames(t.Query(`SELECT blob FROM part WHERE blob <> '' AND blob LIKE '%' || ? || '%'`, name))
 	if err == nil {
 		err = blob.Delete(t, others...)
 	}
@@ -290,14 +214,14 @@ func failLost(t *store.Tx, name string, now time.Time, lost *int64) error {
 	}
 	if err == nil {
 		_, err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
-			(SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending'))`, nano(now), name)
+			(SELECT delivery FROM part WHERE blob <> '' AND blob LIKE '%' || ? || '%' AND state IN ('queued', 'sending'))`, nano(now), name)
 	}
 	if err == nil {
 		_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = ?, hint = ?
-			WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending')`, codeLostBytes, lostMessage, lostHint, name)
+			WHERE blob <> '' AND blob LIKE '%' || ? || '%' AND state IN ('queued', 'sending')`, codeLostBytes, lostMessage, lostHint, name)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND instr(blob, ?)`, name)
+		_, err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND blob LIKE '%' || ? || '%'`, name)
 	}
 	if err == nil {
 		_, err = t.Exec(`DELETE FROM link WHERE blob = ?`, name)
@@ -311,15 +235,16 @@ const (
 )
 
 func (o *Outbox) recoverUsage(ctx context.Context) error {
-	rows, err := o.db.QueryContext(ctx, `SELECT d.folder, count(*), sum(p.size), 0, 0, 0
-		FROM delivery d CROSS JOIN part p ON p.delivery = d.id
-		WHERE d.open > 0 AND p.state IN `+openStates+` GROUP BY d.folder
-		UNION ALL SELECT d.folder, 0, 0, 0, count(*), sum(p.size)
-		FROM approval a CROSS JOIN delivery d ON d.id = a.delivery CROSS JOIN part p ON p.delivery = d.id
-		WHERE a.answer = '' GROUP BY d.folder
-		UNION ALL SELECT d.folder, 0, 0, sum(p.size), 0, 0
-		FROM part p CROSS JOIN delivery d ON d.id = p.delivery
-		WHERE p.blob <> '' AND p.state NOT IN `+unendedStates+` GROUP BY d.folder`)
+	// The sums of folders are made here: grouped by folder, SQLite would read every delivery.
+	rows, err := o.state.QueryContext(ctx, `SELECT d.folder, count(*), sum(p.size), 0, 0, 0
+		FROM delivery d JOIN part p ON p.delivery = d.id
+		WHERE d.open > 0 AND p.state IN `+openStates+` GROUP BY d.channel, d.chat, d.folder
+		UNION ALL SELECT d.folder, 0, 0, 0, 1, p.size
+		FROM approval a JOIN delivery d ON d.id = a.delivery JOIN part p ON p.delivery = d.id
+		WHERE a.answer = ''
+		UNION ALL SELECT d.folder, 0, 0, p.size, 0, 0
+		FROM part p JOIN delivery d ON d.id = p.delivery
+		WHERE p.blob <> '' AND p.state NOT IN `+unendedStates)
 	return each(rows, err, func() error {
 		var folder string
 		var u usage
@@ -333,16 +258,14 @@ func (o *Outbox) recoverUsage(ctx context.Context) error {
 
 // recoverLanes makes a lane for each chat with an open delivery.
 func (o *Outbox) recoverLanes(ctx context.Context) error {
-	rows, err := o.db.QueryContext(ctx, `SELECT channel, chat, count(*), max(turn), folder
-		FROM delivery INDEXED BY delivery_open WHERE open > 0 GROUP BY channel, chat`)
+	rows, err := o.state.QueryContext(ctx, `SELECT channel, chat, count(*), min(folder)
+		FROM delivery WHERE open > 0 GROUP BY channel, chat`)
 	return each(rows, err, func() error {
 		var name, chat, folder string
 		var count int
-		var seq int64
-		if err := rows.Scan(&name, &chat, &count, &seq, &folder); err != nil {
+		if err := rows.Scan(&name, &chat, &count, &folder); err != nil {
 			return err
 		}
-		o.seq = max(o.seq, seq)
 		ln := o.lane(groups.Address{Channel: name, JID: groups.JID(chat)}, folder)
 		ln.count, ln.recovered = count, mostUnrecorded
 		o.schedule(ln)

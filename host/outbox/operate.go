@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // Retry puts the failed or uncertain parts of a delivery behind the chat's waiting
@@ -24,7 +24,7 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 	}
 	var retried *item
 	var freed int64
-	err = o.commit.Do(ctx, func(t *store.Tx) error {
+	err = o.state.Do(ctx, func(t *state.Tx) error {
 		var err error
 		retried, freed, err = o.requeue(t, it.id, Failed, Uncertain)
 		return err
@@ -45,7 +45,7 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 
 // requeue makes the parts in some states open, in the record and in a new item. freed is
 // the size of their files.
-func (o *Outbox) requeue(t *store.Tx, id int64, from ...State) (_ *item, freed int64, err error) {
+func (o *Outbox) requeue(t *state.Tx, id int64, from ...State) (_ *item, freed int64, err error) {
 	items, err := scanItems(t.Query(itemByID, id))
 	if err != nil {
 		return nil, 0, err
@@ -81,8 +81,10 @@ func (o *Outbox) requeue(t *store.Tx, id int64, from ...State) (_ *item, freed i
 		return nil, 0, ErrSettled
 	}
 	now := time.Now()
-	o.seq++
-	it.seq, it.Created, it.held = o.seq, now, o.heldTotal(it.Channel, now)
+	if it.seq, err = turns(t, 1); err != nil {
+		return nil, 0, err
+	}
+	it.Created, it.held = now, o.heldTotal(it.Channel, now)
 	it.pos = 0
 	it.skip()
 	_, err = t.Exec(`UPDATE delivery SET turn = ?, created = ?, held = ?, changed = ?, open = ?, bad = 0 WHERE id = ?`,
@@ -107,7 +109,7 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 		return fmt.Errorf("drop %s: %w", it.Key, err)
 	}
 	var cancelled []int
-	err = o.commit.Do(ctx, func(t *store.Tx) error {
+	err = o.state.Do(ctx, func(t *state.Tx) error {
 		var err error
 		cancelled, err = cancel(t, it, from, time.Now())
 		return err
@@ -154,7 +156,7 @@ func (o *Outbox) unblock(ln *lane) {
 	o.poke()
 }
 
-func cancel(t *store.Tx, it *item, from int, now time.Time) (cancelled []int, err error) {
+func cancel(t *state.Tx, it *item, from int, now time.Time) (cancelled []int, err error) {
 	for i := from; i < len(it.Parts); i++ {
 		n, err := t.Changed(`UPDATE part SET state = 'dropped', blob = '', next = 0, code = ?, message = ?, hint = ?
 			WHERE delivery = ? AND position = ? AND state IN ('queued', 'sending')`,
@@ -218,7 +220,7 @@ func (o *Outbox) Dismiss(ctx context.Context, name string) error {
 	if it.Open() {
 		return fmt.Errorf("dismiss %s: %w", it.Key, ErrOpen)
 	}
-	err = o.deleteBytes(ctx, func(t *store.Tx) ([]kept, error) {
+	err = o.deleteBytes(ctx, func(t *state.Tx) ([]kept, error) {
 		n, err := t.Changed(`UPDATE delivery SET bad = 0, changed = ? WHERE id = ? AND bad > 0 AND open = 0`, nano(time.Now()), it.id)
 		if err != nil {
 			return nil, ofDatabase("dismiss", err)
@@ -238,13 +240,13 @@ func (o *Outbox) Dismiss(ctx context.Context, name string) error {
 	return nil
 }
 
-// expireBatch is how many records one commit deletes.
-const expireBatch = 500
+// expireBatch is how many records one commit deletes: others that write wait for it.
+const expireBatch = 100
 
 // expire deletes the records of deliveries that ended longer ago than Retention.
 func (o *Outbox) expire(now time.Time) {
 	for more := true; more; {
-		err := o.deleteBytes(context.Background(), func(t *store.Tx) (gone []kept, err error) {
+		err := o.deleteBytes(context.Background(), func(t *state.Tx) (gone []kept, err error) {
 			ids, err := scanIDs(t.Query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? AND NOT `+waits+` ORDER BY changed LIMIT ?`,
 				nano(now.Add(-o.limits().Retention)), expireBatch))
 			more = len(ids) == expireBatch
@@ -277,7 +279,7 @@ func (o *Outbox) evict(folder string) {
 	if over <= 0 {
 		return
 	}
-	err := o.deleteBytes(context.Background(), func(t *store.Tx) (gone []kept, err error) {
+	err := o.deleteBytes(context.Background(), func(t *state.Tx) (gone []kept, err error) {
 		ks, err := scanKept(t, keptOfFolder, folder)
 		for left := over; left > 0 && len(gone) < len(ks); {
 			k := ks[len(gone)]
@@ -311,7 +313,7 @@ const (
 		WHERE p.delivery = ? AND p.blob <> ''`
 )
 
-func scanKept(t *store.Tx, query string, args ...any) (ks []kept, _ error) {
+func scanKept(t *state.Tx, query string, args ...any) (ks []kept, _ error) {
 	rows, err := t.Query(query, args...)
 	err = each(rows, err, func() error {
 		var k kept
@@ -324,9 +326,9 @@ func scanKept(t *store.Tx, query string, args ...any) (ks []kept, _ error) {
 
 // deleteBytes runs a change that removes the bytes of failed parts from the records, and
 // then deletes the bytes.
-func (o *Outbox) deleteBytes(ctx context.Context, change func(t *store.Tx) ([]kept, error)) error {
+func (o *Outbox) deleteBytes(ctx context.Context, change func(t *state.Tx) ([]kept, error)) error {
 	var gone []kept
-	err := o.commit.Do(ctx, func(t *store.Tx) (err error) {
+	err := o.state.Do(ctx, func(t *state.Tx) (err error) {
 		gone, err = change(t)
 		for i := 0; err == nil && i < len(gone); i++ {
 			err = blob.Delete(t, strings.Fields(gone[i].blobs)...)

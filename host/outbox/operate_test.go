@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -65,7 +66,7 @@ func TestPutKeepsAllOrNothing(t *testing.T) {
 func TestReceiptsRefineAndNeverGoBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
-		var o *outbox.Outbox
+		var o *box
 		ch := &fake{name: "fake"}
 		ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			if m.Text == "quick" { // the device is quicker than the platform
@@ -231,7 +232,12 @@ func TestListAndRecall(t *testing.T) {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
-	other, err := outbox.OpenReader(t.Context(), outbox.Store(o.Dir(), store.Home{})) // as a command would, beside the host
+	view, err := store.Look(t.Context(), state.Spec(o.dir, store.Home{})) // as a command would, beside the host
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	other, err := outbox.NewReader(t.Context(), view.DB)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,7 @@
 // permanent ones end a part, and [Outbox.Next] hands out every delivery that
 // changed, after the change is durable.
 //
-//	outbox/outbox.db        records (WAL, synchronous FULL, commits in groups, see [store.Committer])
-//	outbox/outbox.marker    whose they are, see package store
-//	outbox/files/<blob>     the bytes of one file that is not small, 0600, see package blob
-//	outbox/lock             held while the host runs
+// Records and bytes lie in the host's state, see package state.
 //
 // # Where to read
 //
@@ -38,8 +35,8 @@
 //
 // A small file's bytes are in the database, and come and go with the record that
 // names them. A larger file is written and synced before the record that names it,
-// and removed after the record that no longer needs it; Open moves the files that no
-// record names aside, for a week. A record in state queued was accepted. Most
+// and removed after the record that no longer needs it; the state moves the files that no
+// record names aside when it opens, for a week. A record in state queued was accepted. Most
 // channels show the same message id once, so their parts are simply sent again:
 // nothing needs to be written before the attempt, and outcomes are recorded in
 // groups while the chat's next parts already go out. For a channel that
@@ -68,6 +65,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -166,7 +164,7 @@ type Part struct {
 	Receipt  channel.Receipt
 	Doubt    time.Time // the first attempt that the platform may have shown without saying so; zero: none
 	// When the host heard that a member's device had it, and that a member had read it:
-	// of several members, the first. Zero: it did not, or it was before version 7.
+	// of several members, the first. Zero: it did not.
 	DeliveredAt, ReadAt time.Time
 
 	Shown   State  // what Report said of a part that is Pending; empty: nothing
@@ -245,9 +243,6 @@ const (
 
 // The errors that a caller branches on.
 var (
-	ErrLocked    = store.ErrLocked
-	ErrDamaged   = store.ErrDamaged
-	ErrNewer     = store.ErrNewer
 	ErrChanged   = blob.ErrChanged // passes: open the file again and copy anew
 	ErrNotFound  = errors.New("no such delivery in the outbox")
 	ErrAmbiguous = errors.New("more than one delivery begins with that; give more of the key")
@@ -265,11 +260,10 @@ func ofDatabase(op string, err error) error {
 	return fmt.Errorf("%s: %w", op, store.Words(err))
 }
 
-// Options says how an outbox works. Only Dir is needed: every other zero value
+// Options says how an outbox works. Only State is needed: every other zero value
 // stands for the default that its comment names.
 type Options struct {
-	Dir      string            // the outbox's own directory, made with mode 0700
-	Home     store.Home        // of the installation that the outbox belongs to; may be zero
+	State    *state.DB
 	Channels []channel.Channel // found by Delivery.Channel
 	Log      *slog.Logger      // nil discards
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // outcome is what came of an attempt.
@@ -223,7 +223,7 @@ func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 // record makes the first outcomes durable, queues their deliveries for Next, and deletes
 // the bytes that are no longer needed.
 func (o *Outbox) record(batch []outcome) error {
-	err := o.commit.Do(context.Background(), func(t *store.Tx) error {
+	err := o.state.Do(context.Background(), func(t *state.Tx) error {
 		o.prepareOutcomes(batch)
 		now := time.Now()
 		for i := range batch {
@@ -280,7 +280,7 @@ func (o *Outbox) prepareOutcomes(batch []outcome) {
 	for i := range batch {
 		out := &batch[i]
 		p := &out.part
-		early := o.early.state(out.it.Address(), p.Receipt.ID)
+		early := o.early.reported(out.it.Address(), p.Receipt.ID)
 		switch p.State {
 		case Pending:
 			p.Shown = cmp.Or(out.it.Parts[out.pos].Shown, early)

@@ -172,11 +172,8 @@ func TestTimeHeldDoesNotCountAgainstTheDeadline(t *testing.T) {
 		}
 		b := newBook()
 		dir := t.TempDir()
-		opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{MaxAge: time.Hour})}
-		o, err := outbox.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opts := outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{MaxAge: time.Hour})}
+		o := openAt(t, dir, opts)
 		b.o = o
 		d := text("fake:a", "x")
 		put(t, o, d)
@@ -193,7 +190,7 @@ func TestTimeHeldDoesNotCountAgainstTheDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Hour) // the host is down, the channel still held
-		o = b.open(t, opts)
+		o = b.openAt(t, dir, opts)
 		run(t, o)
 		time.Sleep(time.Hour)
 		if n := len(ch.calls()); n != 1 {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
-	"github.com/longshore-bridge/longshore/host/store"
 )
 
 func TestFilesOfAPartGoInOneMessageAndItsThread(t *testing.T) {
@@ -73,11 +72,8 @@ func TestAChatWithoutThreadsGetsTheMessageItself(t *testing.T) {
 
 // A blob of an album is gone: the album is not sent without it.
 func TestAnAlbumThatLostAFileFails(t *testing.T) {
-	b, opts := newBook(), outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{&fake{name: "fake"}}}
-	o, err := outbox.Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, dir, opts := newBook(), t.TempDir(), outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}}
+	o := openAt(t, dir, opts)
 	d, second := file(t, o, "fake:a", "a.txt", "one"), file(t, o, "fake:a", "b.txt", large("second"))
 	d.Parts[0].Files = append(d.Parts[0].Files, second.Parts[0].Files...)
 	put(t, o, d)
@@ -85,7 +81,7 @@ func TestAnAlbumThatLostAFileFails(t *testing.T) {
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o = b.open(t, opts)
+	o = b.openAt(t, dir, opts)
 	got, err := o.Get(t.Context(), d.Key)
 	if err != nil || got.Parts[0].State != outbox.Failed || got.Parts[0].Code != "lost_bytes" || len(blobs(t, o)) != 0 {
 		t.Errorf("%+v, %v, kept %v", got, err, blobs(t, o))
@@ -115,11 +111,8 @@ func TestTheNextAttemptHasWhatTheLastOneSaved(t *testing.T) {
 			}
 			return channel.Receipt{ID: "r"}, nil
 		}
-		b, opts := newBook(), outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
-		o, err := outbox.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b, dir, opts := newBook(), t.TempDir(), outbox.Options{Channels: []channel.Channel{ch}}
+		o := openAt(t, dir, opts)
 		b.o = o
 		d := text("fake:a", "x", "y")
 		put(t, o, d)
@@ -130,7 +123,7 @@ func TestTheNextAttemptHasWhatTheLastOneSaved(t *testing.T) {
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
-		o = b.open(t, opts)
+		o = b.openAt(t, dir, opts)
 		run(t, o)
 		b.settled(t, d)
 		if diff := cmp.Diff([]string{"", "x uploaded I", "x uploaded II", ""}, states); diff != "" {
@@ -160,7 +153,7 @@ func TestALateOutcomeKeepsWhatTheNextAttemptSaved(t *testing.T) {
 			return channel.Receipt{}, cut
 		}
 		o := open(t, outbox.Options{Channels: []channel.Channel{ch}})
-		db := sqlite(t, o.Dir())
+		db := sqlite(t, o.dir)
 		execute(t, db, `CREATE TRIGGER full BEFORE UPDATE OF state ON part BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
 		put(t, o, text("fake:a", "x"))
 		run(t, o)
@@ -174,69 +167,4 @@ func TestALateOutcomeKeepsWhatTheNextAttemptSaved(t *testing.T) {
 			t.Errorf("after %d attempts, %q and the outcome %q are kept: %v", attempts, saved, code, err)
 		}
 	})
-}
-
-//go:embed testdata/schema-2.sql
-var schema2 string
-
-// TestAnOutboxOfVersion2KeepsItsFiles opens what the program before wrote, when
-// a part had one file, first only to look.
-func TestAnOutboxOfVersion2KeepsItsFiles(t *testing.T) {
-	var got string
-	ch := &fake{name: "fake"}
-	ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
-		if len(m.Files) != 1 || m.Thread != "" || m.State != nil {
-			t.Errorf("sent as %+v", m)
-			return channel.Receipt{}, permanent
-		}
-		content, err := read(m.Files[0])
-		got = m.Files[0].Name + ": " + content
-		return channel.Receipt{}, err
-	}
-	dir := t.TempDir()
-	opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}}
-	o, err := outbox.Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := file(t, o, "fake:a", "a.txt", large("the bytes"))
-	f := d.Parts[0].Files[0]
-	if err := o.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db := sqlite(t, dir)
-	execute(t, db, "DROP TABLE delivery; DROP TABLE part; DROP TABLE hold; DROP TABLE bytes; DROP TABLE vote; DROP TABLE link; DROP TABLE approval; "+schema2+" PRAGMA user_version = 2;")
-	execute(t, db, `INSERT INTO delivery (id, key, turn, folder, request, channel, chat, created, held, changed, open)
-		VALUES (1, ?, 1, ?, ?, 'fake', 'fake:a', unixepoch() * 1000000000, 0, 0, 1)`, d.Key, d.Folder, d.Request)
-	execute(t, db, `INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state)
-		VALUES (1, 0, '00', 'a.txt', '', ?1, ?1 ->> 'size', ?2, 'queued')`,
-		fmt.Sprintf(`{"name":"a.txt","kind":"document","mime":"text/plain","size":%d,"sha256":"%s"}`, f.Size, f.SHA256), f.Blob)
-	r, err := outbox.OpenReader(t.Context(), outbox.Store(dir, store.Home{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen, err := r.List(t.Context(), outbox.Filter{})
-	if err != nil || len(seen) != 1 {
-		t.Fatalf("a look shows %+v, %v", seen, err)
-	}
-	if diff := cmp.Diff(d.Parts[0].Files, seen[0].Parts[0].Files); diff != "" {
-		t.Error(diff)
-	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
-	if v := version(t, db); v != 2 {
-		t.Errorf("a look made version %d of it", v)
-	}
-	b := newBook()
-	o = b.open(t, opts)
-	stop := run(t, o)
-	b.settled(t, d)
-	stop() // the bytes go after the record
-	if p := b.of(d).Parts[0]; p.State != outbox.Sent || got != "a.txt: "+large("the bytes") || len(blobs(t, o)) != 0 {
-		t.Errorf("%q arrived, settled as %+v", got, p)
-	}
-	if v := version(t, db); v != 9 {
-		t.Errorf("opened as version %d", v)
-	}
 }

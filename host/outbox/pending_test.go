@@ -98,7 +98,7 @@ func TestAReportSettlesWhatThePlatformDidNotShowYet(t *testing.T) {
 func TestAReportMayComeBeforeThePendingReceipt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
-		var o *outbox.Outbox
+		var o *box
 		f := &fake{name: "fake"}
 		f.send = func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 			err := o.Report(ctx, chatA, "early", channel.StateDelivered)
@@ -147,11 +147,8 @@ func TestWhatIsPendingIsNotSentAgainAfterARestart(t *testing.T) {
 				ch := &finding{f, func(m channel.Message) (*channel.Receipt, error) {
 					return &channel.Receipt{ID: "r-late", Pending: reported}, nil
 				}}
-				opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
-				o, err := outbox.Open(t.Context(), opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				dir, opts := t.TempDir(), outbox.Options{Channels: []channel.Channel{ch}}
+				o := openAt(t, dir, opts)
 				b.o = o
 				late, next := text("fake:a", "late"), text("fake:a", "next")
 				put(t, o, late, next)
@@ -161,7 +158,7 @@ func TestWhatIsPendingIsNotSentAgainAfterARestart(t *testing.T) {
 				if err := o.Close(); err != nil {
 					t.Fatal(err)
 				}
-				o = b.open(t, opts)
+				o = b.openAt(t, dir, opts)
 				if reported {
 					if err := o.Report(t.Context(), chatA, "r-late", channel.StateRead); err != nil {
 						t.Fatal(err)

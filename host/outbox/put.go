@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
@@ -101,15 +102,14 @@ func (o *Outbox) Room(folder string, ahead, more Load) error {
 // accepting returns the reason why nothing can be accepted now, or nil. bytes is the size
 // of the request. Acceptance and Check both call it, so that they agree.
 func (o *Outbox) accepting(bytes int64) error {
-	now, err := os.Stat(o.opened.path)
-	if err != nil || !os.SameFile(now, o.opened.info) {
-		return fmt.Errorf("the outbox's database was moved or replaced while the host runs (%w): put it back, or restart the host", errors.Join(errReplaced, err))
+	if err := o.state.Replaced(); err != nil {
+		return err
 	}
 	keep := o.limits().FreeDisk
 	if keep <= 0 {
 		return nil
 	}
-	free, total, err := o.blobs.Space()
+	free, total, err := o.state.Blobs.Space()
 	switch {
 	case err != nil:
 		return fmt.Errorf("ask for free space: %w", err)
@@ -126,9 +126,6 @@ func (o *Outbox) accepting(bytes int64) error {
 	return nil
 }
 
-// errReplaced says that the database file is not the one that was opened.
-var errReplaced = errors.New("it is not the one that was opened")
-
 // Blob is a file's bytes in the outbox. They stay once Put has recorded a delivery that
 // names them.
 type Blob = blob.Blob
@@ -136,7 +133,7 @@ type Blob = blob.Blob
 // Copy stores exactly size bytes of r. The error is ErrChanged if r has fewer or more. The
 // caller discards the Blob if it does not pass it to Put.
 func (o *Outbox) Copy(ctx context.Context, r io.Reader, size int64) (Blob, error) {
-	b, err := o.blobs.Stage(ctx, r, size, nil)
+	b, err := o.state.Blobs.Stage(ctx, r, size, nil)
 	switch {
 	case errors.Is(err, blob.ErrTooLarge):
 		return Blob{}, ErrChanged
@@ -152,7 +149,7 @@ func (o *Outbox) Copy(ctx context.Context, r io.Reader, size int64) (Blob, error
 // CopyFile stores a file as it is now, see [blob.Store.Snapshot]. The caller discards the
 // Blob if it does not pass it to Put.
 func (o *Outbox) CopyFile(ctx context.Context, f *os.File, size int64) (Blob, error) {
-	b, err := o.blobs.Snapshot(ctx, f, size)
+	b, err := o.state.Blobs.Snapshot(ctx, f, size)
 	return b, orDiskFull(err)
 }
 
@@ -161,7 +158,7 @@ func (o *Outbox) Kept(b Blob, read func(io.ReaderAt) error) error {
 	if b.Bytes != nil {
 		return read(bytes.NewReader(b.Bytes))
 	}
-	f, err := o.blobs.Open(b.Name)
+	f, err := o.state.Blobs.Open(b.Name)
 	if err != nil {
 		return fmt.Errorf("read a kept file: %w", err)
 	}
@@ -184,7 +181,7 @@ func (o *Outbox) Discard(b Blob) { o.removeBlobs(b.Name) }
 // removeBlobs deletes files that no record needs. The next start moves files aside that
 // cannot be deleted now.
 func (o *Outbox) removeBlobs(names ...string) {
-	if err := o.blobs.Remove(names...); err != nil {
+	if err := o.state.Blobs.Remove(names...); err != nil {
 		o.opts.Log.Warn("remove a file that was sent", "error", err)
 	}
 }
@@ -209,7 +206,7 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 	}
 	var unused []string
 	var replaced []int64
-	err := o.commit.Do(ctx, func(t *store.Tx) error {
+	err := o.state.Do(ctx, func(t *state.Tx) error {
 		t.KeepFiles = t.KeepFiles || slices.ContainsFunc(blobs, blob.IsName)
 		var err error
 		if unused, err = o.insertAll(t, items); err != nil {
@@ -257,11 +254,14 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 
 // insertAll records the new items. It returns the blobs of the other items that no record
 // names.
-func (o *Outbox) insertAll(t *store.Tx, items []*item) (unused []string, err error) {
+func (o *Outbox) insertAll(t *state.Tx, items []*item) (unused []string, err error) {
 	now := time.Now()
-	for _, it := range items {
-		o.seq++
-		it.seq = o.seq
+	last, err := turns(t, len(items))
+	if err != nil {
+		return nil, err
+	}
+	for i, it := range items {
+		it.seq = last - int64(len(items)-1-i)
 		it.held = o.heldTotal(it.Channel, now)
 		if it.id, err = insert(t, it, now); err != nil {
 			return nil, err
@@ -276,7 +276,7 @@ func (o *Outbox) insertAll(t *store.Tx, items []*item) (unused []string, err err
 			if !blob.IsName(name) {
 				continue
 			}
-			known, err := scanIDs(t.Query(`SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?1) UNION ALL SELECT 0 FROM link WHERE blob = ?1`, name))
+			known, err := scanIDs(t.Query(`SELECT delivery FROM part WHERE blob <> '' AND blob LIKE '%' || ?1 || '%' UNION ALL SELECT 0 FROM link WHERE blob = ?1`, name))
 			if err != nil {
 				return nil, err
 			}
@@ -291,9 +291,9 @@ func (o *Outbox) insertAll(t *store.Tx, items []*item) (unused []string, err err
 // replace removes the request's id from earlier deliveries of the group with the same id:
 // the result under that id belongs to the new request. It returns the ids of those
 // deliveries. The new deliveries have ids from first on.
-func replace(t *store.Tx, first int64) ([]int64, error) {
-	earlier, err := scanIDs(t.Query(`SELECT old.id FROM delivery AS new CROSS JOIN delivery AS old INDEXED BY delivery_request
-		ON old.request = new.request AND old.folder = new.folder AND old.id < new.id WHERE new.id >= ? AND new.request <> ''`, first))
+func replace(t *state.Tx, first int64) ([]int64, error) {
+	earlier, err := scanIDs(t.Query(`SELECT e.id FROM delivery d JOIN delivery e ON e.request = d.request AND e.folder = d.folder AND e.id < d.id
+		WHERE d.id >= ? AND d.request <> ''`, first))
 	for _, id := range earlier {
 		_, failed := t.Exec(`UPDATE delivery SET request = '' WHERE id = ?`, id)
 		err = errors.Join(err, failed)
@@ -384,7 +384,7 @@ func (o *Outbox) check(ctx context.Context) error {
 		return err
 	}
 	defer o.Discard(b)
-	return orDiskFull(o.commit.Do(ctx, func(t *store.Tx) error {
+	return orDiskFull(o.state.Do(ctx, func(t *state.Tx) error {
 		t.KeepFiles = true
 		_, err := t.Exec(store.Probe, time.Now().UnixNano())
 		return ofDatabase("write a record", err)

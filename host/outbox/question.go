@@ -16,7 +16,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // Question is what a part asks. Members' answers are recorded with the delivery and count
@@ -100,7 +100,7 @@ func (o *Outbox) ask(it *item) {
 // recoverQuestions loads the questions of the last two days. It ends the questions that
 // are past their time, even if they were ended before. Those about approvals may be older.
 func (o *Outbox) recoverQuestions(ctx context.Context) error {
-	ids, err := scanIDs(o.db.QueryContext(ctx, `SELECT DISTINCT p.delivery FROM part p JOIN delivery d ON d.id = p.delivery
+	ids, err := scanIDs(o.state.QueryContext(ctx, `SELECT DISTINCT p.delivery FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.act <> '' AND p.act LIKE '{"question"%' AND (d.created > ? OR p.act LIKE '%"approval":"%')`, nano(time.Now().Add(-48*time.Hour))))
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 		return nil, err
 	}
 	first := false
-	err = o.commit.Do(ctx, func(t *store.Tx) error {
+	err = o.state.Do(ctx, func(t *state.Tx) error {
 		others, err := scanIDs(t.Query(`SELECT delivery FROM vote WHERE delivery = ? AND voter <> ? LIMIT 1`, q.id, v.Voter))
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 		}
 		_, err = t.Exec(`INSERT INTO vote (delivery, voter, name, choices, time)
 			SELECT ?1, ?2, ?3, ?4, ?5 WHERE (SELECT count(*) FROM vote WHERE delivery = ?1 AND voter <> ?2) < ?6
-			ON CONFLICT (delivery, voter) DO UPDATE SET name = ?3, choices = ?4, time = ?5 WHERE time <= ?5`,
+			ON CONFLICT (delivery, voter) DO UPDATE SET name = ?3, choices = ?4, time = ?5 WHERE vote.time <= ?5`,
 			q.id, v.Voter, v.Name, string(list), nano(v.Time), maxVoters)
 		return err
 	}, func() {
@@ -157,7 +157,7 @@ func (o *Outbox) questionOf(ctx context.Context, chat groups.Address, v *Vote) (
 	open, early := o.openIn(chat)
 	for _, q := range open {
 		var receipt string
-		err := o.db.QueryRowContext(ctx, `SELECT receipt FROM part WHERE delivery = ? AND act <> ''`, q.id).Scan(&receipt)
+		err := o.state.QueryRowContext(ctx, `SELECT receipt FROM part WHERE delivery = ? AND act <> ''`, q.id).Scan(&receipt)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return nil, nil, "", ofDatabase("look for a question", err)
 		}

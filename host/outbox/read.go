@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,64 +12,31 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// Reader reads an outbox's records. It needs no lock: a command may read the
-// outbox while a host works with it.
+// Reader reads an outbox's records. It needs no lock: a command may read the outbox while a
+// host works with it.
 type Reader struct {
-	db     *store.View
+	db     *sql.DB
 	one    *sql.Stmt
 	chat   *sql.Stmt
 	byName *sql.Stmt
 	known  *sql.Stmt
-
-	waits string // a condition; false for a version in which nothing waited for approvals
 }
 
-// OpenReader opens the records of an outbox and changes nothing. It returns nil without an
-// error if there is no outbox yet.
-func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
-	db, err := store.Look(ctx, s)
-	if err != nil || db == nil {
-		return nil, err
-	}
-	r := &Reader{db: db, waits: "false"}
-	var version int
-	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
-		return nil, errors.Join(ofDatabase("open the outbox", err), r.Close())
-	}
-	if version > 5 {
-		r.waits = waits
-	}
+// NewReader makes a reader of the records in an open state. The caller closes it before the
+// database.
+func NewReader(ctx context.Context, db *sql.DB) (_ *Reader, err error) {
+	r := &Reader{db: db}
 	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName, knownKeys: &r.known} {
-		// Reading changes nothing; the host migrates at its next start.
-		if version < 9 {
-			query = strings.Replace(query, "p.unthreaded", "0", 1)
-		}
-		if version < 8 {
-			query = strings.Replace(query, "d.bound", "''", 1)
-		}
-		if version < 7 {
-			query = strings.NewReplacer("p.delivered_at", "0", "p.read_at", "0").Replace(query)
-		}
-		if version < 5 {
-			query = strings.NewReplacer("d.batch", "0", "p.act", "''").Replace(query)
-		}
-		if version < 3 {
-			query = strings.NewReplacer("d.thread", "''", "d.asked", "d.created", "p.shown", "''", "p.saved", "NULL").Replace(query)
-		}
-		if version == 1 {
-			query = strings.Replace(query, "p.doubt", "p.begun", 1)
-		}
-		if *stmt, err = db.Prepare(query); err != nil {
-			return nil, errors.Join(ofDatabase("open the outbox", err), r.Close())
+		if *stmt, err = db.PrepareContext(ctx, query); err != nil {
+			return nil, errors.Join(ofDatabase("read the outbox", err), r.Close())
 		}
 	}
 	return r, nil
 }
 
-// Close closes the reader.
+// Close closes the reader, and not the database.
 func (r *Reader) Close() error {
 	var errs []error
 	for _, stmt := range []*sql.Stmt{r.one, r.chat, r.byName, r.known} {
@@ -78,7 +44,7 @@ func (r *Reader) Close() error {
 			errs = append(errs, stmt.Close())
 		}
 	}
-	return errors.Join(append(errs, r.db.Close())...)
+	return errors.Join(errs...)
 }
 
 // The states that a Filter selects.
@@ -110,11 +76,11 @@ func (r *Reader) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	}
 	switch f.State {
 	case FilterOpen:
-		query.WriteString(` AND (open > 0 OR ` + r.waits + `)`)
+		query.WriteString(` AND (open > 0 OR ` + waits + `)`)
 	case FilterMoving:
 		query.WriteString(` AND open > 0`)
 	case FilterWaiting:
-		query.WriteString(` AND ` + r.waits)
+		query.WriteString(` AND ` + waits)
 	case FilterFailed:
 		query.WriteString(` AND bad > 0`)
 	case FilterAll, "":
@@ -197,31 +163,38 @@ func (r *Reader) ofChat(key groups.Address, after int64, n int) ([]*item, error)
 	return items, err
 }
 
-const knownKeys = `SELECT d.key FROM json_each(?) AS asked CROSS JOIN delivery AS d ON d.key = asked.value`
+// knownAtOnce is how many keys knownKeys takes.
+const knownAtOnce = 16
+
+var knownKeys = `SELECT key FROM delivery WHERE key IN (?` + strings.Repeat(", ?", knownAtOnce-1) + `)`
 
 // Known reports which keys have a record. A request that is seen again after a crash, and
 // has a record, only needs to be unlinked.
 func (r *Reader) Known(ctx context.Context, keys []string) (map[string]bool, error) {
-	list, err := json.Marshal(keys)
-	if err != nil {
-		return nil, err
-	}
 	known := map[string]bool{}
-	rows, err := r.known.QueryContext(ctx, string(list))
-	err = each(rows, err, func() error {
-		var key string
-		err := rows.Scan(&key)
-		known[key] = true
-		return err
-	})
-	return known, ofDatabase("look for deliveries", err)
+	for some := range slices.Chunk(keys, knownAtOnce) {
+		args := make([]any, knownAtOnce)
+		for i := range args {
+			args[i] = some[min(i, len(some)-1)]
+		}
+		rows, err := r.known.QueryContext(ctx, args...)
+		if err := each(rows, err, func() error {
+			var key string
+			err := rows.Scan(&key)
+			known[key] = true
+			return err
+		}); err != nil {
+			return nil, ofDatabase("look for deliveries", err)
+		}
+	}
+	return known, nil
 }
 
 // Ended calls see for each delivery that ended and last changed at or after since and before
 // until, the oldest change first, as far as the records go back. In memory are the ids of all, and one
 // delivery.
 func (r *Reader) Ended(ctx context.Context, since, until time.Time, see func(*Delivery)) error {
-	ids, err := scanIDs(r.db.QueryContext(ctx, `SELECT id FROM delivery WHERE open = 0 AND changed >= ? AND changed < ? AND NOT `+r.waits+`
+	ids, err := scanIDs(r.db.QueryContext(ctx, `SELECT id FROM delivery WHERE open = 0 AND changed >= ? AND changed < ? AND NOT `+waits+`
 		ORDER BY changed, id`, nano(since), nano(until)))
 	if err != nil {
 		return err
@@ -339,8 +312,8 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	o.mu.Unlock()
 	slices.Sort(s.Held)
 	var oldest int64
-	err := o.reader.db.QueryRowContext(ctx, `SELECT coalesce(min(created), 0), (SELECT count(*) FROM approval WHERE answer = '')
-		FROM delivery INDEXED BY delivery_open WHERE open > 0`).Scan(&oldest, &s.Waiting)
+	err := o.state.QueryRowContext(ctx, `SELECT coalesce(min(created), 0), (SELECT count(*) FROM approval WHERE answer = '')
+		FROM delivery WHERE open > 0`).Scan(&oldest, &s.Waiting)
 	s.Oldest = fromNano(oldest)
 	return s, ofDatabase("count deliveries", err)
 }

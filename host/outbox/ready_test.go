@@ -15,7 +15,7 @@ import (
 )
 
 // accepts says whether a file can be accepted, by accepting one.
-func accepts(o *outbox.Outbox) error {
+func accepts(o *box) error {
 	if err := o.Room("family", outbox.Load{}, outbox.Load{Parts: 1, Bytes: 4096}); err != nil {
 		return err
 	}
@@ -43,17 +43,17 @@ func TestTheCheckSaysWhetherADeliveryCanBeAccepted(t *testing.T) {
 		{"free_disk is turned off", 0, nothing, ""},
 		{"less than free_disk is free", 1 << 60, nothing, "limits.free_disk is"},
 		{"no directory for files", 0, func(t *testing.T, dir string) {
-			if err := os.RemoveAll(filepath.Join(dir, "files")); err != nil {
+			if err := os.RemoveAll(filepath.Join(dir, "blobs")); err != nil {
 				t.Fatal(err)
 			}
 		}, "keep a file"},
 		{"the database was removed", 0, func(t *testing.T, dir string) {
-			if err := os.Remove(filepath.Join(dir, "outbox.db")); err != nil {
+			if err := os.Remove(filepath.Join(dir, "longshore.db")); err != nil {
 				t.Fatal(err)
 			}
 		}, "moved or replaced"},
 		{"the database was replaced", 0, func(t *testing.T, dir string) {
-			path := filepath.Join(dir, "outbox.db")
+			path := filepath.Join(dir, "longshore.db")
 			data, err := os.ReadFile(path)
 			if err := errors.Join(err, os.Rename(path, path+".old"), os.WriteFile(path, data, 0o600)); err != nil {
 				t.Fatal(err)
@@ -63,7 +63,7 @@ func TestTheCheckSaysWhetherADeliveryCanBeAccepted(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			o := open(t, outbox.Options{Settings: limits(outbox.Limits{FreeDisk: tt.free})})
-			tt.spoil(t, o.Dir())
+			tt.spoil(t, o.dir)
 			for what, err := range map[string]error{"accepted": accepts(o), "checked": o.Check(t.Context())} {
 				if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(details(err), tt.words) {
 					t.Errorf("%s: %v", what, err)
@@ -95,20 +95,17 @@ func TestACheckDoesNotWaitLongerThanItsCaller(t *testing.T) {
 // was the record that was lost.
 func TestFilesOfNoDeliveryAreMovedAsideAtAStart(t *testing.T) {
 	dir := t.TempDir()
-	o, err := outbox.Open(t.Context(), outbox.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := openAt(t, dir, outbox.Options{})
 	b, err := o.Copy(t.Context(), strings.NewReader(large("orphan")), blob.Small+6)
-	if err := errors.Join(err, o.Close(), os.WriteFile(filepath.Join(dir, "files", "note to self"), []byte("mine"), 0o600)); err != nil {
+	if err := errors.Join(err, o.Close(), os.WriteFile(filepath.Join(dir, "blobs", "note to self"), []byte("mine"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	o = open(t, outbox.Options{Dir: dir})
+	o = openAt(t, dir, outbox.Options{})
 	if left := blobs(t, o); len(left) != 1 || left[0] != "note to self" { // the host did not make it
 		t.Errorf("left: %q", left)
 	}
 	got := map[string]string{}
-	found, _ := filepath.Glob(filepath.Join(dir, "aside", "*-outbox-swept", "*"))
+	found, _ := filepath.Glob(filepath.Join(dir, "aside", "*-state-swept", "*"))
 	for _, path := range found {
 		data, err := os.ReadFile(path)
 		if err != nil {

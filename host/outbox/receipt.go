@@ -9,7 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // pendingFor is how long a chat waits for the platform to show a message that the platform
@@ -105,8 +105,8 @@ func (e *earlyReceipts) put(chat groups.Address, id string, s State) {
 	}
 }
 
-// state returns the reported state of a message; empty if there was no report.
-func (e *earlyReceipts) state(chat groups.Address, id string) State {
+// reported returns the reported state of a message; empty if there was no report.
+func (e *earlyReceipts) reported(chat groups.Address, id string) State {
 	return e.states[earlyKey{chat, id}]
 }
 
@@ -125,21 +125,21 @@ func further(was, is State) bool {
 // a member has read it. A state never goes back. Unknown ids are no error: members'
 // devices report all messages of a chat.
 func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s channel.State) error {
-	state, known := map[channel.State]State{
+	to, known := map[channel.State]State{
 		channel.StateSent: Sent, channel.StateDelivered: Delivered, channel.StateRead: Read,
 	}[s]
 	if id == "" || !known {
 		return nil
 	}
 	var found refined
-	return o.commit.Do(ctx, func(t *store.Tx) error {
+	return o.state.Do(ctx, func(t *state.Tx) error {
 		var err error
-		found, err = refine(t, chat, id, state)
+		found, err = refine(t, chat, id, to)
 		return err
 	}, func() {
 		switch {
 		case !found.known:
-			o.early.put(chat, id, state)
+			o.early.put(chat, id, to)
 		case found.changed:
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -147,9 +147,9 @@ func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s c
 			switch {
 			case it == nil:
 			case found.pending:
-				o.shown(it, found.position, state)
+				o.shown(it, found.position, to)
 			default:
-				it.Parts[found.position].reached(state, found.at)
+				it.Parts[found.position].reached(to, found.at)
 			}
 			o.changes.add(found.folder, found.delivery, markNew)
 		}
@@ -178,7 +178,7 @@ func (p *Part) reached(s State, at time.Time) {
 }
 
 // refine writes the new state of a part.
-func refine(t *store.Tx, chat groups.Address, id string, state State) (r refined, err error) {
+func refine(t *state.Tx, chat groups.Address, id string, to State) (r refined, err error) {
 	rows, err := t.Query(`SELECT p.delivery, d.folder, p.position, p.state, p.shown FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ?`, id, chat.Channel, string(chat.JID))
 	var was, shown State
@@ -189,15 +189,16 @@ func refine(t *store.Tx, chat groups.Address, id string, state State) (r refined
 		return r, ofDatabase("look for a message", err)
 	}
 	r.pending = was == Pending
-	if r.changed = further(cmp.Or(shown, was), state); !r.changed {
+	if r.changed = further(cmp.Or(shown, was), to); !r.changed {
 		return r, nil
 	}
 	r.at = time.Now()
 	if r.pending { // its attempt ends it
-		_, err = t.Exec(`UPDATE part SET shown = ? WHERE delivery = ? AND position = ?`, string(state), r.delivery, r.position)
+		_, err = t.Exec(`UPDATE part SET shown = ? WHERE delivery = ? AND position = ?`, string(to), r.delivery, r.position)
 	} else {
-		_, err = t.Exec(`UPDATE part SET state = ?1, delivered_at = iif(?1 = 'delivered', ?2, delivered_at), read_at = iif(?1 = 'read', ?2, read_at)
-			WHERE delivery = ?3 AND position = ?4`, string(state), nano(r.at), r.delivery, r.position)
+		_, err = t.Exec(`UPDATE part SET state = ?1, delivered_at = CASE WHEN ?1 = 'delivered' THEN ?2 ELSE delivered_at END,
+			read_at = CASE WHEN ?1 = 'read' THEN ?2 ELSE read_at END
+			WHERE delivery = ?3 AND position = ?4`, string(to), nano(r.at), r.delivery, r.position)
 	}
 	if err == nil {
 		_, err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(r.at), r.delivery)

@@ -56,11 +56,8 @@ func TestCutOffSendIsTakenUpAgain(t *testing.T) {
 					}}
 				}
 				b := newBook()
-				opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{MaxAge: time.Hour})}
-				o, err := outbox.Open(t.Context(), opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				dir, opts := t.TempDir(), outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{MaxAge: time.Hour})}
+				o := openAt(t, dir, opts)
 				b.o = o
 				d := text("fake:a", "x")
 				put(t, o, d)
@@ -74,7 +71,7 @@ func TestCutOffSendIsTakenUpAgain(t *testing.T) {
 				}
 				stopping = false
 				time.Sleep(2 * time.Hour)
-				o = b.open(t, opts)
+				o = b.openAt(t, dir, opts)
 				run(t, o)
 				b.settled(t, d)
 				if p := b.of(d).Parts[0]; p.State != tt.state || len(f.calls()) != tt.attempts {
@@ -129,7 +126,7 @@ func TestPlatformThatForgetsIsAsked(t *testing.T) {
 func TestOutcomesAreTriedOnceMoreAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t, outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}})
-		db := sqlite(t, o.Dir())
+		db := sqlite(t, o.dir)
 		execute(t, db, `CREATE TRIGGER full BEFORE UPDATE OF state ON part BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
 		put(t, o, text("fake:a", "x"))
 		stop := run(t, o)
@@ -157,11 +154,8 @@ func TestAClockThatWasSetBackKeepsNothingWaiting(t *testing.T) {
 			return channel.Receipt{ID: m.ID, Pending: m.Text == "late"}, nil
 		}
 		b := newBook()
-		opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{f}}
-		o, err := outbox.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir, opts := t.TempDir(), outbox.Options{Channels: []channel.Channel{f}}
+		o := openAt(t, dir, opts)
 		b.o = o
 		again, late, behind := text("fake:a", "again"), text("fake:b", "late"), text("fake:b", "behind")
 		put(t, o, again, late, behind)
@@ -171,10 +165,10 @@ func TestAClockThatWasSetBackKeepsNothingWaiting(t *testing.T) {
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
-		shiftTimes(t, opts.Dir, 24*time.Hour)
+		shiftTimes(t, dir, 24*time.Hour)
 		fails = false
 		began := time.Now()
-		o = b.open(t, opts)
+		o = b.openAt(t, dir, opts)
 		run(t, o)
 		b.settled(t, again, late, behind)
 		if took := time.Since(began); took > 10*time.Minute {
@@ -191,7 +185,7 @@ func TestAClockThatWasSetBackKeepsNothingWaiting(t *testing.T) {
 // shiftTimes makes the times in an outbox those of a clock that was ahead.
 func shiftTimes(t *testing.T, dir string, by time.Duration) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "outbox.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "longshore.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,11 +23,8 @@ func TestARestoredPollIsAskedTwice(t *testing.T) {
 			}
 			return &channel.Receipt{ID: m.ID}, nil
 		}}
-		options := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
-		o, err := outbox.Open(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir, options := t.TempDir(), outbox.Options{Channels: []channel.Channel{ch}}
+		o := openAt(t, dir, options)
 		poll, link := text("fake:a", "which one?"), linked(t, o, "a", "big.bin", "bytes", time.Now().Add(time.Hour))
 		poll.Parts[0].Question = &outbox.Question{Choices: []string{"this", "that"}, Until: time.Now().Add(time.Hour)}
 		change, words, late := text("fake:a", ""), text("fake:a", "sent"), text("fake:a", "not sent")
@@ -37,11 +34,9 @@ func TestARestoredPollIsAskedTwice(t *testing.T) {
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := outbox.MarkRestored(t.Context(), outbox.Store(options.Dir, options.Home), time.Now()); err != nil || n != 4 {
-			t.Errorf("%d parts are in doubt, %v", n, err)
-		}
+		restored(t, dir, 4)
 		b := newBook()
-		o = b.open(t, options)
+		o = b.openAt(t, dir, options)
 		run(t, o)
 		b.settled(t, all...)
 		if diff := cmp.Diff([]string{"not sent"}, f.texts()); diff != "" {

@@ -29,8 +29,8 @@ func (r *Reader) Said(ctx context.Context, chat groups.Address, folder, thread s
 // Words returns the latest text of the message with that id of the platform, as the group
 // wrote it. It is empty if the group has not sent or has deleted the message, or its record has expired.
 func (r *Reader) Words(ctx context.Context, chat groups.Address, folder, id string) (string, error) {
-	rows, err := r.db.QueryContext(ctx, selectSaid+`AND d.id >= (SELECT min(delivery) FROM part WHERE receipt = ?4) AND (p.receipt = ?4 OR p.act LIKE '{"act"%')
-		ORDER BY d.id DESC, p.position DESC`, chat.Channel, string(chat.JID), folder, id)
+	rows, err := r.db.QueryContext(ctx, selectSaid+`AND d.id >= (SELECT min(delivery) FROM part WHERE receipt = ? AND receipt <> '') AND (p.receipt = ? OR p.act LIKE '{"act"%')
+		ORDER BY d.id DESC, p.position DESC`, chat.Channel, string(chat.JID), folder, id, id)
 	all, err := said(rows, err, 1)
 	if err != nil || id == "" || len(all) == 0 {
 		return "", err
@@ -38,8 +38,8 @@ func (r *Reader) Words(ctx context.Context, chat groups.Address, folder, id stri
 	return all[0].Text, nil
 }
 
-const selectSaid = `SELECT p.receipt, iif(p.written <> '', p.written, p.text), p.receipt_time, p.file, p.blob, p.act, p.state
-	FROM delivery d JOIN part p ON p.delivery = d.id WHERE d.channel = ?1 AND d.chat = ?2 AND d.folder = ?3 `
+const selectSaid = `SELECT p.receipt, CASE WHEN p.written <> '' THEN p.written ELSE p.text END, p.receipt_time, p.file, p.blob, p.act, p.state
+	FROM delivery d JOIN part p ON p.delivery = d.id WHERE d.channel = ? AND d.chat = ? AND d.folder = ? `
 
 // said reads the rows of selectSaid: messages and changes of these, the newest first.
 func said(rows *sql.Rows, err error, limit int) (all []Said, _ error) {

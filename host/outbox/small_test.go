@@ -3,7 +3,6 @@ package outbox_test
 import (
 	"context"
 	"database/sql"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,7 +61,7 @@ func TestAKillLeavesBytesAndRecordTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	fstest.EachCut(t, filepath.Join(o.Dir(), "outbox.db"), func(path string) {
+	fstest.EachCut(t, filepath.Join(o.dir, "longshore.db"), func(path string) {
 		rows, names := bytesAndNames(t, path)
 		if rows != names {
 			t.Errorf("the bytes of %q are there, and records of %q", rows, names)
@@ -88,51 +87,10 @@ func TestChangedBytesDoNotPassForThoseThatWereAccepted(t *testing.T) {
 	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 	d := file(t, o, "fake:a", "a.txt", "the bytes")
 	put(t, o, d)
-	execute(t, sqlite(t, o.Dir()), `UPDATE bytes SET data = CAST('other ones' AS BLOB)`)
+	execute(t, sqlite(t, o.dir), `UPDATE bytes SET data = CAST('other ones' AS BLOB)`)
 	run(t, o)
 	b.settled(t, d)
 	if diff := cmp.Diff([]string{"other ones", d.Parts[0].Files[0].SHA256}, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestAnOutboxOfVersion3KeepsItsSmallFiles opens what the program before wrote, when
-// small files were files.
-func TestAnOutboxOfVersion3KeepsItsSmallFiles(t *testing.T) {
-	var got []string
-	ch := &fake{name: "fake"}
-	ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
-		content, err := read(m.Files[0])
-		got = append(got, content)
-		return channel.Receipt{ID: m.ID}, err
-	}
-	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
-	o, err := outbox.Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := file(t, o, "fake:a", "a.txt", "the bytes")
-	put(t, o, d)
-	if err := o.Close(); err != nil {
-		t.Fatal(err)
-	}
-	name := strings.Repeat("ab", 16)
-	if err := os.WriteFile(filepath.Join(opts.Dir, "files", name), []byte("the bytes"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	db := sqlite(t, opts.Dir)
-	execute(t, db, `UPDATE part SET blob = ?`, name)
-	execute(t, db, `DROP TABLE bytes; DROP TABLE vote; DROP TABLE link; DROP TABLE approval; DROP INDEX part_act; ALTER TABLE delivery DROP COLUMN batch; ALTER TABLE delivery DROP COLUMN bound; ALTER TABLE part DROP COLUMN act; ALTER TABLE part DROP COLUMN written; ALTER TABLE part DROP COLUMN unthreaded; ALTER TABLE part DROP COLUMN delivered_at; ALTER TABLE part DROP COLUMN read_at; PRAGMA user_version = 3;`)
-	b := newBook()
-	o = b.open(t, opts)
-	next := file(t, o, "fake:a", "b.txt", "and a new one")
-	put(t, o, next)
-	run(t, o)
-	b.settled(t, d, next)
-	if diff := cmp.Diff([]string{"the bytes", "and a new one"}, got); diff != "" || len(blobs(t, o)) != 0 {
-		t.Errorf("%s; kept %v", diff, blobs(t, o))
-	}
-	if v := version(t, db); v != 9 {
-		t.Errorf("opened as version %d", v)
 	}
 }

@@ -25,7 +25,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	mount := fstest.SmallDisk(t, "4m")
 	told := newBook()
 	ch := &fake{name: "fake"}
-	o := told.open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{FreeDisk: -1})})
+	o := told.openAt(t, filepath.Join(mount, "state"), outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{FreeDisk: -1})})
 	stop := run(t, o)
 	var accepted []outbox.Delivery
 	refused := 0
@@ -94,7 +94,7 @@ func fill(t *testing.T, dir string, leave int64) string {
 // turned off: SQLite's word for it is "database or disk is full (13)".
 func TestADiskThatRunsFullIsSaidSo(t *testing.T) {
 	mount := fstest.SmallDisk(t, "2m")
-	o := open(t, outbox.Options{Dir: filepath.Join(mount, "outbox")})
+	o := openAt(t, filepath.Join(mount, "state"), outbox.Options{})
 	if err := errors.Join(accepts(o), o.Check(t.Context())); err != nil {
 		t.Fatal(err)
 	}

@@ -2,99 +2,24 @@ package outbox
 
 import (
 	"database/sql"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
-
-//go:embed schema.sql
-var schema string
-
-const (
-	dbName   = "outbox.db"
-	filesDir = "files"
-	lockName = "lock"
-)
-
-// Store describes the outbox's store in dir.
-func Store(dir string, home store.Home) store.Spec {
-	return store.Spec{
-		Name: "outbox", Dir: dir, File: dbName, Lock: lockName, Files: filesDir, Home: home,
-		Schema: schema + approvalTable + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4, fromVersion5, fromVersion6, fromVersion7, fromVersion8},
-		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
-	}
-}
-
-// fromVersion1 migrates version 1 to 2. Version 1 knew a part in doubt by its code, or by
-// a mark that later answers did not clear.
-const fromVersion1 = `
-ALTER TABLE part RENAME COLUMN begun TO doubt;
-UPDATE part SET doubt = (SELECT created FROM delivery WHERE id = part.delivery)
-	WHERE doubt <> 0 OR state = 'uncertain' OR code = 'no_answer' AND state IN ('queued', 'sending');`
-
-// fromVersion2 migrates version 2 to 3. Version 2 had one file a part, no threads, no
-// state between two attempts, and only the time of acceptance.
-const fromVersion2 = `
-ALTER TABLE delivery ADD COLUMN thread TEXT NOT NULL DEFAULT '';
-ALTER TABLE delivery ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
-UPDATE delivery SET asked = created;
-ALTER TABLE part ADD COLUMN shown TEXT NOT NULL DEFAULT '';
-ALTER TABLE part ADD COLUMN saved BLOB;
-UPDATE part SET file = '[' || file || ']' WHERE file <> '';`
-
-// fromVersion4 migrates version 4 to 5. In version 4 each result had a file of its own,
-// and each part was a message.
-const fromVersion4 = `
-ALTER TABLE delivery ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE part ADD COLUMN act TEXT NOT NULL DEFAULT '';
-CREATE TABLE vote (
-	delivery INTEGER NOT NULL,
-	voter    TEXT    NOT NULL,
-	name     TEXT    NOT NULL,
-	choices  TEXT    NOT NULL,
-	time     INTEGER NOT NULL,
-	PRIMARY KEY (delivery, voter)
-) WITHOUT ROWID;
-CREATE INDEX part_act ON part (delivery) WHERE act <> '';
-CREATE TABLE link (
-	id      TEXT    PRIMARY KEY,
-	folder  TEXT    NOT NULL,
-	channel TEXT    NOT NULL,
-	chat    TEXT    NOT NULL,
-	file    TEXT    NOT NULL,
-	size    INTEGER NOT NULL,
-	blob    TEXT    NOT NULL,
-	made    INTEGER NOT NULL,
-	expires INTEGER NOT NULL,
-	ended   INTEGER NOT NULL DEFAULT 0
-) WITHOUT ROWID;`
-
-// fromVersion6 migrates version 6 to 7. Version 6 had the states delivered and read
-// without their times.
-const fromVersion6 = `
-ALTER TABLE part ADD COLUMN delivered_at INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE part ADD COLUMN read_at INTEGER NOT NULL DEFAULT 0;`
-
-// fromVersion7 migrates version 7 to 8. In version 7 the whole group asked for everything.
-const fromVersion7 = `ALTER TABLE delivery ADD COLUMN bound TEXT NOT NULL DEFAULT '';`
-
-// fromVersion8 migrates version 8 to 9. Version 8 had what assistants wrote in the
-// platform's form alone, and channels kept for themselves that a thread was gone.
-const fromVersion8 = `
-ALTER TABLE part ADD COLUMN written TEXT NOT NULL DEFAULT '';
-ALTER TABLE part ADD COLUMN unthreaded INTEGER NOT NULL DEFAULT 0;`
 
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
 
 // unendedStates are those of a part that may still be sent.
 const unendedStates = `('queued', 'sending', 'pending', 'waiting')`
+
+// waits is the condition of a delivery that waits for an approval, for SQL.
+const waits = `id IN (SELECT delivery FROM approval WHERE answer = '')`
 
 // item is a delivery in memory. Its parts are as recorded, except for Sending, Attempts
 // and Sent, a mark of doubt that is being written, and outcomes after which a part stays
@@ -231,9 +156,6 @@ func decodeFiles(files, blobs string) ([]File, error) {
 	if files == "" {
 		return nil, nil
 	}
-	if files[0] == '{' { // of a version before 3, which a Reader looks at
-		files = "[" + files + "]"
-	}
 	var stored []storedFile
 	if err := json.Unmarshal([]byte(files), &stored); err != nil {
 		return nil, err
@@ -247,6 +169,14 @@ func decodeFiles(files, blobs string) ([]File, error) {
 		}
 	}
 	return all, nil
+}
+
+// bit is a truth as the records have it.
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func nano(t time.Time) int64 {
@@ -263,24 +193,26 @@ func fromNano(n int64) time.Time {
 	return time.Unix(0, n)
 }
 
+// turns takes the next n turns, which order the deliveries of each chat, and returns the last
+// of them.
+func turns(t *state.Tx, n int) (last int64, err error) {
+	rows, err := t.Query(`UPDATE turn SET last = last + ? RETURNING last`, n)
+	err = each(rows, err, func() error { return rows.Scan(&last) })
+	return last, ofDatabase("order deliveries", err)
+}
+
 // insert records a delivery and returns its id, or 0 if its key is known.
-func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
+func insert(t *state.Tx, it *item, now time.Time) (int64, error) {
 	open := len(it.Parts)
 	if it.Approval != nil {
 		open = 0
 	}
-	res, err := t.Exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open, batch, bound)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
-		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), open, it.Batch, it.Bound)
-	if err != nil {
+	rows, err := t.Query(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open, batch, bound)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING id`,
+		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), open, bit(it.Batch), it.Bound)
+	var id int64
+	if err := each(rows, err, func() error { return rows.Scan(&id) }); err != nil || id == 0 {
 		return 0, ofDatabase("record a delivery", err)
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return 0, err
-	}
-	id, err := res.LastInsertId()
-	if err != nil {
-		return 0, err
 	}
 	for i := range it.Parts {
 		if err := insertPart(t, id, i, &it.Parts[i], it.Approval != nil); err != nil {
@@ -307,7 +239,7 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 	return id, nil
 }
 
-func insertPart(t *store.Tx, id int64, position int, p *Part, waits bool) error {
+func insertPart(t *state.Tx, id int64, position int, p *Part, waits bool) error {
 	files, err := encodeFiles(p.Files, waits)
 	if err != nil {
 		return err
@@ -318,7 +250,7 @@ func insertPart(t *store.Tx, id int64, position int, p *Part, waits bool) error 
 	}
 	_, err = t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act, written, receipt_note, unthreaded)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, position, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act, p.Written, p.Receipt.Note, p.Unthreaded)
+		id, position, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act, p.Written, p.Receipt.Note, bit(p.Unthreaded))
 	return ofDatabase("record a delivery", err)
 }
 
@@ -326,16 +258,16 @@ func insertPart(t *store.Tx, id int64, position int, p *Part, waits bool) error 
 // change a part that has ended already, because an operator may have cancelled the part
 // meanwhile. save writes the channel's data for the next attempt; update clears it once
 // the part is sent.
-func update(t *store.Tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
+func update(t *state.Tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
 	if p.plainlySent() {
 		return sent(t, id, position, p, now)
 	}
 	n, err := t.Changed(`UPDATE part SET state = ?, attempts = ?, next = ?, doubt = ?, blob = ?,
-		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = iif(?, NULL, saved),
+		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = CASE WHEN ? = 1 THEN NULL ELSE saved END,
 		delivered_at = ?, read_at = ?
 		WHERE delivery = ? AND position = ? AND state IN `+openStates,
 		string(p.State), p.Attempts, nano(p.Next), nano(p.Doubt), strings.Join(p.blobs(), " "),
-		p.Receipt.ID, nano(p.Receipt.Time), p.Receipt.Note, p.Code, p.Message, p.Hint, string(p.Shown), p.State.sent(), nano(p.DeliveredAt), nano(p.ReadAt), id, position)
+		p.Receipt.ID, nano(p.Receipt.Time), p.Receipt.Note, p.Code, p.Message, p.Hint, string(p.Shown), bit(p.State.sent()), nano(p.DeliveredAt), nano(p.ReadAt), id, position)
 	if err != nil || n == 0 || p.State.open() {
 		return false, ofDatabase("record an outcome", err)
 	}
@@ -354,7 +286,7 @@ func (p *Part) plainlySent() bool {
 }
 
 // sent is update for a part that is plainlySent. To bind fewer values saves a fifth of the time.
-func sent(t *store.Tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
+func sent(t *state.Tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
 	n, err := t.Changed(`UPDATE part SET state = ?, attempts = ?, receipt = ?, receipt_time = ?, shown = ?,
 		next = 0, doubt = 0, receipt_note = '', code = '', message = '', hint = '', saved = NULL
 		WHERE delivery = ? AND position = ? AND state IN `+openStates,

@@ -244,7 +244,7 @@ var hidden = []string{"\u200b", "\u00ad", "\u00a0", "\u202e", "\n", "\r\n", "\t"
 // TestANameWasJudgedBeforeItWasCleaned: the file arrived as .env or safe.kdbx.
 func TestANameWasJudgedBeforeItWasCleaned(t *testing.T) {
 	s := rules(t)
-	for _, secret := range []string{".env", "safe.kdbx", "id_rsa", ".netrc", ".aws/credentials", ".ssh/work", "outbox.db"} {
+	for _, secret := range []string{".env", "safe.kdbx", "id_rsa", ".netrc", ".aws/credentials", ".ssh/work", "longshore.db"} {
 		for _, h := range hidden {
 			for _, name := range []string{secret + h, h + secret, secret[:2] + h + secret[2:], "dir/" + secret + h + h} {
 				if clean := media.Visible(name); clean != secret && clean != "dir/"+secret { // a space in the middle stays

@@ -20,7 +20,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
-	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // modelPort is where a CLI in a container finds its model with keys: proxy, on the container's own
@@ -69,15 +68,10 @@ type model struct {
 	proxy  *keys.Proxy
 }
 
-// UsageOf returns the store of what calls of models have used.
-func UsageOf(c *config.Config) store.Spec {
-	return keys.Store(c.Layout().Channel("usage"), HomeOf(c))
-}
-
 // openLedger opens the ledger if it is not open. The caller holds mu.
 func (m *models) openLedger(ctx context.Context) (err error) {
 	if m.ledger == nil {
-		m.ledger, err = keys.OpenLedger(ctx, UsageOf(m.host.Config()))
+		m.ledger, err = keys.OpenLedger(ctx, m.host.State)
 	}
 	return err
 }
@@ -164,7 +158,7 @@ func (m *models) Close() error {
 	}
 	clear(m.open)
 	if m.ledger != nil {
-		errs = append(errs, m.ledger.Close())
+		m.ledger.Close()
 		m.ledger = nil
 	}
 	return errors.Join(errs...)

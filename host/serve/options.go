@@ -17,13 +17,14 @@ import (
 
 func (h *Host) outboxOptions() outbox.Options {
 	return outbox.Options{
-		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config()), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace, Settings: h,
+		State: h.State, Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
+		Settings: h,
 	}
 }
 
 func (h *Host) assistantOptions() assistant.Options {
 	o := assistant.Options{
-		Layout: h.Layout, Chat: h.Bridge, Plans: h.plans, Platforms: platforms(h.Channels), Disk: h.disk, Log: h.opts.Log,
+		State: h.State, Layout: h.Layout, Chat: h.Bridge, Plans: h.plans, Platforms: platforms(h.Channels), Disk: h.disk, Log: h.opts.Log,
 	}
 	if h.tasks != nil {
 		o.Tasks = h.tasks

@@ -116,6 +116,9 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 			return nil, err
 		}
 	}
+	if err := cfg.Layout().Prepare(nil); err != nil { // after an interrupted restore, nothing is made
+		return nil, err
+	}
 	if h.State, err = state.Open(ctx, cfg.Layout().Own(), HomeOf(cfg), h.opts.Log); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -29,10 +28,7 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 			}
 		}
 	}
-	if !configured || c.KeepsKeys() {
-		all = append(all, UsageOf(c))
-	}
-	return append(all, outbox.Store(c.Layout().Outbox(), HomeOf(c)), StateOf(c))
+	return append(all, StateOf(c))
 }
 
 // channelsOf returns the configured channels of a platform. Unless configured is set, it adds the one

@@ -62,6 +62,10 @@ CREATE TABLE part (
 CREATE INDEX part_receipt ON part (receipt) WHERE receipt <> '';
 CREATE INDEX part_blob ON part (blob) WHERE blob <> '';
 
+-- The last turn that a delivery was given.
+CREATE TABLE turn (last INTEGER NOT NULL);
+INSERT INTO turn VALUES (0);
+
 CREATE TABLE hold (
 	channel TEXT PRIMARY KEY,
 	total   INTEGER NOT NULL, -- nanoseconds of all holds that have ended
@@ -82,6 +86,7 @@ CREATE INDEX part_act ON part (delivery) WHERE act <> '';
 -- Files that members fetch by an address. A row outlives its delivery.
 CREATE TABLE link (
 	id      TEXT    PRIMARY KEY,
+	key     TEXT    NOT NULL, -- of its delivery
 	folder  TEXT    NOT NULL,
 	channel TEXT    NOT NULL,
 	chat    TEXT    NOT NULL,
@@ -108,6 +113,27 @@ CREATE INDEX approval_waits ON approval (expires) WHERE answer = '';
 CREATE INDEX approval_delivery ON approval (delivery);
 
 ---------------------------------------------------------------- host/keys: what calls of models used
+
+-- What the calls of a group that are settled have used in a quarter of an hour. The slot is
+-- its beginning, in quarters of an hour since 1970.
+CREATE TABLE spent (
+	folder TEXT    NOT NULL,
+	slot   INTEGER NOT NULL,
+	tokens INTEGER NOT NULL,
+	nanos  INTEGER NOT NULL, -- billionths of a dollar
+	calls  INTEGER NOT NULL,
+	PRIMARY KEY (folder, slot)
+) WITHOUT ROWID;
+
+-- The most that calls under way may use.
+CREATE TABLE held (
+	id     INTEGER PRIMARY KEY AUTOINCREMENT,
+	folder TEXT    NOT NULL,
+	slot   INTEGER NOT NULL,
+	tokens INTEGER NOT NULL,
+	nanos  INTEGER NOT NULL
+);
+CREATE INDEX held_folder ON held (folder);
 
 ---------------------------------------------------------------- host/tasks: tasks
 
@@ -354,6 +380,99 @@ CREATE TABLE page_push (
 CREATE INDEX page_push_session ON page_push (session);
 
 ---------------------------------------------------------------- host/assistant: members' messages and turns
+
+-- One row for each message, notice, task or order that is for a group's assistant: it waits
+-- (turn is empty), is in a turn, or is done. What is done keeps its key alone, by which a
+-- message that comes again is known.
+CREATE TABLE assistant_message (
+	id     INTEGER PRIMARY KEY, -- the order
+	folder TEXT    NOT NULL,
+	key    TEXT    NOT NULL,
+	thread TEXT    NOT NULL, -- of the chat; empty: the chat itself
+	kept   INTEGER NOT NULL,
+	turn   TEXT    NOT NULL DEFAULT '', -- id of the turn that it is in
+	input  TEXT    NOT NULL DEFAULT '', -- name of the follow-up that hands it over; empty: the prompt does
+	done   INTEGER NOT NULL DEFAULT 0,  -- counts what is done in the folder; 0: not done
+	body   TEXT    NOT NULL, -- JSON of the rest; empty once it is done
+	UNIQUE (folder, key)
+);
+CREATE INDEX assistant_message_open ON assistant_message (id) WHERE done = 0;
+CREATE INDEX assistant_message_done ON assistant_message (folder, done);
+CREATE INDEX assistant_message_turn ON assistant_message (turn) WHERE turn <> '';
+
+-- Turns that are under way.
+CREATE TABLE assistant_turn (
+	id      TEXT    PRIMARY KEY,
+	folder  TEXT    NOT NULL,
+	thread  TEXT    NOT NULL,
+	place   INTEGER NOT NULL, -- of its assistant among those of the group
+	started INTEGER NOT NULL, -- what was sent since then is the turn's
+	attempt INTEGER NOT NULL, -- 0 is the first
+	remarks TEXT    NOT NULL  -- keys of the host's own messages during the turn, with spaces between
+) WITHOUT ROWID;
+
+-- Members' files that are to be fetched from their channels, or to be transcribed.
+CREATE TABLE assistant_file (
+	folder   TEXT    NOT NULL,
+	message  TEXT    NOT NULL, -- its key
+	position INTEGER NOT NULL, -- among the message's files
+	body     TEXT    NOT NULL, -- JSON
+	PRIMARY KEY (folder, message, position)
+) WITHOUT ROWID;
+
+-- The agent's sessions in the threads of chats; an empty thread is the chat itself.
+CREATE TABLE assistant_thread (
+	folder    TEXT    NOT NULL,
+	thread    TEXT    NOT NULL,
+	session   TEXT    NOT NULL, -- the agent's id; empty: none
+	forgotten INTEGER NOT NULL, -- 1: the session was dropped to make room
+	used      INTEGER NOT NULL, -- the order of their last use
+	PRIMARY KEY (folder, thread)
+) WITHOUT ROWID;
+
+-- Runs of assistants in chats with threads: which request is of which thread.
+CREATE TABLE assistant_run (
+	folder TEXT    NOT NULL,
+	stamp  TEXT    NOT NULL, -- in the run's requests: the id of its first turn
+	thread TEXT    NOT NULL,
+	seq    INTEGER NOT NULL, -- the order in the folder
+	began  INTEGER NOT NULL,
+	ended  INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (folder, stamp)
+) WITHOUT ROWID;
+
+-- Messages that assistants may read again, and what members did to them.
+CREATE TABLE assistant_past (
+	folder TEXT    NOT NULL,
+	id     TEXT    NOT NULL, -- the platform's
+	change TEXT    NOT NULL, -- edit or deletion; empty: the message
+	sender TEXT    NOT NULL, -- of an edit; empty for the others
+	seq    INTEGER NOT NULL, -- the order in the folder
+	body   TEXT    NOT NULL, -- JSON
+	PRIMARY KEY (folder, id, change, sender)
+) WITHOUT ROWID;
+CREATE INDEX assistant_past_seq ON assistant_past (folder, seq);
+
+-- Under which names members' files were put into the inbox of the workspace.
+CREATE TABLE assistant_fetched (
+	folder TEXT    NOT NULL,
+	ref    TEXT    NOT NULL, -- the channel's
+	name   TEXT    NOT NULL,
+	seq    INTEGER NOT NULL,
+	PRIMARY KEY (folder, ref)
+) WITHOUT ROWID;
+CREATE INDEX assistant_fetched_seq ON assistant_fetched (folder, seq);
+
+-- Members who were told of a right that they lack.
+CREATE TABLE assistant_refusal (
+	folder TEXT    NOT NULL,
+	what   TEXT    NOT NULL, -- the right and the member
+	seq    INTEGER NOT NULL,
+	PRIMARY KEY (folder, what)
+) WITHOUT ROWID;
+
+-- The secret behind the ids by which assistants know members; one row.
+CREATE TABLE assistant_secret (id INTEGER PRIMARY KEY, secret BLOB NOT NULL);
 
 ---------------------------------------------------------------- host/serve: the rest
 

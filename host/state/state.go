@@ -30,6 +30,12 @@ const (
 	lockName = "longshore.lock"
 )
 
+// oldDatabases are the databases of the unreleased programs before this state. lastOfOld is the
+// last commit that reads them.
+var oldDatabases = []string{"outbox/outbox.db"}
+
+const lastOfOld = "160be856"
+
 //go:embed schema.sql
 var schema string
 
@@ -37,6 +43,7 @@ var schema string
 func Spec(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "state", Dir: dir, File: dbName, Lock: lockName, Files: blobsDir, Home: home, Schema: schema + blob.Schema,
+		Old: oldDatabases, LastOfOld: lastOfOld,
 		Pragmas: []string{
 			"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)",
 			"secure_delete(1)", // what is deleted is not to be found in the file
@@ -68,9 +75,6 @@ type DB struct {
 // The caller closes the DB.
 func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_ *DB, err error) {
 	s := Spec(dir, home)
-	if err := refuseOld(dir); err != nil {
-		return nil, err
-	}
 	d := &DB{dir: dir}
 	defer func() {
 		if err != nil {
@@ -192,28 +196,4 @@ func (d *DB) names(ctx context.Context, query string) (map[string]bool, error) {
 		}
 	}
 	return names, rows.Err()
-}
-
-// oldDatabases are the databases of the unreleased programs before this state. lastOfOld is the
-// last commit that reads them.
-var oldDatabases = []string{"outbox/outbox.db"}
-
-const lastOfOld = "160be856"
-
-// refuseOld refuses a directory that an unreleased longshore has written: its databases would
-// be ignored, and what waits there would never be sent.
-func refuseOld(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, dbName)); err == nil {
-		return nil
-	}
-	for _, name := range oldDatabases {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return &store.Error{
-				Kind: store.ErrOld, Store: "state",
-				Message: fmt.Sprintf("the state in %s was written before longshore's first release", dir),
-				Remedy:  "let commit " + lastOfOld + ", the last one that reads it, send what waits; then start with an empty directory",
-			}
-		}
-	}
-	return nil
 }

@@ -48,7 +48,7 @@ import (
 
 // Spec describes a store.
 type Spec struct {
-	Name string // "outbox": in markers and messages
+	Name string // "state": in markers and messages
 	Dir  string // the directory; stores may share one
 	File string // the database's name in Dir
 	Lock string // name in Dir of the file that a writing process locks, see [Lock]
@@ -67,6 +67,11 @@ type Spec struct {
 	// Newer reports whether a database without a Schema has a later version
 	// than this program knows. Nil: never.
 	Newer func(context.Context, *sql.DB) (bool, error)
+
+	// Old lists files in Dir by which the directory of a program is known whose stores this
+	// one cannot read; LastOfOld is the last commit of that program.
+	Old       []string
+	LastOfOld string
 
 	Pragmas []string // of every connection that writes, such as "busy_timeout(5000)"
 	TxLock  string   // how transactions begin: "immediate"; empty: deferred

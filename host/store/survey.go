@@ -52,6 +52,9 @@ func (s Spec) survey() (found survey, err error) {
 		}
 		return found, s.filesThere(found)
 	}
+	if err := s.refuseOld(); err != nil {
+		return found, err
+	}
 	if rest := s.rest(found); rest != "" {
 		return found, &Error{
 			Kind: ErrMissing, Store: s.Name,
@@ -60,6 +63,21 @@ func (s Spec) survey() (found survey, err error) {
 		}
 	}
 	return found, nil
+}
+
+// refuseOld refuses a directory that an older program has written: what waits in it would be
+// ignored, and never be sent.
+func (s Spec) refuseOld() error {
+	for _, name := range s.Old {
+		if _, err := os.Stat(filepath.Join(s.Dir, name)); err == nil {
+			return &Error{
+				Kind: ErrOld, Store: s.Name,
+				Message: fmt.Sprintf("the %s in %s was written before longshore's first release", s.Name, s.Dir),
+				Remedy:  "let commit " + s.LastOfOld + ", the last one that reads it, send what waits; then start with an empty directory",
+			}
+		}
+	}
+	return nil
 }
 
 // places refuses a file in the place of a directory, or anything but a file in

@@ -289,3 +289,22 @@ func TestWhatWasDeletedMeanwhileIsNotShownAgain(t *testing.T) {
 	}
 	s.until("next;")
 }
+
+// TestALongChatKeepsItsNewestMessages: the other chat, which nobody writes to, keeps its own.
+func TestALongChatKeepsItsNewestMessages(t *testing.T) {
+	opts := options(t.TempDir())
+	opts.Messages = 10
+	s := start(t, opts)
+	s.stop()
+	alter(t, opts.Dir, fill, 300, "work")
+	alter(t, opts.Dir, fill, 467, "family") // the next number is 768, at which the chat is looked at
+	s = start(t, opts)
+	s.send(channel.Message{Text: "new"})
+	s.until(strings.Repeat("x;", 9) + "new;")
+	if n := ask(t, opts.Dir, "SELECT COUNT(*) FROM page_message WHERE chat = 'work'"); n != 300 {
+		t.Errorf("the other chat has %d messages", n)
+	}
+	if n := ask(t, opts.Dir, "SELECT COUNT(*) FROM page_gone WHERE chat = 'family'"); n != 458 {
+		t.Errorf("%d messages are known as deleted", n)
+	}
+}

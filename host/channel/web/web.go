@@ -33,7 +33,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/state"
-	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -205,10 +204,9 @@ func Platform() channel.Platform { return platform{} }
 
 type platform struct{}
 
-func (platform) Key() string                        { return "web" }
-func (platform) Help() string                       { return "The chat page that the host serves itself." }
-func (platform) Owns(chat groups.JID) bool          { _, ok := chatOf(chat); return ok }
-func (platform) Stores(channel.Setup) []stores.Spec { return nil }
+func (platform) Key() string               { return "web" }
+func (platform) Help() string              { return "The chat page that the host serves itself." }
+func (platform) Owns(chat groups.JID) bool { _, ok := chatOf(chat); return ok }
 
 // Repeat is keyed for ever: the history knows every id that it ever had, even those of
 // deleted messages.

@@ -64,7 +64,7 @@ func Secrets() map[string]string {
 		".env", "app/.env", ".ENV", ".env.local", ".env.production", ".envrc", "id_rsa", "id_ed25519", "keys/id_ecdsa", ".ssh/work", "site.ppk",
 		"cert.p12", "cert.PFX", "store.jks", "release.keystore", "passwords.kdbx", "old.kdb", ".aws/credentials", ".netrc", "_netrc", ".pgpass", ".my.cnf",
 		".git-credentials", ".docker/config.json", ".kube/config", ".pypirc", ".vault-token", ".config/gcloud/credentials.db", "application_default_credentials.json",
-		".azure/accessTokens.json", ".config/gh/hosts.yml", "rclone.conf", ".htpasswd", ".codex/auth.json", "etc/shadow", "longshore.yaml", "state/outbox.db",
+		".azure/accessTokens.json", ".config/gh/hosts.yml", "rclone.conf", ".htpasswd", ".codex/auth.json", "etc/shadow", "longshore.yaml", "state/longshore.db",
 	} {
 		all[name] = "some words\n"
 	}
