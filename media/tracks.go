@@ -23,12 +23,17 @@ func BrowserCodecs() []string {
 // BrowserTypes are the types of files that browsers show as a kind, by the same guides; nil
 // if they show none.
 func BrowserTypes(k Kind) []string {
-	return map[Kind][]string{
-		Image: {"image/jpeg", "image/png", "image/gif", "image/webp"},
-		Video: {"video/mp4", "video/webm", "video/3gpp"},
-		Audio: {"audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/wav", "audio/flac", "audio/webm"},
-		Voice: {"audio/ogg"},
-	}[k]
+	switch k {
+	case Image:
+		return []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+	case Video:
+		return []string{"video/mp4", "video/webm", "video/3gpp"}
+	case Audio:
+		return []string{"audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/wav", "audio/flac", "audio/webm"}
+	case Voice:
+		return []string{"audio/ogg"}
+	}
+	return nil
 }
 
 // Unplayed is the codec of a file that the platform's apps do not play in this kind; empty

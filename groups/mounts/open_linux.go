@@ -158,24 +158,41 @@ func readLink(h *dirHandle, handle *os.File) (*link, error) {
 
 // realPath returns the open file's path below h, free of links.
 func (h *dirHandle) realPath(handle *os.File) (string, error) {
+	full, err := pathOf(handle)
+	if err != nil {
+		return "", err
+	}
+	rest, inside := safefs.Below(h.base, full)
+	if !inside {
+		now, err := h.path() // the directory was moved, or the file
+		if err != nil {
+			return "", err
+		}
+		rest, inside = safefs.Below(now, full)
+	}
+	if !inside || strings.HasSuffix(full, " (deleted)") {
+		return "", fileMissing() // moved away or deleted meanwhile
+	}
+	return rest, nil
+}
+
+// path returns the path that h has now.
+func (h *dirHandle) path() (string, error) {
 	self, err := h.dir.Open(".")
 	if err != nil {
 		return "", fmt.Errorf("open directory: %w", safefs.Reason(err))
 	}
 	defer func() { _ = self.Close() }()
-	base, err := os.Readlink(procPath(self))
+	return pathOf(self)
+}
+
+// pathOf returns the path that an open file has now.
+func pathOf(f *os.File) (string, error) {
+	path, err := os.Readlink(procPath(f))
 	if err != nil {
-		return "", fmt.Errorf("read the directory's name: %w", safefs.Reason(err))
+		return "", fmt.Errorf("read a file's name: %w", safefs.Reason(err))
 	}
-	full, err := os.Readlink(procPath(handle))
-	if err != nil {
-		return "", fmt.Errorf("read the file's name: %w", safefs.Reason(err))
-	}
-	rest, inside := safefs.Below(base, full)
-	if !inside || strings.HasSuffix(full, " (deleted)") {
-		return "", fileMissing() // moved away or deleted meanwhile
-	}
-	return rest, nil
+	return path, nil
 }
 
 // ownPath is realPath of a file that may be nil.

@@ -13,6 +13,8 @@ func (r *root) openIn(h *dirHandle, rel, clean string) (*os.File, *link, error) 
 // ownPath is unknown: names has followed the links.
 func (h *dirHandle) ownPath(*os.File) (string, error) { return "", fileMissing() }
 
+func pathOf(*os.File) (string, error) { return "", fileMissing() }
+
 func factsOf(f *os.File) (facts, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -29,6 +29,7 @@ type root struct {
 // directory it is.
 type dirHandle struct {
 	dir   *os.Root
+	base  string // its path when it was opened
 	id    safefs.Identity
 	mount mountID
 }
@@ -155,7 +156,8 @@ func newDirHandle(dir *os.Root) (*dirHandle, error) {
 		return nil, err
 	}
 	id, _ := safefs.Identify(info)
-	return &dirHandle{dir: dir, id: id, mount: facts.mount}, nil
+	base, _ := pathOf(self) // unknown to other systems than Linux
+	return &dirHandle{dir: dir, base: base, id: id, mount: facts.mount}, nil
 }
 
 func (r *root) refresh() {

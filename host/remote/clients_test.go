@@ -85,7 +85,8 @@ func TestProgressIsToldOverHTTP(t *testing.T) {
 	w := newWorld(t)
 	w.hold(true)
 	told := make(chan *mcp.ProgressNotificationParams, 1)
-	s := w.dial(w.token("a", ""), told)
+	token := w.token("a", "")
+	s := w.dial(token, told)
 	params := &mcp.CallToolParams{Name: "send_attachment", Arguments: map[string]any{"content_base64": "eA==", "file_name": "a"}}
 	params.SetProgressToken("7")
 	done := make(chan error, 1)
@@ -94,6 +95,9 @@ func TestProgressIsToldOverHTTP(t *testing.T) {
 		done <- err
 	}()
 	id := w.waitFor("a")
+	eventually(t, func() bool { // the road has said why it waits; later it would say so in place of the progress
+		return w.ask("GET", "/api/deliveries/"+id, token, nil).Code != ""
+	})
 	for _, sent := range []int64{1024, 2048} {
 		if err := w.spool.WriteResult("a", ipc.Result{ID: id, Status: ipc.Queued, Channel: "mem", Progress: &ipc.Progress{Sent: sent, Total: 8192}}); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package safefs
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -10,7 +11,7 @@ import (
 // of Unicode, or path itself. Macs decompose letters with accents in names, other systems and
 // models compose them. exists looks at one path without following a link at its end.
 func Spelled(path string, exists func(path string) bool) string {
-	if exists(path) {
+	if ascii(path) || exists(path) {
 		return path
 	}
 	parts := strings.Split(path, "/")
@@ -26,4 +27,9 @@ func Spelled(path string, exists func(path string) bool) string {
 		}
 	}
 	return strings.Join(parts, "/")
+}
+
+// ascii reports whether all forms of s are the same.
+func ascii(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }

@@ -51,6 +51,9 @@ func film(sound ...string) []string {
 // is the file as media.Classify finds it without a style, and as the style that the
 // sender asks for. ok is false if the file needs no conversion, or none helps.
 func For(info media.Info, as media.Style, l media.Limits) (r Recipe, ok bool) {
+	if info.Kind == media.Document && !pictures[info.MIME] && info.MIME != "image/gif" {
+		return Recipe{}, false
+	}
 	shows := func(k media.Kind, mime string) bool {
 		limit := l.Kinds[k]
 		types := limit.MIME
