@@ -78,14 +78,8 @@ func (l Layout) Aside() string { return filepath.Join(l.Own(), "aside") }
 // Audit holds the trail of what left the host.
 func (l Layout) Audit() string { return filepath.Join(l.Own(), "audit") }
 
-// Remote holds the tokens and calls of assistants elsewhere.
+// Remote holds the bytes that come from assistants elsewhere.
 func (l Layout) Remote() string { return filepath.Join(l.Own(), "remote") }
-
-// Notified is the file that says which faults the operator was told of.
-func (l Layout) Notified() string { return filepath.Join(l.Own(), "notify.json") }
-
-// Served is the file that says which groups the host has served.
-func (l Layout) Served() string { return filepath.Join(l.Own(), "served.json") }
 
 // Logs holds the logs of the assistants' runs.
 func (l Layout) Logs() string { return filepath.Join(l.Own(), "logs") }

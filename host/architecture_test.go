@@ -65,19 +65,19 @@ var rooms = map[string][]string{
 	"host/runtime/ssh/sshtest": {},
 	"host/assistant":           {"groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
 	"host/backup":              {"host/store", "groups", "media"},
-	"host/tasks":               {"host/store", "groups", "ipc", "media"},
+	"host/tasks":               {"host/state", "host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":            {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":          {"media", "media/probe", "media/convert", "internal/confine"},
 	"host/keys":                {"host/store"},
-	"host/links":               {"host/channel/httpd"},
-	"host/remote":              {"host/remote/...", "agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/store", "groups", "ipc", "ipc/spool", "media", "internal/hostnames"},
-	"host/remote/calls":        {"host/remote/tokens", "host/channel/httpd", "host/store", "ipc"},
+	"host/links":               {"host/channel/httpd", "host/state", "host/store"},
+	"host/remote":              {"host/remote/...", "agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/state", "host/store", "groups", "ipc", "ipc/spool", "media", "internal/hostnames"},
+	"host/remote/calls":        {"host/remote/tokens", "host/channel/httpd", "host/state", "host/store", "ipc"},
 	"host/remote/gate":         {},
-	"host/remote/tokens":       {"host/channel/httpd", "host/store", "groups"},
+	"host/remote/tokens":       {"host/channel/httpd", "host/state", "host/store", "groups"},
 	"host/remote/intake":       {"host/channel/httpd"},
 	"host/service":             {},
 	"host/operator":            {"host/assistant", "host/audit", "host/tasks", "host/remote/tokens", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "ipc/spool", "media", "internal/hostnames", "internal/cause"},
-	"host/notify":              {"host/config", "host/operator", "host/channel/httpd", "host/channel/transfer", "media"},
+	"host/notify":              {"host/config", "host/operator", "host/state", "host/channel/httpd", "host/channel/transfer", "media"},
 	"host/console":             {"host/audit", "host/assistant", "host/operator", "host/tasks", "host/channel/httpd"},
 	"host/doctor":              {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
 	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
@@ -237,7 +237,7 @@ var forTests = []string{
 	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "media/probe/probetest",
 	"agentrunner/agent/modeltest", "host/runtime/containertest", "host/runtime/ssh/sshtest",
 	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/whatsapp/whatsapptest/baileys", "host/channel/whatsapp/whatsapptest/wire", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
-	"host/channel/telegram/telegramtest", "host/screen/screentest",
+	"host/channel/telegram/telegramtest", "host/screen/screentest", "host/state/statetest",
 }
 
 // drawing is the block of docs/architecture.md that draws the floors.
@@ -272,7 +272,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 // host the conformance suite, the channels, the channel in memory, a browser and
 // npm, and for agentrunner its own rooms and the queue.
 func testMay(dir, imported string) bool {
-	if imported == "internal/need" || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
+	if imported == "internal/need" || imported == "host/state/statetest" || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
 		return true
 	}
 	if dir == "host" { // what each platform plays, against ffmpeg

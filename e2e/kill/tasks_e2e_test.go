@@ -3,6 +3,7 @@
 package kill
 
 import (
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -68,14 +70,15 @@ func (h host) TasksChanged(string)        {}
 // schedule leaves a task that is due now.
 func schedule(t *testing.T, cfg *config.Config, registry *groups.Registry) {
 	t.Helper()
-	ts, err := tasks.Open(t.Context(), tasks.Options{
-		Dir: cfg.Layout().Channel("tasks"), Home: serve.HomeOf(cfg), Host: host{registry, cfg.Zone(groups.Group{})},
-		Now: func() time.Time { return time.Now().Add(-time.Hour) },
-	})
+	db, err := state.Open(t.Context(), cfg.Layout().Own(), serve.HomeOf(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ts.Close()
+	defer db.Close()
+	ts := tasks.New(tasks.Options{
+		State: db, Host: host{registry, cfg.Zone(groups.Group{})},
+		Now: func() time.Time { return time.Now().Add(-time.Hour) },
+	})
 	due := time.Now().Add(-time.Minute).Format(time.RFC3339)
 	_, err = ts.Answer(t.Context(), tasks.Call{Key: "k", From: registry.Asker("g0", ""), Request: ipc.Request{Type: ipc.TypeScheduleTask, Prompt: "water the plants", ScheduleType: "once", ScheduleValue: due}})
 	if err != nil {

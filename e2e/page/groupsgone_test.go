@@ -1,13 +1,17 @@
 package page
 
 import (
-	"os"
+	"errors"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 const threeGroups = `channels: {web: {listen: "%LISTEN%"}}
@@ -61,10 +65,12 @@ func TestAReloadWithoutGroupsEndedAllGroups(t *testing.T) {
 // A start without most of the groups said nothing of it.
 func TestAStartWithoutGroupsSaidNothing(t *testing.T) {
 	h := stage.NewChangingWith(t, func(dir string) string {
-		if err := os.MkdirAll(filepath.Join(dir, "state"), 0o700); err != nil {
+		layout := groups.Layout{State: filepath.Join(dir, "state")}
+		db, err := state.Open(t.Context(), layout.Own(), store.Home{Installation: layout.Installation(), Aside: layout.Aside()}, slog.New(slog.DiscardHandler))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "state", "served.json"), []byte(`["one","three","two"]`), 0o600); err != nil {
+		if _, err := db.Exec(t.Context(), "INSERT INTO served_group (folder) VALUES ('one'), ('three'), ('two')"); errors.Join(err, db.Close()) != nil {
 			t.Fatal(err)
 		}
 		return twoGone

@@ -177,9 +177,6 @@ func TestAFileTooLargeForTheChatGoesAsALink(t *testing.T) {
 	if resp, _ := l.get(http.MethodHead, address, "Sec-Fetch-Site", "cross-site"); resp.StatusCode != http.StatusOK || resp.ContentLength != size {
 		t.Errorf("after a kill, from another site: %s, %d", resp.Status, resp.ContentLength)
 	}
-	if info, err := os.Stat(filepath.Join(l.layout.Outbox(), "links.key")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the key: %v, %v", info, err)
-	}
 	l.wantRevoked(address)
 }
 
@@ -369,9 +366,6 @@ func TestLinksAreNotOfferedWithoutAnAddress(t *testing.T) {
 	}
 	if resp, _ := l.get(http.MethodGet, l.page+"/links/"+strings.Repeat("0", 80)); resp.StatusCode != http.StatusNotFound {
 		t.Error(resp.Status)
-	}
-	if _, err := os.Stat(filepath.Join(l.layout.Outbox(), "links.key")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a key without a link: %v", err)
 	}
 }
 

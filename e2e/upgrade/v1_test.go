@@ -255,7 +255,7 @@ func TestV1CanBeGoneBackTo(t *testing.T) {
 	if r, err := client.Wait(ctx, id, nil); err != nil || r.Status != ipc.Sent {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	ours := []string{"data/installation", "data/audit", "data/outbox", "data/logs", "data/web", "data/inbound", "data/tasks", "data/served.json", "data/longshore.sock", "data/ipc/errors"}
+	ours := []string{"data/installation", "data/audit", "data/outbox", "data/logs", "data/web", "data/inbound", "data/longshore.db", "data/longshore.db-wal", "data/longshore.db-shm", "data/state.marker", "data/longshore.lock", "data/blobs", "data/longshore.sock", "data/ipc/errors"}
 	for _, folder := range []string{"main", "family"} {
 		for _, name := range []string{"files", "results", "context", "available_groups.json"} {
 			ours = append(ours, filepath.Join("data/ipc", folder, name))

@@ -135,7 +135,7 @@ func (i installation) StoredTasks(ctx context.Context, group string) ([]tasks.Ta
 	if err != nil {
 		return nil, err
 	}
-	return tasks.ListStored(ctx, serve.TasksOf(i.config), group, func(folder string) *time.Location {
+	return tasks.ListStored(ctx, serve.StateOf(i.config), group, func(folder string) *time.Location {
 		g, _ := registry.ByFolder(folder)
 		return i.config.Zone(g)
 	})

@@ -96,7 +96,7 @@ func (e *env) examine(ctx context.Context) []doctor.Finding {
 		return []doctor.Finding{{Check: "config", Severity: doctor.Fault, Message: err.Error(), Remedy: noConfigHint(err)}}
 	}
 	if len(problems) == 0 {
-		return doctor.Examine(ctx, c, e.Config, serve.StoresOf(c, true), serve.Checks(c), e.getenv)
+		return doctor.Examine(ctx, c, e.Config, serve.StoresOf(c, true), serve.Served(ctx, c), serve.Checks(c), e.getenv)
 	}
 	return doctor.FindingsOf(doctor.Fault, problems)
 }

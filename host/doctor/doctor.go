@@ -37,6 +37,7 @@ type Doctor struct {
 	Layout   groups.Layout
 	Groups   []groups.Group // from the configuration
 	Stores   []store.Spec   // those that serve opens
+	Served   []string       // the folders of the groups that a host has served
 	Metrics  string         // address of the metrics; empty: they have no address of their own
 	FreeDisk int64          // limits.free_disk in bytes: space that the outbox leaves free; 0: none
 	Channels []Check        // of the configured channels

@@ -12,12 +12,12 @@ import (
 )
 
 // Examine runs every check on the installation of a valid configuration. file
-// is the path of the configuration, stores are those that serve opens, channels
-// the checks of the configured channels, and getenv the environment that names
+// is the path of the configuration, stores are those that serve opens, served the
+// folders of the groups that a host has served, channels the checks of the configured channels, and getenv the environment that names
 // the container engine. If a host runs, it is asked about its own environment instead.
-func Examine(ctx context.Context, c *config.Config, file string, stores []store.Spec, channels []Check, getenv func(string) string) []Finding {
+func Examine(ctx context.Context, c *config.Config, file string, stores []store.Spec, served []string, channels []Check, getenv func(string) string) []Finding {
 	d := doctorFor(c, stores)
-	d.Channels = channels
+	d.Channels, d.Served = channels, served
 	socket, surroundings := examineEngine(ctx, c, getenv)
 	d.Container = socket
 	if hosted, ok := ofHost(ctx, c); ok { // its PATH and its user count, not those of this shell

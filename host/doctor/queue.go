@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -132,11 +131,7 @@ func (d Doctor) served(h hosting) (folders []string) {
 	for _, g := range h.status.Groups {
 		folders = append(folders, g.Folder)
 	}
-	var kept []string
-	if data, err := os.ReadFile(d.Layout.Served()); err == nil && json.Unmarshal(data, &kept) == nil {
-		folders = append(folders, kept...)
-	}
-	return folders
+	return append(folders, d.Served...)
 }
 
 // quarantine counts the entries of the errors folder.

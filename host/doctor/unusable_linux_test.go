@@ -40,7 +40,7 @@ func asOwner(t *testing.T, do func()) {
 func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
 	p := newPatient(t)
 	p.database(false)
-	for _, name := range []string{"audit/key", "audit/2026-07.jsonl", "installation/id", "web/files/ab/x", "served.json"} {
+	for _, name := range []string{"audit/key", "audit/2026-07.jsonl", "installation/id", "web/files/ab/x"} {
 		path := filepath.Join(p.Layout.State, name)
 		p.must(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("[]"), 0o600))
 	}
@@ -116,7 +116,7 @@ func TestDoctorAdvisedToRemoveALiveGroup(t *testing.T) {
 		if alive {
 			serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: lately{}, Health: healthy()})
 		} else {
-			p.must(os.WriteFile(p.Layout.Served(), []byte(`["family","work"]`), 0o600))
+			p.Served = []string{"family", "work"}
 		}
 		var said string
 		for _, f := range p.Examine(t.Context()) {

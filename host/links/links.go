@@ -3,38 +3,35 @@
 //
 // The address of a link ends in a token: the link's id, when it expires, and
 // an HMAC of both by the host's own key. So nobody can make one up, and a
-// database that leaks gives no address away. What the host keeps of a link is in
-// the outbox.
-//
-//	outbox/links.key   32 random bytes in hex, 0600, made when the first link is
+// log that leaks a link's id gives no address away. The state has the key, which is made when
+// the first link is; what the host keeps of a link is in the outbox.
 //
 // Whoever knows the address gets the file, once or often, until the link
 // expires or is revoked.
 package links
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // Path is where a server of the host serves links: Path and a token.
 const Path = "/links/"
 
 const (
-	keyFile = "links.key"
 	keySize = 32
 	macSize = 16
 
@@ -45,14 +42,14 @@ const (
 
 // Keys is the key of the host's links. Its methods may be called concurrently.
 type Keys struct {
-	dir string
+	state *state.DB
 
 	mu  sync.Mutex
 	key []byte // nil: not read yet
 }
 
-// NewKeys returns the Keys whose file is in dir, which this process has for itself.
-func NewKeys(dir string) *Keys { return &Keys{dir: dir} }
+// NewKeys returns the Keys of a state.
+func NewKeys(db *state.DB) *Keys { return &Keys{state: db} }
 
 // Address returns the address of a link below url, which has no slash at its end.
 func (k *Keys) Address(url, id string, expires time.Time) (string, error) {
@@ -98,27 +95,26 @@ func mac(key []byte, signed string) string {
 	return hex.EncodeToString(h.Sum(nil)[:macSize])
 }
 
-// read returns the key. If there is none, make makes it; else the error is fs.ErrNotExist.
-func (k *Keys) read(make bool) ([]byte, error) {
+// read returns the key. If there is none, make makes it; else the error is sql.ErrNoRows.
+func (k *Keys) read(make bool) (key []byte, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.key != nil {
 		return k.key, nil
 	}
-	name := filepath.Join(k.dir, keyFile)
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) && make {
+	const query = `SELECT key FROM link_key`
+	if err = k.state.QueryRow(query).Scan(&key); errors.Is(err, sql.ErrNoRows) && make {
 		fresh := [keySize]byte{}
 		rand.Read(fresh[:])
-		text = []byte(hex.EncodeToString(fresh[:]))
-		err = safefs.WriteFile(name, text, 0o600)
+		err = k.state.Do(context.Background(), func(t *state.Tx) error {
+			if _, err := t.Exec(`INSERT INTO link_key (id, key) VALUES (1, ?) ON CONFLICT DO NOTHING`, fresh[:]); err != nil {
+				return err
+			}
+			return t.QueryRow(query).Scan(&key)
+		}, nil)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("key of the links: %w", err)
-	}
-	key, err := hex.DecodeString(string(text))
-	if err != nil || len(key) != keySize {
-		return nil, fmt.Errorf("key of the links: %s is damaged: restore it, or delete it, which ends all links", name)
+		return nil, fmt.Errorf("key of the links: %w", store.Words(err))
 	}
 	k.key = key
 	return key, nil

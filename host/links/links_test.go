@@ -7,14 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 const someID = "0123456789abcdef0123456789abcdef"
@@ -30,10 +29,10 @@ func tokenOf(t testing.TB, k *Keys, until time.Time) string {
 
 // TestOnlyTheHostMakesTokens changes each digit of one.
 func TestOnlyTheHostMakesTokens(t *testing.T) {
-	dir := t.TempDir()
+	db := statetest.Open(t, t.TempDir())
 	until := time.Unix(1_800_000_000, 0)
-	token := tokenOf(t, NewKeys(dir), until)
-	again := NewKeys(dir) // after a restart
+	token := tokenOf(t, NewKeys(db), until)
+	again := NewKeys(db) // after a restart
 	if id, at, ok := again.Parse(token); !ok || id != someID || !at.Equal(until) {
 		t.Fatal(id, at, ok)
 	}
@@ -46,30 +45,14 @@ func TestOnlyTheHostMakesTokens(t *testing.T) {
 			}
 		}
 	}
-	if _, _, ok := NewKeys(t.TempDir()).Parse(token); ok {
+	if _, _, ok := NewKeys(statetest.Open(t, t.TempDir())).Parse(token); ok {
 		t.Error("another host takes it")
-	}
-	info, err := os.Stat(filepath.Join(dir, keyFile))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
-	}
-}
-
-// TestADamagedKeyIsSaid: a link made with another key than the one on disk would end with
-// the host.
-func TestADamagedKeyIsSaid(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, keyFile), []byte("abc"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := NewKeys(dir).Token(someID, time.Now()); err == nil || !strings.Contains(err.Error(), "restore it") {
-		t.Error(err)
 	}
 }
 
 // FuzzParse: a token that is taken is the one that the host made.
 func FuzzParse(f *testing.F) {
-	k := NewKeys(f.TempDir())
+	k := NewKeys(statetest.Open(f, f.TempDir()))
 	real := tokenOf(f, k, time.Unix(1_800_000_000, 0))
 	for _, seed := range []string{real, "", "/", strings.ToUpper(real), real + "0", real[1:], someID, "..", "%00", strings.Repeat("0", tokenLen)} {
 		f.Add(seed)
@@ -86,7 +69,7 @@ type content struct{ *strings.Reader }
 func (content) Close() error { return nil }
 
 func newServer(t *testing.T, name string) *Server {
-	return &Server{Keys: NewKeys(t.TempDir()), Log: slog.New(slog.DiscardHandler), Files: filesFunc(func(_ context.Context, id string) (File, error) {
+	return &Server{Keys: NewKeys(statetest.Open(t, t.TempDir())), Log: slog.New(slog.DiscardHandler), Files: filesFunc(func(_ context.Context, id string) (File, error) {
 		if id != someID {
 			return File{}, ErrNone
 		}
@@ -203,7 +186,7 @@ func TestForgedLinksKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, "a.txt")
 		token := tokenOf(t, s.Keys, time.Now().Add(time.Hour))
-		forged := []string{token[1:] + "0", "x", tokenOf(t, NewKeys(t.TempDir()), time.Now().Add(time.Hour)), tokenOf(t, s.Keys, time.Now())}
+		forged := []string{token[1:] + "0", "x", tokenOf(t, NewKeys(statetest.Open(t, t.TempDir())), time.Now().Add(time.Hour)), tokenOf(t, s.Keys, time.Now())}
 		for i := range 2 * ofAll.minute {
 			if got := ask(s, "GET", Path+forged[i%len(forged)], fmt.Sprintf("[2001:db8:0:%x::1]:9", i%16), ""); got.Code != 404 {
 				t.Fatal(got.Code)

@@ -1,9 +1,7 @@
 // Package notify tells an operator of the host's lasting faults, in a chat, by a
 // webhook or by ntfy: once when a fault has lasted for a while, and once when it is over.
 //
-//	state/notify.json   what each target was told, so that a restart tells nothing twice
-//
-// What is wrong, operator.Local says; this package only decides what is news for a target.
+// The state has what each target was told, so that a restart tells nothing twice. What is wrong, operator.Local says; this package only decides what is news for a target.
 // A message has an id that stays the same in every attempt, also after a restart. A
 // target that fails is tried again, ever more seldom, and holds up nothing else.
 package notify
@@ -19,12 +17,13 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // Options are what a Notifier works with.
 type Options struct {
-	File     string // what was told; Run writes it
-	Host     string // the machine's name, in every message
+	State    *state.DB // has what was told
+	Host     string    // the machine's name, in every message
 	Watched  Watched
 	Settings Settings // asked at each look
 	Log      *slog.Logger
@@ -72,10 +71,10 @@ type sighting struct {
 
 // told is a fault of which a target was told, or is being told. It is durable.
 type told struct {
-	Target string         `json:"target"`
-	Fault  operator.Fault `json:"fault"`
-	Since  time.Time      `json:"since"`
-	Sent   bool           `json:"sent"` // the target has taken it
+	Target string
+	Fault  operator.Fault
+	Since  time.Time
+	Sent   bool // the target has taken it
 }
 
 // line is the way to one target. At most one attempt is under way on it.
@@ -85,7 +84,7 @@ type line struct {
 	next     time.Time // not before
 }
 
-// New reads what was told; without its file, nothing was.
+// New reads what was told.
 func New(o Options) *Notifier {
 	n := &Notifier{o: o, seen: map[string]*sighting{}, lines: map[string]*line{}}
 	n.told = n.read()
@@ -176,8 +175,8 @@ func (n *Notifier) has(id string) bool {
 // forget drops what no target waits for: of targets that are gone, faults that ended
 // before they were told, and ends that could not be told. The caller holds mu.
 func (n *Notifier) forget(targets []Target) {
-	before := len(n.told)
-	n.told = slices.DeleteFunc(n.told, func(t told) bool {
+	var gone []told
+	over := func(t told) bool {
 		s := n.seen[t.Fault.ID()]
 		over := s != nil && n.over(s, time.Now())
 		switch {
@@ -187,11 +186,18 @@ func (n *Notifier) forget(targets []Target) {
 			return n.lines[t.Target] == nil || !n.lines[t.Target].busy
 		}
 		return over && time.Since(s.gone) > lateEnd
+	}
+	n.told = slices.DeleteFunc(n.told, func(t told) bool {
+		ends := over(t)
+		if ends {
+			gone = append(gone, t)
+		}
+		return ends
 	})
-	if len(n.told) == before {
+	if len(gone) == 0 {
 		return
 	}
-	n.write()
+	n.forgotten(gone...)
 	for id, s := range n.seen {
 		if !s.gone.IsZero() && !n.has(id) {
 			delete(n.seen, id)
@@ -215,7 +221,7 @@ func (n *Notifier) due(target string, now time.Time) (m Message, ok bool) {
 			return n.message(Began, s.fault, n.told[at].Since, time.Time{}, target), true
 		case at < 0 && s.gone.IsZero() && now.Sub(s.since) >= n.o.Settings.After():
 			n.told = append(n.told, told{Target: target, Fault: s.fault, Since: s.since})
-			n.write()
+			n.keep(n.told[len(n.told)-1])
 			return n.message(Began, s.fault, s.since, time.Time{}, target), true
 		}
 	}
@@ -276,13 +282,14 @@ func (n *Notifier) taken(target string, m Message) {
 	is := func(t told) bool { return t.Target == target && t.Fault.ID() == m.Fault.ID() }
 	if m.Kind == Over {
 		n.told = slices.DeleteFunc(n.told, is)
+		n.forgotten(told{Target: target, Fault: m.Fault})
 		if s := n.seen[m.Fault.ID()]; s != nil && !s.gone.IsZero() && !n.has(m.Fault.ID()) {
 			delete(n.seen, m.Fault.ID())
 		}
 	} else if at := slices.IndexFunc(n.told, is); at >= 0 {
 		n.told[at].Sent = true
+		n.keep(n.told[at])
 	}
-	n.write()
 }
 
 // Test tells all targets at once that this is a test, and waits for them, for at most 20

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world is a host with faults, and targets that note what they are told.
 type world struct {
 	*testing.T
-	file string
+	db *state.DB
 
 	mu      sync.Mutex
 	now     operator.Faults
@@ -37,13 +37,20 @@ type world struct {
 }
 
 func newWorld(t *testing.T, targets ...string) *world {
-	return &world{T: t, file: filepath.Join(t.TempDir(), "notify.json"), targets: targets, ids: map[string][]string{}, deaf: map[string]error{}, tries: map[string]int{}, hangs: map[string]bool{}}
+	return &world{T: t, db: statetest.Open(t, t.TempDir()), targets: targets, ids: map[string][]string{}, deaf: map[string]error{}, tries: map[string]int{}, hangs: map[string]bool{}}
+}
+
+func (w *world) exec(query string) {
+	w.Helper()
+	if _, err := w.db.Exec(w.Context(), query); err != nil {
+		w.Fatal(err)
+	}
 }
 
 // start runs a Notifier until stop.
 func (w *world) start() (stop func()) {
 	n := New(Options{
-		File: w.file, Host: "box", Log: slog.New(slog.DiscardHandler),
+		State: w.db, Host: "box", Log: slog.New(slog.DiscardHandler),
 		Watched: w, Settings: w,
 	})
 	ctx, cancel := context.WithCancel(w.Context())
@@ -227,16 +234,10 @@ func TestAMessageThatIsRepeatedAfterARestartHasItsID(t *testing.T) {
 		w.answers("chat", nil, true)
 		stop := w.start()
 		w.told(70 * time.Second) // the first attempt is under way
-		before, err := os.ReadFile(w.file)
-		if err != nil {
-			t.Fatal(err)
-		}
 		w.answers("chat", nil, false)
 		w.told(time.Minute, "chat: fault of broken of disk")
 		stop()
-		if err := os.WriteFile(w.file, before, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		w.exec("UPDATE notified SET sent = 0")
 		defer w.start()()
 		w.told(time.Minute, "chat: fault of broken of disk", "chat: fault of broken of disk")
 		if ids := w.ids["chat"]; ids[0] != ids[1] {
@@ -296,8 +297,9 @@ func TestAnEndThatCannotBeToldForADayIsForgotten(t *testing.T) {
 		w.told(25*time.Hour, w.and()...)
 		w.answers("hook", nil, false)
 		w.told(time.Hour, w.and()...)
-		if b, err := os.ReadFile(w.file); err != nil || strings.TrimSpace(string(b)) != "[]" {
-			t.Errorf("the file has %s, %v", b, err)
+		var left int
+		if err := w.db.QueryRow("SELECT count(*) FROM notified").Scan(&left); err != nil || left > 0 {
+			t.Errorf("%d are kept, %v", left, err)
 		}
 	})
 }
@@ -319,17 +321,15 @@ func TestATargetThatIsNewIsToldWhatLasts(t *testing.T) {
 	})
 }
 
-func TestAFileThatCannotBeReadOrWrittenStopsNothing(t *testing.T) {
+func TestAStateThatCannotBeReadOrWrittenStopsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "chat")
-		if err := os.WriteFile(w.file, []byte(`[{"target": 1`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		w.exec("INSERT INTO notified (target, fault, about, since, sent) VALUES ('chat', 'x', '{', 1, 0)")
 		stop := w.start()
 		w.fault("disk")
 		w.told(2*time.Minute, "chat: fault of broken of disk")
 		stop()
-		w.file = filepath.Join(w.file, "below", "a file")
+		w.exec("DROP TABLE notified")
 		defer w.start()()
 		w.told(time.Hour, "chat: fault of broken of disk", "chat: fault of broken of disk")
 	})

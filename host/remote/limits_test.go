@@ -126,7 +126,7 @@ func TestAnUploadThatIsTooOldIsGoneAtTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.stop()
-	again := newWorld(t, func(o *Options) { o.Dir = w.Dir })
+	again := newWorld(t, func(o *Options) { o.Dir, o.State = w.Dir, w.State })
 	again.stop()
 	if _, err := os.Stat(part); err == nil {
 		t.Error("it is still there")

@@ -167,7 +167,7 @@ func TestCallsWithoutEndFilledTheStore(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Limits.Calls = 5 })
 	b, c := w.token("b", ""), w.token("a", "")
 	rows := func() (n int) {
-		if err := w.db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM call`).Scan(&n); err != nil {
+		if err := w.State.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM remote_call`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -433,7 +433,7 @@ func TestACopyInTheQueueTookTheDisksLastRoom(t *testing.T) {
 	if got := call(); got.http != 507 || got.Error.Code != "disk_full" {
 		t.Errorf("%d %s", got.http, got.body)
 	}
-	if rows := 0; w.db.QueryRow("SELECT count(*) FROM call").Scan(&rows) != nil || rows != 0 || len(w.waiting.of) > 0 {
+	if rows := 0; w.State.QueryRow("SELECT count(*) FROM remote_call").Scan(&rows) != nil || rows != 0 || len(w.waiting.of) > 0 {
 		t.Errorf("%d calls are kept, %v", rows, w.waiting.of)
 	}
 	if got := w.order(token, "", ipc.Request{Type: ipc.TypeMessage, Text: "x"}); got.http != 200 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -158,7 +157,7 @@ func (s *Server) dropUpload(rw http.ResponseWriter, who tokens.Identity, id stri
 	if _, _, err := s.upload(name); err != nil {
 		return err
 	}
-	if err := errors.Join(remove(s.partOf(name)), remove(s.metaOf(name)), remove(s.sentOf(name))); err != nil {
+	if err := s.deleteUpload(name); err != nil {
 		return err
 	}
 	rw.WriteHeader(http.StatusNoContent)

@@ -147,7 +147,7 @@ func TestWhatARequestMayNotSay(t *testing.T) {
 		}
 	}
 	var rows int
-	if err := w.db.QueryRow("SELECT count(*) FROM call").Scan(&rows); err != nil || rows != 0 {
+	if err := w.State.QueryRow("SELECT count(*) FROM remote_call").Scan(&rows); err != nil || rows != 0 {
 		t.Error("calls kept:", rows, err)
 	}
 }

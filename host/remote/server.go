@@ -1,9 +1,9 @@
 // Package remote lets assistants in that share no directory with the host: by HTTP, with a
 // token that stands for one conversation of one group.
 //
-//	state/remote/remote.db   tokens as hashes, and the calls with their idempotency keys
-//	state/remote/tmp         bodies while they come; emptied at the start
-//	state/remote/uploads     files that come in pieces, and what was announced of them
+//	state/longshore.db    tokens as hashes, calls with their idempotency keys, what uploads are to be
+//	state/remote/tmp      bodies while they come; emptied at the start
+//	state/remote/uploads  the bytes of files that come in pieces
 //
 // It holds no rule. A call is submitted to the group's queue, as if its container had written
 // it, and takes the same road: see [spool.Spool.Submit]. So it is authorized, checked, screened,
@@ -30,7 +30,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/remote/gate"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
@@ -41,7 +41,7 @@ type Options struct {
 	Listen string   // host:port, or unix: and the path of a socket; empty: only Admit lets in
 	Hosts  []string // further names that it answers to
 	Dir    string   // its own
-	Home   store.Home
+	State  *state.DB
 
 	Live  Live
 	Chats Chats
@@ -73,8 +73,6 @@ type Chats interface {
 type Server struct {
 	Options
 	*tokens.Tokens
-	lock     *os.File
-	db       *store.DB
 	calls    *calls.Store
 	listener net.Listener
 	names    hostnames.Set
@@ -86,16 +84,8 @@ type Server struct {
 	waiting  waiting
 }
 
-// Store describes the store in dir of tokens and calls.
-func Store(dir string, home store.Home) store.Spec {
-	return store.Spec{
-		Name: "remote", Dir: dir, File: "remote.db", Lock: "lock", Home: home, Schema: tokens.Schema + calls.Schema,
-		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}, TxLock: "immediate",
-	}
-}
-
-// Open opens the store and listens. It answers nobody before Run. Errors are permanent
-// except an address in use; those of the store are *store.Error. The caller closes the Server.
+// Open listens. It answers nobody before Run. Errors are permanent except an address in use. The
+// caller closes the Server.
 func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -110,21 +100,11 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	spec := Store(o.Dir, o.Home)
-	if s.lock, err = store.Lock(spec); err != nil {
+	if s.Tokens, err = tokens.New(ctx, o.State, o.Live, o.Log); err != nil {
 		return nil, err
 	}
-	if s.db, err = store.Open(ctx, spec); err != nil {
-		return nil, err
-	}
-	s.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
-	if s.Tokens, err = tokens.New(ctx, s.db, o.Live, o.Log); err != nil {
-		return nil, err
-	}
-	if s.calls, err = calls.New(ctx, s.db, o.Limits.Calls); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(os.RemoveAll(s.temp()), os.Mkdir(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700), os.MkdirAll(s.sentDir(), 0o700)); err != nil {
+	s.calls = calls.New(o.State, o.Limits.Calls)
+	if err := errors.Join(os.RemoveAll(s.temp()), os.MkdirAll(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700)); err != nil {
 		return nil, err
 	}
 	if o.Listen == "" {
@@ -145,19 +125,12 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close closes what Open opened. Run must have returned.
 func (s *Server) Close() error {
-	var errs []error
 	if s.listener != nil {
 		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
+			return err
 		}
 	}
-	if s.db != nil {
-		errs = append(errs, s.db.Close())
-	}
-	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 const (

@@ -100,7 +100,7 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Errorf("%d were sent", len(all))
 	}
 	var rows int
-	if err := w.db.QueryRow("SELECT count(*) FROM call").Scan(&rows); err != nil || rows != 1 {
+	if err := w.State.QueryRow("SELECT count(*) FROM remote_call").Scan(&rows); err != nil || rows != 1 {
 		t.Error("calls kept:", rows, err)
 	}
 }
@@ -296,7 +296,7 @@ func TestWhoHasNoTokenIsToldTheSame(t *testing.T) {
 	if err != nil || len(list) != 4 {
 		t.Errorf("%d tokens, %v", len(list), err)
 	}
-	raw, err := os.ReadFile(filepath.Join(w.Dir, "remote.db-wal"))
+	raw, err := os.ReadFile(filepath.Join(w.dir, "longshore.db-wal"))
 	if err != nil || bytes.Contains(raw, []byte(strings.SplitN(good, "_", 3)[2])) {
 		t.Error("the store holds the token", err)
 	}
@@ -329,7 +329,7 @@ func TestOldCallsAreForgotten(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Live.(*settings).keep = time.Hour })
 	token := w.token("a", "")
 	old := w.send(token, map[string]string{"path": "/workspace/group/a"}, "Idempotency-Key", "k")
-	if _, err := w.db.Exec("UPDATE call SET made = ?", time.Now().Add(-2*time.Hour).UnixMicro()); err != nil {
+	if _, err := w.State.Exec(t.Context(), "UPDATE remote_call SET made = ?", time.Now().Add(-2*time.Hour).UnixNano()); err != nil {
 		t.Fatal(err)
 	}
 	w.unlinked("a", old.ID)
@@ -343,7 +343,7 @@ func TestOldCallsAreForgotten(t *testing.T) {
 	if got := w.ask("GET", "/api/deliveries/"+old.ID, token, nil); got.http != 404 {
 		t.Errorf("%d %s", got.http, got.body)
 	}
-	if _, err := w.db.Exec("UPDATE call SET made = ?", time.Now().Add(-25*time.Hour).UnixMicro()); err != nil {
+	if _, err := w.State.Exec(t.Context(), "UPDATE remote_call SET made = ?", time.Now().Add(-25*time.Hour).UnixNano()); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.deleteOld(t.Context()); err != nil {

@@ -2,16 +2,19 @@ package remote
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,58 +23,45 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
-	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// upload is what is kept beside the bytes of an upload: uploads/<name>.json and
-// uploads/<name>.part, the name being a hash over its conversation and id. When a delivery
-// has the bytes, sent/<name>.json is what is left: a repeated call may name the upload.
+// upload is what the state knows of an upload, by a hash over its conversation and id, its name.
+// Its bytes are uploads/<name>.part until a delivery has them: then a repeated call may still
+// name the upload.
 type upload struct {
-	Folder string `json:"folder"`
-	Length int64  `json:"length"`
-	SHA256 string `json:"sha256"`          // in lower-case hex
-	Whole  bool   `json:"whole,omitempty"` // all bytes have come, and are what was said
-	Sent   bool   `json:"-"`               // a delivery has them: they are no longer kept
+	Folder string
+	Length int64
+	SHA256 string // in lower-case hex
+	Whole  bool   // all bytes have come, and are what was said
+	Sent   bool   // a delivery has them: they are no longer kept
 }
 
 // uploads are the files that come in pieces. The zero uploads has no writer.
 type uploads struct {
 	mu      sync.Mutex
 	writers map[string]bool // by name
-
-	begins sync.Mutex // held from the count of a group's uploads until the new one is kept
 }
 
 func (s *Server) uploadDir() string { return filepath.Join(s.Dir, "uploads") }
-func (s *Server) sentDir() string   { return filepath.Join(s.Dir, "sent") }
 
-// uploadName is how an upload's files are called: no character of the id is in it.
+// uploadName is how an upload's bytes are called: no character of the id is in it.
 func uploadName(who tokens.Identity, id string) string {
 	h := sha256.Sum256([]byte(who.Folder + "\x00" + who.Thread + "\x00" + id))
 	return hex.EncodeToString(h[:])
 }
 
 func (s *Server) partOf(name string) string { return filepath.Join(s.uploadDir(), name+".part") }
-func (s *Server) metaOf(name string) string { return filepath.Join(s.uploadDir(), name+".json") }
-
-func (s *Server) sentOf(name string) string { return filepath.Join(s.sentDir(), name+".json") }
 
 // upload returns an upload and how many of its bytes are there.
 func (s *Server) upload(name string) (u upload, offset int64, err error) {
-	b, err := os.ReadFile(s.metaOf(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		u.Sent = true
-		b, err = os.ReadFile(s.sentOf(name))
-	}
-	if errors.Is(err, fs.ErrNotExist) {
+	err = s.State.QueryRow(`SELECT folder, length, sha256, whole, sent FROM remote_upload WHERE name = ?`, name).Scan(&u.Folder, &u.Length, &u.SHA256, &u.Whole, &u.Sent)
+	if errors.Is(err, sql.ErrNoRows) {
 		return u, 0, errNoUpload
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &u)
-	}
 	if err != nil || u.Whole {
-		return u, u.Length, err
+		return u, u.Length, store.Words(err)
 	}
 	info, err := os.Stat(s.partOf(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,12 +73,13 @@ func (s *Server) upload(name string) (u upload, offset int64, err error) {
 	return u, info.Size(), nil
 }
 
-func (s *Server) keepUpload(name string, u upload) error {
-	b, err := json.Marshal(u)
-	if err != nil {
+// deleteUpload deletes an upload, its bytes first: a killed host leaves none of no upload.
+func (s *Server) deleteUpload(name string) error {
+	if err := remove(s.partOf(name)); err != nil {
 		return err
 	}
-	return safefs.WriteFile(s.metaOf(name), b, 0o600)
+	_, err := s.State.Exec(context.Background(), `DELETE FROM remote_upload WHERE name = ?`, name)
+	return store.Words(err)
 }
 
 // files answers PUT and HEAD of an upload.
@@ -194,13 +185,8 @@ func (s *Server) newUpload(r *http.Request, who tokens.Identity, name string) (u
 	if err != nil || len(sum) != sha256.Size || length < 0 {
 		return upload{}, httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the upload does not say its length and hash", "send Upload-Length, and Upload-SHA256 in hex")
 	}
-	s.uploads.begins.Lock()
-	defer s.uploads.begins.Unlock()
-	if err := s.roomFor(who.Folder, length); err != nil {
-		return upload{}, err
-	}
 	u := upload{Folder: who.Folder, Length: length, SHA256: hex.EncodeToString(sum)}
-	return u, s.keepUpload(name, u)
+	return u, s.keepUpload(r.Context(), name, u)
 }
 
 // agrees refuses a length or a hash that is not the one said at the start.
@@ -227,28 +213,30 @@ func headerNumber(r *http.Request, name string, without int64) (int64, error) {
 	return n, nil
 }
 
-// eachUpload calls fn with the name of each upload in a directory and the time of its last
-// byte.
-func (s *Server) eachUpload(dir string, fn func(name string, u upload, last time.Time) error) error {
-	entries, err := safefs.ReadDir(dir)
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok {
-			continue
+// stopped returns the uploads whose last byte came before then, the one of the longest time ago
+// first, from rows with their names and when they last changed without a byte.
+func (s *Server) stopped(then time.Time, rows *sql.Rows, err error) (names []string, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	at := map[string]time.Time{}
+	for rows.Next() {
+		var name string
+		var changed int64
+		if err := rows.Scan(&name, &changed); err != nil {
+			return nil, err
 		}
-		u, _, uerr := s.upload(name)
-		if uerr != nil {
-			continue
+		last := time.Unix(0, changed)
+		if info, err := os.Stat(s.partOf(name)); err == nil {
+			last = info.ModTime()
 		}
-		info, ierr := os.Stat(s.partOf(name))
-		if ierr != nil {
-			info, ierr = e.Info()
-		}
-		if ierr == nil {
-			err = errors.Join(err, fn(name, u, info.ModTime()))
+		if last.Before(then) {
+			at[name] = last
 		}
 	}
-	return err
+	names = slices.SortedFunc(maps.Keys(at), func(a, b string) int { return at[a].Compare(at[b]) })
+	return names, rows.Err()
 }
 
 // append writes what comes behind the bytes that are there. What has come of a body that
@@ -276,7 +264,7 @@ func (s *Server) append(from io.Reader, place *intake.Body, name string, u uploa
 // just had a byte; one without bytes is deleted at once.
 func (s *Server) standAside(name string, bytes int64) error {
 	if bytes == 0 {
-		return errors.Join(remove(s.partOf(name)), remove(s.metaOf(name)))
+		return s.deleteUpload(name)
 	}
 	idle := time.Now().Add(-uploadIdle - time.Second)
 	return os.Chtimes(s.partOf(name), idle, idle)
@@ -294,12 +282,13 @@ func (s *Server) finish(name string, u upload) error {
 		return err
 	}
 	if sum, _ := hex.DecodeString(u.SHA256); !bytes.Equal(h.Sum(nil), sum) {
-		if err := errors.Join(remove(s.partOf(name)), remove(s.metaOf(name))); err != nil { // in this order: a killed host leaves no bytes of no upload
+		if err := s.deleteUpload(name); err != nil {
 			return err
 		}
 		return httpd.Refuse(http.StatusUnprocessableEntity, "wrong_sha256", "the bytes are not those that were announced; the upload is deleted", "begin it again")
 	}
-	return s.keepUpload(name, u)
+	_, err = s.State.Exec(context.Background(), `UPDATE remote_upload SET whole = 1, changed = ? WHERE name = ?`, time.Now().UnixNano(), name)
+	return store.Words(err)
 }
 
 // useUpload opens a whole upload as the file of a call. One that was sent has no bytes: its hash
@@ -326,7 +315,7 @@ func (s *Server) useUpload(who tokens.Identity, id string, c *mediaCall) error {
 			return err
 		}
 	}
-	c.sent = true // or a power loss undid the move to sent, but not the end of the bytes
+	c.sent = true // or what was restored is older than the end of the bytes
 	c.file = io.NewSectionReader(strings.NewReader(""), 0, 0)
 	return nil
 }
@@ -350,7 +339,13 @@ func (s *Server) releaseUpload(c *mediaCall) error {
 	if errors.Is(err, errNoUpload) || err == nil && (u.Sent || !u.Whole || u.SHA256 != c.hash) {
 		return nil
 	}
-	return errors.Join(err, os.Rename(s.metaOf(c.upload), s.sentOf(c.upload)), remove(s.partOf(c.upload)))
+	if err == nil {
+		_, err = s.State.Exec(context.Background(), `UPDATE remote_upload SET sent = 1, changed = ? WHERE name = ?`, time.Now().UnixNano(), c.upload)
+	}
+	if err != nil {
+		return store.Words(err)
+	}
+	return remove(s.partOf(c.upload))
 }
 
 // remove deletes a file, which may be gone.
@@ -363,12 +358,13 @@ func remove(file string) error {
 
 // expireUploads deletes uploads whose last byte came too long ago.
 func (s *Server) expireUploads() error {
-	expire := func(name string, _ upload, last time.Time) error {
-		if time.Since(last) < s.Limits.UploadFor || !s.uploads.begin(name) {
-			return nil
+	rows, err := s.State.Query(`SELECT name, changed FROM remote_upload`)
+	names, err := s.stopped(time.Now().Add(-s.Limits.UploadFor), rows, err)
+	for _, name := range names {
+		if s.uploads.begin(name) {
+			err = errors.Join(err, s.deleteUpload(name))
+			s.uploads.end(name)
 		}
-		defer s.uploads.end(name)
-		return errors.Join(remove(s.partOf(name)), remove(s.metaOf(name)), remove(s.sentOf(name)))
 	}
-	return errors.Join(s.eachUpload(s.uploadDir(), expire), s.eachUpload(s.sentDir(), expire))
+	return store.Words(err)
 }

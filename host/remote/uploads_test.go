@@ -106,12 +106,14 @@ func TestAnUploadGoesOnWhereItWasCut(t *testing.T) {
 	if left, err := os.ReadDir(w.uploadDir()); err != nil || len(left) != 0 {
 		t.Error("the bytes stay", left, err)
 	}
-	old := time.Now().Add(-uploadFor)
-	if err := errors.Join(os.Chtimes(w.sentOf(uploadName(tokens.Identity{Folder: "a"}, "film")), old, old), w.expireUploads()); err != nil {
+	if _, err := w.State.Exec(t.Context(), "UPDATE remote_upload SET changed = ?", time.Now().Add(-uploadFor).UnixNano()); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(w.sentDir()); err != nil || len(left) != 0 {
-		t.Error("what was sent a day ago is remembered", left, err)
+	if err := w.expireUploads(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.upload(uploadName(tokens.Identity{Folder: "a"}, "film")); err != error(errNoUpload) {
+		t.Error("what was sent a day ago is remembered", err)
 	}
 }
 
@@ -124,10 +126,10 @@ func TestSentUploadsDoNotSlowTheNextDown(t *testing.T) {
 		t.Fatal(got.body)
 	}
 	name := uploadName(tokens.Identity{Folder: "a"}, "one")
-	if _, err := os.Stat(w.sentOf(name)); err != nil {
-		t.Error(err)
+	if u, _, err := w.upload(name); err != nil || !u.Sent {
+		t.Errorf("%+v, %v", u, err)
 	}
-	if open, all, kept, err := w.Server.held("a"); open+all != 0 || kept != 0 || err != nil {
+	if open, all, kept, err := unsent(w.State.QueryRow(countUnsent, "a")); open+all != 0 || kept != 0 || err != nil {
 		t.Errorf("%d open, %d in all, %d bytes, %v", open, all, kept, err)
 	}
 	if got := w.ask("DELETE", "/api/files/one", token, nil); got.http != 204 || w.offset(token, "one") != -1 {
@@ -150,7 +152,7 @@ func TestUploadsThatBeginTogetherDoNotExceedWhatAGroupMay(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if open, _, _, err := w.Server.held("a"); open != maxUploads || err != nil {
+	if open, _, _, err := unsent(w.State.QueryRow(countUnsent, "a")); open != maxUploads || err != nil {
 		t.Errorf("%d uploads are open: %v", open, err)
 	}
 	if got := w.put(token, "more", "hello", 0); got.http != errBusy.Status || got.Error.Code != errBusy.Code {
@@ -321,14 +323,14 @@ func TestAnUploadThatGaveWayBeginsAgain(t *testing.T) {
 	w := newWorld(t)
 	token := w.token("a", "")
 	w.cut(token, "film", "hello", 0, 3)
-	if way, err := w.giveWay("a"); way || err != nil {
+	if way, err := w.giveWay(t.Context(), "a"); way || err != nil {
 		t.Errorf("it gives way at once: %v", err)
 	}
 	past := time.Now().Add(-2 * uploadIdle)
 	if err := os.Chtimes(w.partOf(uploadName(tokens.Identity{Folder: "a"}, "film")), past, past); err != nil {
 		t.Fatal(err)
 	}
-	if way, err := w.giveWay("a"); !way || err != nil {
+	if way, err := w.giveWay(t.Context(), "a"); !way || err != nil {
 		t.Errorf("it does not give way: %v", err)
 	}
 	if got := w.put(token, "film", "hello", 3); got.http != 409 || got.Error.Code != "wrong_offset" || w.offset(token, "film") != -1 {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
@@ -101,7 +102,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	}
 	w.spool = spool.New(spool.Options{Dir: layout.IPCDir(), Folders: []string{"a", "b"}})
 	o := Options{
-		Listen: "127.0.0.1:0", Dir: layout.Remote(), Spool: w.spool, Chats: chatsFunc(chatOf), Disk: diskFunc(plenty),
+		Listen: "127.0.0.1:0", Dir: layout.Remote(), State: statetest.Open(t, w.dir), Spool: w.spool, Chats: chatsFunc(chatOf), Disk: diskFunc(plenty),
 		Live: &settings{registry: registry, keep: 7 * 24 * time.Hour, quota: 4 << 20},
 	}
 	for _, f := range change {

@@ -40,7 +40,7 @@ func BuiltIn() []Rule {
 				`\.config/gh/hosts\.yml|rclone\.conf|\.terraformrc|\.htpasswd|\.claude/\.credentials\.json|\.codex/auth\.json|\.gemini/oauth_creds\.json|` +
 				`opencode/auth\.json|etc/g?shadow`)},
 		{Name: "own-state", What: "a part of this host's own state",
-			ending: parts(`longshore\.ya?ml|(outbox|remote/remote|web/web|tasks/tasks|whatsapp/whatsapp)\.db(-wal|-shm|-journal)?|sender-key|audit/key|longshore\.sock`)},
+			ending: parts(`longshore\.ya?ml|(longshore|outbox|web/web|whatsapp/whatsapp)\.db(-wal|-shm|-journal)?|sender-key|audit/key|longshore\.sock`)},
 		{Name: "own-database", What: "a database of this host's own state", start: "SQLite format 3\x00", // see host/store
 			marks: []string{"CREATE TABLE longshore_store "}},
 		{Name: ownSecret, What: "a secret of this host's configuration"},

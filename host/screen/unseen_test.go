@@ -47,7 +47,7 @@ func TestACopyOfASecretsFileLeft(t *testing.T) {
 	s := rules(t)
 	refused := []string{
 		".env~", "#.env#", ".env-prod", ".env_prod", ".env.prod~", "prod.env", "a/app.env~", "id_ed25519~", "#id_rsa#", "id_rsa.bak", "id_rsa.old",
-		"state/audit/key", "outbox.db-wal", "outbox.db-shm", "outbox.db-journal", "sender-key", "remote/remote.db", "channels/web/web.db",
+		"state/audit/key", "outbox.db-wal", "outbox.db-shm", "outbox.db-journal", "sender-key", "state/longshore.db", "channels/web/web.db",
 	}
 	for _, name := range refused {
 		if s.Check(strings.NewReader("x"), 1, name) == nil {

@@ -20,7 +20,7 @@ func (h *Host) openNotifier(context.Context) (Part, error) {
 		name = "this machine"
 	}
 	h.notifier = notify.New(notify.Options{
-		File: h.Layout.Notified(), Host: name, Log: h.opts.Log,
+		State: h.State, Host: name, Log: h.opts.Log,
 		Watched: h.local, Settings: notify.Configured{Now: h, Chats: h.Bridge},
 	})
 	h.local.Running.Notifier = h.notifier

@@ -3,15 +3,10 @@ package serve
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
+	"database/sql"
 	"errors"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,8 +15,9 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 const (
@@ -35,15 +31,12 @@ const (
 // has, and notes the group chats that none has. Only the operator approves a code. Its
 // methods may be called from several goroutines.
 type pairing struct {
-	file    string
+	state   *state.DB // has the codes
 	live    *live.Current
 	log     *slog.Logger
 	senders chan unknownSender
 
 	unknown unknownChats
-
-	mu    sync.Mutex
-	codes []operator.PairingCode
 }
 
 // unknownSender is who wrote in a direct chat of a channel that no group has.
@@ -52,16 +45,8 @@ type unknownSender struct {
 	channel.UnknownChat
 }
 
-func newPairing(l groups.Layout, now *live.Current, log *slog.Logger) *pairing {
-	p := &pairing{file: filepath.Join(l.Channel("pairing"), "codes.json"), live: now, log: log, senders: make(chan unknownSender, 16)}
-	data, err := os.ReadFile(p.file)
-	if err == nil {
-		err = json.Unmarshal(data, &p.codes)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		log.Warn("pairing codes not read; they are given anew", "error", err)
-	}
-	return p
+func newPairing(db *state.DB, now *live.Current, log *slog.Logger) *pairing {
+	return &pairing{state: db, live: now, log: log, senders: make(chan unknownSender, 16)}
 }
 
 // report takes a message of an unknown chat from a channel. It returns at once, and
@@ -97,7 +82,7 @@ func (p *pairing) run(ctx context.Context, channels []channel.Channel) error {
 // answer sends a code to the chat of an unknown sender, unless the chat has one. A
 // code that could not be sent is forgotten: the next message gets another.
 func (p *pairing) answer(ctx context.Context, c channel.Channel, k unknownSender) {
-	code := p.give(k)
+	code := p.give(ctx, k)
 	if c == nil || code == "" {
 		return
 	}
@@ -109,79 +94,84 @@ func (p *pairing) answer(ctx context.Context, c channel.Channel, k unknownSender
 	})
 	if err != nil {
 		p.log.Warn("pairing code not sent", "channel", k.channel, "chat", string(k.Chat), "error", err)
-		_, _ = p.take(code)
+		_, _ = p.take(context.WithoutCancel(ctx), code)
 		return
 	}
 	p.log.Info("pairing code given", "channel", k.channel, "chat", string(k.Chat), "code", code)
 }
 
 // give makes a code for a chat; empty if the chat has one, or too many are given.
-func (p *pairing) give(k unknownSender) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.forgetOld()
-	for _, c := range p.codes {
-		if c.Channel == k.channel && c.Chat == string(k.Chat) {
-			return ""
-		}
-	}
-	if len(p.codes) >= maxCodes {
-		p.log.Warn("no pairing code given: too many count already", "channel", k.channel, "hint", "see: longshore groups requests")
-		return ""
-	}
+func (p *pairing) give(ctx context.Context, k unknownSender) (code string) {
 	text := rand.Text() // letters and 2 to 7, which nobody takes for each other
-	made := operator.PairingCode{Code: text[:4] + "-" + text[4:8], Channel: k.channel, Chat: string(k.Chat), From: k.From, Until: time.Now().Add(codeFor)}
-	p.codes = append(p.codes, made)
-	if p.save() != nil {
-		p.codes = p.codes[:len(p.codes)-1]
+	err := p.state.Do(ctx, func(t *state.Tx) error {
+		code = ""
+		now := time.Now()
+		if _, err := t.Exec(`DELETE FROM pairing_code WHERE until < ?`, now.UnixNano()); err != nil {
+			return err
+		}
+		var count int
+		if err := t.QueryRow(`SELECT count(*) FROM pairing_code`).Scan(&count); err != nil {
+			return err
+		}
+		if count >= maxCodes {
+			p.log.Warn("no pairing code given: too many count already", "channel", k.channel, "hint", "see: longshore groups requests")
+			return nil
+		}
+		n, err := t.Changed(`INSERT INTO pairing_code (code, channel, chat, sender, until) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			text[:4]+"-"+text[4:8], k.channel, string(k.Chat), k.From, now.Add(codeFor).UnixNano())
+		if n > 0 {
+			code = text[:4] + "-" + text[4:8]
+		}
+		return err
+	}, nil)
+	if err != nil {
+		p.log.Error("pairing code not kept", "error", err)
 		return ""
 	}
-	return made.Code
+	return code
 }
 
 // list is the codes that count.
-func (p *pairing) list() []operator.PairingCode {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.forgetOld()
-	return slices.Clone(p.codes)
+func (p *pairing) list() (all []operator.PairingCode) {
+	rows, err := p.state.Query(`SELECT code, channel, chat, sender, until FROM pairing_code WHERE until >= ? ORDER BY until, code`, time.Now().UnixNano())
+	if err == nil {
+		defer rows.Close()
+		for err == nil && rows.Next() {
+			var c operator.PairingCode
+			c, err = scanCode(rows)
+			all = append(all, c)
+		}
+		err = errors.Join(err, rows.Err())
+	}
+	if err != nil {
+		p.log.Error("pairing codes not read", "error", err)
+	}
+	return all
+}
+
+func scanCode(row interface{ Scan(...any) error }) (c operator.PairingCode, err error) {
+	var until int64
+	err = row.Scan(&c.Code, &c.Channel, &c.Chat, &c.From, &until)
+	c.Until = time.Unix(0, until)
+	return c, err
 }
 
 // take ends a code, in any case and with or without its dash.
-func (p *pairing) take(code string) (operator.PairingCode, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.forgetOld()
-	plain := func(s string) string { return strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(s), "-", "")) }
-	i := slices.IndexFunc(p.codes, func(c operator.PairingCode) bool { return plain(c.Code) == plain(code) })
-	if i < 0 {
-		return operator.PairingCode{}, &refusal.Error{
+func (p *pairing) take(ctx context.Context, code string) (taken operator.PairingCode, err error) {
+	code = strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(code), "-", ""))
+	err = p.state.Do(ctx, func(t *state.Tx) (err error) {
+		taken, err = scanCode(t.QueryRow(`DELETE FROM pairing_code WHERE replace(code, '-', '') = ? AND until >= ? RETURNING code, channel, chat, sender, until`, code, time.Now().UnixNano()))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	}, nil)
+	if err == nil && taken.Code == "" {
+		err = &refusal.Error{
 			Code: operator.CodeNotFound, Message: "no pairing code like that counts", Hint: "codes count for an hour; see: longshore groups requests",
 		}
 	}
-	taken := p.codes[i]
-	p.codes = slices.Delete(p.codes, i, i+1)
-	return taken, p.save()
-}
-
-// forgetOld forgets codes whose time is over. The caller holds mu.
-func (p *pairing) forgetOld() {
-	p.codes = slices.DeleteFunc(p.codes, func(c operator.PairingCode) bool { return time.Now().After(c.Until) })
-}
-
-// save writes the codes down. The caller holds mu.
-func (p *pairing) save() error {
-	data, err := json.Marshal(p.codes)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(p.file), 0o700)
-	}
-	if err == nil {
-		err = safefs.WriteFile(p.file, data, 0o600)
-	}
-	if err != nil {
-		p.log.Error("pairing codes not kept", "error", err)
-	}
-	return err
+	return taken, store.Words(err)
 }
 
 // Codes implements operator.Pairing.
@@ -189,7 +179,7 @@ func (h *Host) Codes() []operator.PairingCode { return h.pairing.list() }
 
 // ApprovePairing ends a code whose chat has a group now, and tells the chat.
 func (h *Host) ApprovePairing(ctx context.Context, code string) error {
-	p, err := h.pairing.take(code)
+	p, err := h.pairing.take(ctx, code)
 	if err != nil {
 		return err
 	}

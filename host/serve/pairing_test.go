@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // mute is a channel that only sends.
@@ -41,9 +42,9 @@ func direct(what string) *live.Current {
 
 func TestAnUnknownSenderGetsOneCodeAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := groups.Layout{State: t.TempDir()}
+		db := statetest.Open(t, t.TempDir())
 		now, c := direct("pairing"), &mute{}
-		d := newPairing(l, now, slog.New(slog.DiscardHandler))
+		d := newPairing(db, now, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go d.run(ctx, []channel.Channel{c})
@@ -72,19 +73,19 @@ func TestAnUnknownSenderGetsOneCodeAnHour(t *testing.T) {
 		}
 		c.err = nil
 
-		again := newPairing(l, now, d.log) // the next host
+		again := newPairing(db, now, d.log) // the next host
 		if got := again.list(); len(got) != 1 || got[0].Code != code {
 			t.Errorf("after a restart: %+v", got)
 		}
 		time.Sleep(time.Hour + time.Second)
-		if _, err := again.take(code); err == nil {
+		if _, err := again.take(ctx, code); err == nil {
 			t.Error("an old code counts")
 		}
 		write("mem:ann", 0)
 		if len(c.sent) != 2 {
 			t.Error("no other code after an hour")
 		}
-		if _, err := d.take(strings.ToLower(strings.ReplaceAll(d.list()[0].Code, "-", ""))); err != nil || len(d.list()) != 0 {
+		if _, err := d.take(ctx, strings.ToLower(strings.ReplaceAll(d.list()[0].Code, "-", ""))); err != nil || len(d.list()) != 0 {
 			t.Errorf("a code in small letters: %v", err)
 		}
 		for i := range 200 {

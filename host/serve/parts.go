@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/state"
@@ -118,6 +119,8 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	if h.State, err = state.Open(ctx, cfg.Layout().Own(), HomeOf(cfg), h.opts.Log); err != nil {
 		return nil, err
 	}
+	h.pairing = newPairing(h.State, &h.Current, h.opts.Log)
+	h.links = &links.Server{Keys: links.NewKeys(h.State), Files: h, Log: h.opts.Log}
 	return statePart{DB: h.State}, nil
 }
 
@@ -246,6 +249,7 @@ func (p bridgePart) Run(ctx context.Context) error {
 
 // tasksPart starts the tasks that are due.
 type tasksPart struct {
+	noClose
 	*tasks.Tasks
 	h *Host
 }

@@ -9,12 +9,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
-	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/ipc"
 )
-
-// RemoteStore is the store of an installation's tokens.
-func RemoteStore(c *config.Config) store.Spec { return remote.Store(c.Layout().Remote(), HomeOf(c)) }
 
 // openRemote listens for assistants that share no directory with the host, if the
 // configuration says so.
@@ -24,7 +20,7 @@ func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 		return nil, nil
 	}
 	h.remote, err = remote.Open(ctx, remote.Options{
-		Listen: c.Remote.Listen, Hosts: c.Remote.Hosts, Dir: h.Layout.Remote(), Home: HomeOf(c),
+		Listen: c.Remote.Listen, Hosts: c.Remote.Hosts, Dir: h.Layout.Remote(), State: h.State,
 		Live: &h.Current, Chats: fetching{h}, Inbox: fetching{h}, Spool: h.spool, Disk: h.disk, Log: h.opts.Log,
 		Limits: remoteLimits(c.Remote.Limits),
 	})

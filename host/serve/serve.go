@@ -107,9 +107,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	opts.Log = h.recent.Copy(opts.Log)
 	h.disk = &disk{dir: cfg.State, keep: h}
 	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), h.disk.file)}
-	h.pairing = newPairing(h.Layout, &h.Current, opts.Log)
 	h.lists = &taskLists{groups: &h.Current}
-	h.links = &links.Server{Keys: links.NewKeys(h.Layout.Outbox()), Files: h, Log: opts.Log}
 	h.models = models{host: h, open: map[string]*model{}, passes: map[string]string{}}
 	h.clock = new(clock)
 	h.opts = opts

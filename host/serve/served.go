@@ -1,25 +1,58 @@
 package serve
 
 import (
-	"encoding/json"
+	"context"
+	"database/sql"
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
-	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // The state knows by their folders which groups the host has served. So a file that has
 // lost its groups, or most of them, is not taken for the end of these groups.
 
 // served are the folders of the groups that the state knows.
-func (h *Host) served() (folders []string) {
-	data, err := os.ReadFile(h.Layout.Served())
-	if err != nil || json.Unmarshal(data, &folders) != nil {
-		return nil // the first start, or a file that is no longer ours: what is served now is known
+func (h *Host) served() []string {
+	folders, err := servedIn(context.Background(), h.State.DB.DB)
+	if err != nil {
+		h.opts.Log.Error("the list of the groups that are served is not read", "error", err)
+	}
+	return folders
+}
+
+func servedIn(ctx context.Context, db *sql.DB) (folders []string, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT folder FROM served_group ORDER BY folder`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var folder string
+		if err := rows.Scan(&folder); err != nil {
+			return nil, err
+		}
+		folders = append(folders, folder)
+	}
+	return folders, rows.Err()
+}
+
+// Served are the folders of the groups that the host of c has served; none if nothing can be
+// read. It changes nothing.
+func Served(ctx context.Context, c *config.Config) []string {
+	view, err := store.Look(ctx, StateOf(c))
+	if err != nil || view == nil {
+		return nil
+	}
+	defer view.Close()
+	folders, err := servedIn(ctx, view.DB)
+	if err != nil {
+		return nil
 	}
 	return folders
 }
@@ -64,10 +97,8 @@ func (h *Host) noteServed(remove bool) {
 	}
 	h.lost.Store(&lost)
 	if next := union(now, lost); !slices.Equal(next, known) {
-		data, err := json.Marshal(next)
-		if err == nil {
-			err = safefs.WriteFile(h.Layout.Served(), data, 0o600)
-		}
+		err := errors.Join(h.eachServed(`DELETE FROM served_group WHERE folder = ?`, lacking(known, next)),
+			h.eachServed(`INSERT INTO served_group (folder) VALUES (?) ON CONFLICT DO NOTHING`, lacking(next, known)))
 		if err != nil {
 			h.opts.Log.Error("the list of the groups that are served is not kept", "error", err)
 		}
@@ -75,6 +106,21 @@ func (h *Host) noteServed(remove bool) {
 	if len(lost) > 0 {
 		h.opts.Log.Warn("groups are gone from longshore.yaml; their tokens, tasks and files are kept", "groups", strings.Join(lost, ", "))
 	}
+}
+
+// eachServed runs a statement with each folder, some at a time: others may write in between.
+func (h *Host) eachServed(statement string, folders []string) (err error) {
+	for some := range slices.Chunk(folders, 500) {
+		err = errors.Join(err, h.State.Do(context.Background(), func(t *state.Tx) error {
+			for _, folder := range some {
+				if _, err := t.Exec(statement, folder); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil))
+	}
+	return err
 }
 
 // LostGroups are the folders of the groups that the state knows and the file lacks, if

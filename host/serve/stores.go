@@ -27,13 +27,10 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 			all = append(all, p.Stores(SetupOf(c, one, nil))...)
 		}
 	}
-	if !configured || c.Remote.Listen != "" || letsIn(c) {
-		all = append(all, RemoteStore(c))
-	}
 	if !configured || c.KeepsKeys() {
 		all = append(all, UsageOf(c))
 	}
-	return append(all, TasksOf(c), outbox.Store(c.Layout().Outbox(), HomeOf(c)), StateOf(c))
+	return append(all, outbox.Store(c.Layout().Outbox(), HomeOf(c)), StateOf(c))
 }
 
 // channelsOf are the channels of a platform: those that are configured, and,

@@ -3,26 +3,14 @@ package serve
 import (
 	"context"
 
-	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
-// TasksOf is the store of an installation's scheduled tasks.
-func TasksOf(c *config.Config) store.Spec {
-	return tasks.Store(c.Layout().Channel("tasks"), HomeOf(c))
-}
-
-// openTasks opens the store of scheduled tasks.
+// openTasks makes the list of scheduled tasks.
 func (h *Host) openTasks(ctx context.Context) (_ Part, err error) {
-	h.tasks, err = tasks.Open(ctx, tasks.Options{
-		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Host: h.plans, Log: h.opts.Log,
-	})
-	if err != nil {
-		return nil, err
-	}
+	h.tasks = tasks.New(tasks.Options{State: h.State, Host: h.plans, Log: h.opts.Log})
 	h.lists.tasks.Store(h.tasks)
-	return tasksPart{h.tasks, h}, h.takeOverTasks(ctx)
+	return tasksPart{Tasks: h.tasks, h: h}, h.takeOverTasks(ctx)
 }
 
 // Spent implements tasks.Host.

@@ -48,7 +48,7 @@ func TestOnAPersonsAccountOnlyATriggerCounts(t *testing.T) {
 		groups.Group{Folder: "all", Channel: "whatsapp", Chat: "phone:all"},
 		groups.Group{Folder: "far", Channel: "phone", Chat: "phone:far", Trigger: "dinner"},
 	)})
-	d := newPairing(groups.Layout{State: t.TempDir()}, now, slog.New(slog.DiscardHandler))
+	d := newPairing(nil, now, slog.New(slog.DiscardHandler))
 	for _, k := range []channel.UnknownChat{{Chat: "family", Text: "dinner at eight"}, {Chat: "work", Text: "@Andy, the report"}, {Chat: "work", Text: "@Andy?"}} {
 		k.Shared, k.Time = true, time.Now()
 		d.report("whatsapp", k)

@@ -111,7 +111,92 @@ CREATE INDEX approval_delivery ON approval (delivery);
 
 ---------------------------------------------------------------- host/tasks: tasks
 
+CREATE TABLE task (
+	id      TEXT    PRIMARY KEY,
+	folder  TEXT    NOT NULL, -- in whose chat it runs
+	owner   TEXT    NOT NULL, -- the group that scheduled it
+	thread  TEXT    NOT NULL,
+	name    TEXT    NOT NULL,
+	prompt  TEXT    NOT NULL,
+	type    TEXT    NOT NULL,
+	value   TEXT    NOT NULL,
+	mode    TEXT    NOT NULL,
+	status  TEXT    NOT NULL,
+	zone    TEXT    NOT NULL,
+	next    INTEGER NOT NULL,
+	created INTEGER NOT NULL,
+	run     TEXT    NOT NULL, -- the one under way; empty: none
+	due     INTEGER NOT NULL, -- when that was due
+	last    INTEGER NOT NULL, -- when the last run began
+	handed  INTEGER NOT NULL, -- 1: the assistant has the run
+	skipped INTEGER NOT NULL, -- due times at which the run before had not ended
+	missed  INTEGER NOT NULL, -- those before the run under way
+	bound   TEXT    NOT NULL  -- the one conversation that scheduled it; empty: the whole group
+) WITHOUT ROWID;
+CREATE INDEX task_due ON task (next) WHERE status = 'active' AND next > 0;
+CREATE INDEX task_under_way ON task (run) WHERE run <> '';
+CREATE INDEX task_folder ON task (folder);
+
+-- Runs that were claimed: a due time has one.
+CREATE TABLE task_run (
+	id    TEXT    PRIMARY KEY, -- a hash over the task and its due time
+	task  TEXT    NOT NULL,
+	due   INTEGER NOT NULL,
+	begun INTEGER NOT NULL,
+	ended INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE INDEX task_run_task ON task_run (task, begun);
+
+-- What calls about tasks were answered, each by its key.
+CREATE TABLE task_answer (
+	key    TEXT    PRIMARY KEY,
+	answer BLOB    NOT NULL,
+	at     INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX task_answer_at ON task_answer (at);
+
 ---------------------------------------------------------------- host/remote: tokens and calls of assistants elsewhere
+
+CREATE TABLE remote_token (
+	id     TEXT    PRIMARY KEY,
+	hash   BLOB    NOT NULL, -- of the secret
+	folder TEXT    NOT NULL,
+	thread TEXT    NOT NULL, -- empty: the chat itself
+	peer   TEXT    NOT NULL, -- the only address that may use it; empty: any
+	made   INTEGER NOT NULL,
+	ended  INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+
+-- The calls, each with the delivery that it made.
+CREATE TABLE remote_call (
+	id        TEXT    PRIMARY KEY,
+	folder    TEXT    NOT NULL,
+	thread    TEXT    NOT NULL,
+	key       TEXT    NOT NULL, -- by which a repeated call is known; empty: none
+	content   BLOB    NOT NULL, -- a hash of all that the call says
+	made      INTEGER NOT NULL,
+	cancelled INTEGER NOT NULL DEFAULT 0 -- 1: it will never be sent
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX remote_call_key ON remote_call (folder, thread, key) WHERE key <> '';
+CREATE INDEX remote_call_made ON remote_call (made);
+
+-- How many rows of remote_call each group has.
+CREATE TABLE remote_count (
+	folder TEXT    PRIMARY KEY,
+	calls  INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Files that come in pieces. The bytes that have come are the file remote/uploads/<name>.part.
+CREATE TABLE remote_upload (
+	name    TEXT    PRIMARY KEY, -- a hash over its conversation and id
+	folder  TEXT    NOT NULL,
+	length  INTEGER NOT NULL, -- as announced, in bytes
+	sha256  TEXT    NOT NULL, -- as announced, in hex
+	whole   INTEGER NOT NULL DEFAULT 0, -- 1: all bytes have come, and are what was announced
+	sent    INTEGER NOT NULL DEFAULT 0, -- 1: a delivery has the bytes; they are deleted here
+	changed INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX remote_upload_unsent ON remote_upload (folder) WHERE sent = 0;
 
 ---------------------------------------------------------------- host/channel/journal: what platforms brought and got
 
@@ -120,4 +205,35 @@ CREATE INDEX approval_delivery ON approval (delivery);
 ---------------------------------------------------------------- host/assistant: members' messages and turns
 
 ---------------------------------------------------------------- host/serve: the rest
+
+-- host/links: the key of the addresses of links, made with the first one. One row.
+CREATE TABLE link_key (
+	id  INTEGER PRIMARY KEY CHECK (id = 1),
+	key BLOB    NOT NULL -- 32 random bytes
+);
+
+-- host/notify: the faults that operators were told of.
+CREATE TABLE notified (
+	target TEXT    NOT NULL,
+	fault  TEXT    NOT NULL,
+	about  BLOB    NOT NULL, -- JSON of the operator.Fault
+	since  INTEGER NOT NULL,
+	sent   INTEGER NOT NULL, -- 1: the target has taken it; 0: it is being told
+	PRIMARY KEY (target, fault)
+) WITHOUT ROWID;
+
+-- Codes of people who wrote in a direct chat that no group has.
+CREATE TABLE pairing_code (
+	code    TEXT    PRIMARY KEY,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	sender  TEXT    NOT NULL, -- the name that the platform shows
+	until   INTEGER NOT NULL,
+	UNIQUE (channel, chat)
+) WITHOUT ROWID;
+
+-- The groups that the host has served: a file that lacks most of them is not their end.
+CREATE TABLE served_group (
+	folder TEXT PRIMARY KEY
+) WITHOUT ROWID;
 

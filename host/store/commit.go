@@ -219,6 +219,30 @@ func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
 	return stmt.Query(args...)
 }
 
+// QueryRow runs a constant query for one row inside the transaction. If the query cannot be
+// prepared, its Scan returns the error.
+func (t *Tx) QueryRow(query string, args ...any) Row {
+	stmt, err := t.c.prepare(query)
+	if err != nil {
+		return Row{err: err}
+	}
+	return Row{row: stmt.QueryRow(args...)}
+}
+
+// Row is the answer to a query for one row.
+type Row struct {
+	row *sql.Row
+	err error
+}
+
+// Scan is that of [sql.Row].
+func (r Row) Scan(to ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	return r.row.Scan(to...)
+}
+
 // Changed runs a constant statement and returns how many rows it changed.
 func (t *Tx) Changed(query string, args ...any) (int64, error) {
 	res, err := t.Exec(query, args...)

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -53,11 +54,11 @@ func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
 	}
 	var answer json.RawMessage
 	var changed string
-	err := ts.within(ctx, "answer "+string(c.Request.Type), func(tx *sql.Tx) (err error) {
-		if answer, err = answeredBefore(ctx, tx, c.Key); err != nil || answer != nil {
+	err := ts.within(ctx, "answer "+string(c.Request.Type), func(tx *state.Tx) (err error) {
+		if answer, err = answeredBefore(tx, c.Key); err != nil || answer != nil {
 			return err
 		}
-		a, err := ts.do(ctx, tx, g, c)
+		a, err := ts.do(tx, g, c)
 		if err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
 		if answer, err = json.Marshal(a); err != nil {
 			return err
 		}
-		return keepAnswer(ctx, tx, c.Key, answer, ts.o.Now())
+		return keepAnswer(tx, c.Key, answer, ts.o.Now())
 	})
 	if err != nil {
 		return nil, err
@@ -85,12 +86,12 @@ func unknownTask(id string) error {
 	return refuse("unknown_task", "no task has the id "+media.Printable(id), "list_tasks names the tasks that there are")
 }
 
-func (ts *Tasks) do(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (Answer, error) {
+func (ts *Tasks) do(tx *state.Tx, g groups.Group, c Call) (Answer, error) {
 	r := c.Request
 	if r.Type == ipc.TypeScheduleTask {
-		return ts.schedule(ctx, tx, g, c)
+		return ts.schedule(tx, g, c)
 	}
-	t, err := ts.find(ctx, tx, g, c)
+	t, err := ts.find(tx, g, c)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -107,12 +108,12 @@ func (ts *Tasks) do(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (An
 	case ipc.TypeResumeTask:
 		err = ts.resume(&t)
 	case ipc.TypeCancelTask:
-		return cancelTask(ctx, tx, t)
+		return cancelTask(tx, t)
 	default:
 		return Answer{}, refuse("not_supported", "tasks do not answer requests of type "+string(r.Type), "see list_tasks")
 	}
 	if err == nil {
-		err = save(ctx, tx, t)
+		err = save(tx, t)
 	}
 	if err != nil {
 		return Answer{}, err
@@ -123,9 +124,9 @@ func (ts *Tasks) do(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (An
 
 // find returns the task that a call names, if it exists for who asks: nobody learns which
 // ids others have.
-func (ts *Tasks) find(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (Task, error) {
+func (ts *Tasks) find(tx *state.Tx, g groups.Group, c Call) (Task, error) {
 	for _, id := range []string{ownID(c.From, c.Request.TaskID), c.Request.TaskID} {
-		t, err := byID(ctx, tx, id)
+		t, err := byID(tx, id)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return Task{}, err
 		}
@@ -160,15 +161,15 @@ func (t *Task) Shown() string {
 }
 
 // freeID returns the id of a new task for which a call chose one.
-func (ts *Tasks) freeID(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (string, error) {
+func (ts *Tasks) freeID(tx *state.Tx, g groups.Group, c Call) (string, error) {
 	id := c.Request.TaskID
 	if !idForm.MatchString(id) {
 		return "", refuse("wrong_task_id", "the task's id is not 1 to 64 letters, digits, ., _ and -", "leave it out")
 	}
-	if _, err := ts.find(ctx, tx, g, c); refusal.Of(err) == nil {
+	if _, err := ts.find(tx, g, c); refusal.Of(err) == nil {
 		return "", cmp.Or(err, refuse("wrong_task_id", "a task has that id already", "leave it out, or use update_task"))
 	}
-	if _, err := byID(ctx, tx, id); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := byID(tx, id); !errors.Is(err, sql.ErrNoRows) {
 		return ownID(c.From, id), err
 	}
 	return id, nil
@@ -184,7 +185,7 @@ func (ts *Tasks) answerOf(t Task, did string) Answer {
 	return Answer{Task: &t, folder: t.Folder, Words: fmt.Sprintf("%s the task %s: %s.", did, cmp.Or(t.Name, t.ID), t.Words)}
 }
 
-func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (Answer, error) {
+func (ts *Tasks) schedule(tx *state.Tx, g groups.Group, c Call) (Answer, error) {
 	r, now := c.Request, ts.o.Now()
 	target, thread, err := ts.target(g, c)
 	if err != nil {
@@ -207,17 +208,17 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 	if err := t.check(); err != nil {
 		return Answer{}, err
 	}
-	if t.ID, err = ts.freeID(ctx, tx, g, c); err != nil {
+	if t.ID, err = ts.freeID(tx, g, c); err != nil {
 		return Answer{}, err
 	}
 	var count int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM task WHERE folder = ? AND status <> 'completed'`, t.Folder).Scan(&count); err != nil {
+	if err := tx.QueryRow(`SELECT count(*) FROM task WHERE folder = ? AND status <> 'completed'`, t.Folder).Scan(&count); err != nil {
 		return Answer{}, err
 	}
 	if count >= MaxTasks {
 		return Answer{}, refuse("too_many_tasks", fmt.Sprintf("this chat has %d tasks already", count), "cancel some that nobody needs any more; see list_tasks")
 	}
-	return ts.answerOf(t, "Scheduled"), save(ctx, tx, t)
+	return ts.answerOf(t, "Scheduled"), save(tx, t)
 }
 
 // target is the group in whose chat a task is to run, and the thread.
@@ -305,9 +306,9 @@ func (ts *Tasks) resume(t *Task) error {
 	return nil
 }
 
-func cancelTask(ctx context.Context, tx *sql.Tx, t Task) (Answer, error) {
-	for _, statement := range []string{`DELETE FROM task WHERE id = ?`, `DELETE FROM run WHERE task = ?`} {
-		if _, err := tx.ExecContext(ctx, statement, t.ID); err != nil {
+func cancelTask(tx *state.Tx, t Task) (Answer, error) {
+	for _, statement := range []string{`DELETE FROM task WHERE id = ?`, `DELETE FROM task_run WHERE task = ?`} {
+		if _, err := tx.Exec(statement, t.ID); err != nil {
 			return Answer{}, err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
 // A task for once that was due while its group was gone from the file was over without a run.
@@ -15,21 +14,16 @@ func TestATaskWhoseGroupWasGoneLostItsOnlyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.schedule("once", "2000-01-01T15:30:00")
-		must(t, w.Close())
 		without, err := groups.NewRegistry([]groups.Group{{Name: "Home", Folder: "home", Chat: "web:home", Main: true, Assistant: "sample"}})
 		must(t, err)
 		w.registry = without
-		w.Tasks, err = tasks.Open(t.Context(), tasks.Options{
-			Dir: w.dir, Host: host{w}, Now: w.now,
-		})
-		must(t, err)
 		end := w.serve()
 		time.Sleep(20 * time.Hour)
 		end()
 		if n := len(w.begun()); n != 0 {
 			t.Errorf("%d runs", n)
 		}
-		must(t, w.Close())
+		w.close()
 		w.open()
 		w.serve()
 		time.Sleep(2 * time.Hour)

@@ -2,30 +2,32 @@ package tasks
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
+	"math"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // Import takes over tasks of another program once: a second call with the same name does
 // nothing. Tasks that it cannot take are returned, each with the reason.
 func (ts *Tasks) Import(ctx context.Context, name string, all []Task) (left map[string]error, err error) {
 	now := ts.o.Now()
-	err = ts.within(ctx, "import tasks", func(tx *sql.Tx) error {
+	err = ts.within(ctx, "import tasks", func(tx *state.Tx) error {
 		left = map[string]error{}
-		if done, err := answeredBefore(ctx, tx, name); err != nil || done != nil {
+		if done, err := answeredBefore(tx, name); err != nil || done != nil {
 			return err
 		}
 		for _, t := range all {
 			if reason := ts.adopt(&t, now); reason != nil {
 				left[t.ID] = reason
-			} else if err := save(ctx, tx, t); err != nil {
+			} else if err := save(tx, t); err != nil {
 				return err
 			}
 		}
 		data, err := json.Marshal(len(all))
 		if err == nil { // for good: the answers to calls are deleted one day
-			_, err = tx.ExecContext(ctx, `INSERT INTO answered (key, answer, at) VALUES (?, ?, ?)`, name, data, toMilli(now.AddDate(1000, 0, 0)))
+			_, err = tx.Exec(insertAnswer, name, data, math.MaxInt64)
 		}
 		return err
 	})

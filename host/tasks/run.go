@@ -8,9 +8,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
@@ -47,7 +49,7 @@ func (ts *Tasks) Run(ctx context.Context, assistants Assistants) error {
 // fire claims what is due, hands it over, and returns how long to wait; any is false if
 // nothing will ever be due.
 func (ts *Tasks) fire(ctx context.Context, assistants Assistants, now time.Time) (wait time.Duration, any bool) {
-	due, err := query(ctx, ts.db, `WHERE status = 'active' AND next > 0 AND next <= ? ORDER BY next LIMIT 100`, toMilli(now))
+	due, err := collect(ts.o.State.QueryContext(ctx, `SELECT `+fields+` FROM task WHERE status = 'active' AND next > 0 AND next <= ? ORDER BY next LIMIT 100`, toNano(now)))
 	for _, t := range due {
 		err = errors.Join(err, ts.begin(ctx, assistants, t, now))
 	}
@@ -59,10 +61,10 @@ func (ts *Tasks) fire(ctx context.Context, assistants Assistants, now time.Time)
 		return look, true
 	}
 	var next sql.NullInt64
-	if err := ts.db.QueryRowContext(ctx, `SELECT min(next) FROM task WHERE status = 'active' AND next > 0`).Scan(&next); err != nil || !next.Valid {
+	if err := ts.o.State.QueryRowContext(ctx, `SELECT min(next) FROM task WHERE status = 'active' AND next > 0`).Scan(&next); err != nil || !next.Valid {
 		return look, err != nil
 	}
-	return min(max(0, fromMilli(next.Int64).Sub(ts.o.Now())), look), true
+	return min(max(0, fromNano(next.Int64).Sub(ts.o.Now())), look), true
 }
 
 // waitForGroup is how long a task that is due once waits while its group is not there, or has
@@ -76,16 +78,16 @@ func (ts *Tasks) begin(ctx context.Context, assistants Assistants, t Task, now t
 			ts.Ended(t.run) // its end was not noted
 		}
 	}
-	err := ts.within(ctx, "claim a task's run", func(tx *sql.Tx) error {
-		t, err := byID(ctx, tx, t.ID)
+	err := ts.within(ctx, "claim a task's run", func(tx *state.Tx) error {
+		t, err := byID(tx, t.ID)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (t.Status != Active || t.Next.IsZero() || t.Next.After(now)) {
 			return nil // changed a moment ago
 		}
 		if err == nil && t.Owner != t.Folder && ts.stopped(&t, now) {
-			return save(ctx, tx, t)
+			return save(tx, t)
 		}
 		if err == nil {
-			_, err = ts.claim(ctx, tx, &t, t.Next, now)
+			_, err = ts.claim(tx, &t, t.Next, now)
 		}
 		if err != nil {
 			return err
@@ -95,7 +97,7 @@ func (ts *Tasks) begin(ctx context.Context, assistants Assistants, t Task, now t
 		} else {
 			ts.miss(&t, now)
 		}
-		return save(ctx, tx, t)
+		return save(tx, t)
 	})
 	if err == nil {
 		ts.o.Host.TasksChanged(t.Folder)
@@ -140,7 +142,7 @@ func (ts *Tasks) stopped(t *Task, now time.Time) bool {
 
 // claim notes a run, unless one is under way or the due time has had its own. The
 // caller saves the task.
-func (ts *Tasks) claim(ctx context.Context, tx *sql.Tx, t *Task, due, now time.Time) (bool, error) {
+func (ts *Tasks) claim(tx *state.Tx, t *Task, due, now time.Time) (bool, error) {
 	if !ts.runnable(*t) {
 		return false, nil
 	}
@@ -150,20 +152,17 @@ func (ts *Tasks) claim(ctx context.Context, tx *sql.Tx, t *Task, due, now time.T
 		return false, nil
 	}
 	id := runID(t.ID, due)
-	result, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO run (id, task, due, begun) VALUES (?, ?, ?, ?)`, id, t.ID, toMilli(due), toMilli(now))
-	if err != nil {
-		return false, err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
+	n, err := tx.Changed(`INSERT INTO task_run (id, task, due, begun) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, id, t.ID, toNano(due), toNano(now))
+	if err != nil || n == 0 {
 		return false, err
 	}
 	t.run, t.due, t.Last, t.handed, t.missed, t.Skipped = id, due, now, false, t.Skipped, 0
-	_, err = tx.ExecContext(ctx, `DELETE FROM run WHERE task = ? AND id NOT IN (SELECT id FROM run WHERE task = ? ORDER BY begun DESC LIMIT 100)`, t.ID, t.ID)
+	_, err = tx.Exec(`DELETE FROM task_run WHERE task = ? AND id NOT IN (SELECT id FROM task_run WHERE task = ? ORDER BY begun DESC LIMIT 100)`, t.ID, t.ID)
 	return true, err
 }
 
 func runID(task string, due time.Time) string {
-	sum := sha256.Sum256([]byte(task + "\x00" + strconv.FormatInt(toMilli(due), 10)))
+	sum := sha256.Sum256([]byte(task + "\x00" + strconv.FormatInt(toNano(due), 10)))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -190,7 +189,7 @@ func (ts *Tasks) runnable(t Task) bool {
 // forgetHanded has runs that an earlier host handed over handed over again, in case it
 // died before.
 func (ts *Tasks) forgetHanded(ctx context.Context) {
-	if _, err := ts.db.ExecContext(ctx, `UPDATE task SET handed = 0 WHERE run <> ''`); err != nil && ctx.Err() == nil {
+	if _, err := ts.o.State.Exec(ctx, `UPDATE task SET handed = 0 WHERE run <> '' AND handed = 1`); err != nil && ctx.Err() == nil {
 		ts.o.Log.Error("claimed runs of tasks not read", "error", store.Words(err))
 	}
 }
@@ -198,7 +197,7 @@ func (ts *Tasks) forgetHanded(ctx context.Context) {
 // handOver gives claimed runs to their assistants. What fails is done again at the next
 // look.
 func (ts *Tasks) handOver(ctx context.Context, assistants Assistants) error {
-	claimed, err := query(ctx, ts.db, `WHERE run <> '' AND handed = 0`)
+	claimed, err := collect(ts.o.State.QueryContext(ctx, `SELECT `+fields+` FROM task WHERE run <> '' AND handed = 0`))
 	for _, t := range claimed {
 		if !ts.runnable(t) {
 			ts.Ended(t.run)
@@ -206,7 +205,7 @@ func (ts *Tasks) handOver(ctx context.Context, assistants Assistants) error {
 		}
 		open, failed := ts.start(assistants, t)
 		if failed == nil {
-			_, failed = ts.db.ExecContext(ctx, `UPDATE task SET handed = 1 WHERE id = ? AND run = ?`, t.ID, t.run)
+			_, failed = ts.o.State.Exec(ctx, `UPDATE task SET handed = 1 WHERE id = ? AND run = ?`, t.ID, t.run)
 			ts.o.Log.Info("task begun", "group", t.Folder, "task", t.ID, "due", t.due)
 		}
 		if failed != nil {
@@ -247,13 +246,14 @@ func promptOf(t Task, zone *time.Location) string {
 // Ended is to be called when a run has ended, however it ended. A run that is not known
 // is ignored.
 func (ts *Tasks) Ended(run string) {
-	folder := ""
-	err := ts.within(context.Background(), "note the end of a task's run", func(tx *sql.Tx) error {
-		ctx, now := context.Background(), ts.o.Now()
-		if _, err := tx.ExecContext(ctx, `UPDATE run SET ended = ? WHERE id = ?`, toMilli(now), run); err != nil {
+	var folder string
+	err := ts.within(context.Background(), "note the end of a task's run", func(tx *state.Tx) error {
+		now := ts.o.Now()
+		folder = ""
+		if _, err := tx.Exec(`UPDATE task_run SET ended = ? WHERE id = ?`, toNano(now), run); err != nil {
 			return err
 		}
-		t, err := scan(tx.QueryRowContext(ctx, `SELECT `+fields+` FROM task WHERE run = ?`, run))
+		t, err := scan(tx.QueryRow(`SELECT `+fields+` FROM task WHERE run = ?`, run))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -264,7 +264,7 @@ func (ts *Tasks) Ended(run string) {
 		if t.Status == Active && t.Next.IsZero() {
 			t.advance(now, ts.o.Host.Zone(t.Folder))
 		}
-		return save(ctx, tx, t)
+		return save(tx, t)
 	})
 	if err != nil {
 		ts.o.Log.Error("end of a task's run not noted; the next due time finds it", "error", err)
@@ -286,31 +286,40 @@ func (ts *Tasks) Reload(ctx context.Context) {
 // so.
 func (ts *Tasks) reschedule(ctx context.Context, back time.Time) {
 	now := ts.o.Now()
-	err := ts.within(ctx, "schedule tasks anew", func(tx *sql.Tx) error {
-		all, err := query(ctx, tx, `WHERE status = 'active' AND next > ?`, toMilli(now))
-		if err != nil {
-			return err
-		}
-		for _, t := range all {
-			zone := ts.o.Host.Zone(t.Folder)
-			s, err := Parse(t.Type, t.Value, zone)
-			late := t.Type == Interval && err == nil && s.Next(now).Before(t.Next)
-			if err != nil || t.zone == s.zone.String() && back.IsZero() && !late {
-				continue
+	all, err := collect(ts.o.State.QueryContext(ctx, `SELECT `+fields+` FROM task WHERE status = 'active' AND next > ?`, toNano(now)))
+	all = slices.DeleteFunc(all, func(t Task) bool { return !ts.moved(&t, now, back) })
+	for some := range slices.Chunk(all, 100) { // others may write in between
+		err = errors.Join(err, ts.within(ctx, "schedule tasks anew", func(tx *state.Tx) error {
+			for _, t := range some {
+				t, err := byID(tx, t.ID)
+				if err == nil && t.Status == Active && t.Next.After(now) && ts.moved(&t, now, back) {
+					err = save(tx, t)
+				}
+				if err != nil && !errors.Is(err, sql.ErrNoRows) {
+					return err
+				}
 			}
-			if next := s.Next(now); t.Type == Cron || t.Type == Once && !next.IsZero() || t.Type == Interval && next.Before(t.Next) {
-				t.Next = next
-			}
-			t.zone = s.zone.String()
-			if err := save(ctx, tx, t); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			return nil
+		}))
+	}
 	if err != nil && ctx.Err() == nil {
 		ts.o.Log.Error("tasks keep the times that they had", "error", err)
 	}
+}
+
+// moved computes again when a task is due, and reports whether anything of it is another now.
+func (ts *Tasks) moved(t *Task, now, back time.Time) bool {
+	zone := ts.o.Host.Zone(t.Folder)
+	s, err := Parse(t.Type, t.Value, zone)
+	late := t.Type == Interval && err == nil && s.Next(now).Before(t.Next)
+	if err != nil || t.zone == s.zone.String() && back.IsZero() && !late {
+		return false
+	}
+	if next := s.Next(now); t.Type == Cron || t.Type == Once && !next.IsZero() || t.Type == Interval && next.Before(t.Next) {
+		t.Next = next
+	}
+	t.zone = s.zone.String()
+	return true
 }
 
 // Operate does what an operator asks for with a task: pause, resume, cancel, or run,
@@ -318,8 +327,8 @@ func (ts *Tasks) reschedule(ctx context.Context, back time.Time) {
 // pass.
 func (ts *Tasks) Operate(ctx context.Context, id, verb string) (Answer, error) {
 	var answer Answer
-	err := ts.within(ctx, verb+" task", func(tx *sql.Tx) error {
-		t, err := get(ctx, tx, id)
+	err := ts.within(ctx, verb+" task", func(tx *state.Tx) error {
+		t, err := get(tx, id)
 		if err != nil {
 			return err
 		}
@@ -331,17 +340,17 @@ func (ts *Tasks) Operate(ctx context.Context, id, verb string) (Answer, error) {
 			err = ts.resume(&t)
 			answer = ts.answerOf(t, "Resumed")
 		case "cancel":
-			answer, err = cancelTask(ctx, tx, t)
+			answer, err = cancelTask(tx, t)
 			return err
 		case "run":
-			answer, err = ts.runNow(ctx, tx, &t)
+			answer, err = ts.runNow(tx, &t)
 		default:
 			err = refuse("bad_call", "unknown: "+verb, "use pause, resume, cancel or run")
 		}
 		if err != nil {
 			return err
 		}
-		return save(ctx, tx, t)
+		return save(tx, t)
 	})
 	ts.poke()
 	if err == nil {
@@ -353,12 +362,12 @@ func (ts *Tasks) Operate(ctx context.Context, id, verb string) (Answer, error) {
 	return answer, err
 }
 
-func (ts *Tasks) runNow(ctx context.Context, tx *sql.Tx, t *Task) (Answer, error) {
+func (ts *Tasks) runNow(tx *state.Tx, t *Task) (Answer, error) {
 	if t.Running {
 		return Answer{}, refuse("task_running", "the task is running", "wait until it has ended")
 	}
 	now := ts.o.Now()
-	claimed, err := ts.claim(ctx, tx, t, now, now)
+	claimed, err := ts.claim(tx, t, now, now)
 	if err != nil {
 		return Answer{}, err
 	}

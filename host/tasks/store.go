@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -8,36 +9,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
-
-const schema = `
-CREATE TABLE task (
-	id TEXT PRIMARY KEY, folder TEXT NOT NULL, owner TEXT NOT NULL, thread TEXT NOT NULL, name TEXT NOT NULL, prompt TEXT NOT NULL,
-	type TEXT NOT NULL, value TEXT NOT NULL, mode TEXT NOT NULL, status TEXT NOT NULL,
-	zone TEXT NOT NULL, next INTEGER NOT NULL, created INTEGER NOT NULL,
-	run TEXT NOT NULL DEFAULT '', due INTEGER NOT NULL DEFAULT 0, last INTEGER NOT NULL DEFAULT 0,
-	handed INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, missed INTEGER NOT NULL DEFAULT 0,
-	bound TEXT NOT NULL DEFAULT ''
-);
-CREATE INDEX task_due ON task (next) WHERE status = 'active' AND next > 0;
-CREATE INDEX task_run ON task (run) WHERE run <> '';
-CREATE INDEX task_folder ON task (folder);
-CREATE TABLE run (id TEXT PRIMARY KEY, task TEXT NOT NULL, due INTEGER NOT NULL, begun INTEGER NOT NULL, ended INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX run_task ON run (task, begun);
-CREATE TABLE answered (key TEXT PRIMARY KEY, answer BLOB NOT NULL, at INTEGER NOT NULL);
-CREATE INDEX answered_at ON answered (at);`
-
-// fromVersion1 migrates version 1 to 2. In version 1 a whole group asked for every task.
-const fromVersion1 = `ALTER TABLE task ADD COLUMN bound TEXT NOT NULL DEFAULT '';`
-
-// Store describes the store of the tasks in dir.
-func Store(dir string, home store.Home) store.Spec {
-	return store.Spec{
-		Name: "tasks", Dir: dir, File: "tasks.db", Lock: "lock", Home: home, Schema: schema, Steps: []string{fromVersion1},
-		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}, TxLock: "immediate",
-	}
-}
 
 // The states of a task.
 const (
@@ -76,39 +51,31 @@ type Task struct {
 
 const fields = `id, folder, owner, thread, name, prompt, type, value, mode, status, zone, next, created, run, due, last, handed, skipped, missed, bound`
 
-type scanner interface{ Scan(...any) error }
-
-func scan(row scanner) (t Task, err error) {
+func scan(row interface{ Scan(...any) error }) (t Task, err error) {
 	var next, created, due, last int64
 	err = row.Scan(&t.ID, &t.Folder, &t.Owner, &t.Thread, &t.Name, &t.Prompt, &t.Type, &t.Value, &t.Mode, &t.Status, &t.zone,
 		&next, &created, &t.run, &due, &last, &t.handed, &t.Skipped, &t.missed, &t.bound)
-	t.Next, t.created, t.due, t.Last = fromMilli(next), fromMilli(created), fromMilli(due), fromMilli(last)
+	t.Next, t.created, t.due, t.Last = fromNano(next), fromNano(created), fromNano(due), fromNano(last)
 	t.Running = t.run != ""
 	return t, err
 }
 
-func toMilli(t time.Time) int64 {
+func toNano(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return t.UnixMilli()
+	return t.UnixNano()
 }
 
-func fromMilli(ms int64) time.Time {
-	if ms == 0 {
+func fromNano(ns int64) time.Time {
+	if ns == 0 {
 		return time.Time{}
 	}
-	return time.UnixMilli(ms).UTC()
+	return time.Unix(0, ns).UTC()
 }
 
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-	QueryRowContext(context.Context, string, ...any) *sql.Row
-}
-
-func query(ctx context.Context, q querier, where string, args ...any) (all []Task, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT `+fields+` FROM task `+where, args...)
+// collect reads the tasks of a query for fields.
+func collect(rows *sql.Rows, err error) (all []Task, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -123,29 +90,37 @@ func query(ctx context.Context, q querier, where string, args ...any) (all []Tas
 	return all, rows.Err()
 }
 
-func byID(ctx context.Context, q querier, id string) (Task, error) {
-	return scan(q.QueryRowContext(ctx, `SELECT `+fields+` FROM task WHERE id = ?`, id))
+func byID(tx *state.Tx, id string) (Task, error) {
+	return scan(tx.QueryRow(`SELECT `+fields+` FROM task WHERE id = ?`, id))
 }
 
 // save writes a task, new or changed.
-func save(ctx context.Context, tx *sql.Tx, t Task) error {
-	_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO task (`+fields+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+func save(tx *state.Tx, t Task) error {
+	if _, err := tx.Exec(`DELETE FROM task WHERE id = ?`, t.ID); err != nil {
+		return err
+	}
+	handed := 0
+	if t.handed {
+		handed = 1
+	}
+	_, err := tx.Exec(`INSERT INTO task (`+fields+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		t.ID, t.Folder, t.Owner, t.Thread, t.Name, t.Prompt, t.Type, t.Value, t.Mode, t.Status, t.zone,
-		toMilli(t.Next), toMilli(t.created), t.run, toMilli(t.due), toMilli(t.Last), t.handed, t.Skipped, t.missed, t.bound)
+		toNano(t.Next), toNano(t.created), t.run, toNano(t.due), toNano(t.Last), handed, t.Skipped, t.missed, t.bound)
 	return err
 }
 
-// within does everything of one change in one commit.
-func (ts *Tasks) within(ctx context.Context, what string, do func(tx *sql.Tx) error) error {
-	tx, err := ts.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, store.Words(err))
-	}
-	defer tx.Rollback()
-	if err := do(tx); err != nil {
-		return fmt.Errorf("%s: %w", what, store.Words(err))
-	}
-	if err := tx.Commit(); err != nil {
+// within does everything of one change in one commit. A refusal comes before do writes
+// anything, so it undoes nothing of others in that commit.
+func (ts *Tasks) within(ctx context.Context, what string, do func(tx *state.Tx) error) error {
+	var refused error
+	err := ts.o.State.Do(ctx, func(tx *state.Tx) error {
+		err := do(tx)
+		if refused = nil; refusal.Of(err) != nil {
+			refused, err = err, nil
+		}
+		return err
+	}, nil)
+	if err = cmp.Or(err, refused); err != nil {
 		return fmt.Errorf("%s: %w", what, store.Words(err))
 	}
 	return nil
@@ -156,22 +131,25 @@ func (ts *Tasks) within(ctx context.Context, what string, do func(tx *sql.Tx) er
 const keepAnswers = 7 * 24 * time.Hour
 
 // answeredBefore is the answer that a call of that key had, or nil.
-func answeredBefore(ctx context.Context, q querier, key string) (json.RawMessage, error) {
+func answeredBefore(tx *state.Tx, key string) (json.RawMessage, error) {
 	var answer []byte
-	err := q.QueryRowContext(ctx, `SELECT answer FROM answered WHERE key = ?`, key).Scan(&answer)
+	err := tx.QueryRow(`SELECT answer FROM task_answer WHERE key = ?`, key).Scan(&answer)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	return answer, err
 }
 
-func keepAnswer(ctx context.Context, tx *sql.Tx, key string, answer any, now time.Time) error {
+const insertAnswer = `INSERT INTO task_answer (key, answer, at) VALUES (?, ?, ?)`
+
+// keepAnswer keeps an answer, and deletes some of those that are too old.
+func keepAnswer(tx *state.Tx, key string, answer any, now time.Time) error {
 	data, err := json.Marshal(answer)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `INSERT INTO answered (key, answer, at) VALUES (?, ?, ?)`, key, data, toMilli(now))
+		_, err = tx.Exec(insertAnswer, key, data, toNano(now))
 	}
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM answered WHERE at < ?`, toMilli(now.Add(-keepAnswers)))
+		_, err = tx.Exec(`DELETE FROM task_answer WHERE key IN (SELECT key FROM task_answer WHERE at < ? LIMIT 100)`, toNano(now.Add(-keepAnswers)))
 	}
 	return err
 }

@@ -2,8 +2,7 @@
 // due. A task is a prompt with a schedule: by cron, at intervals, or once. Names and
 // meanings are NanoClaw v1's.
 //
-//	state/tasks/tasks.db   tasks, runs that were claimed, answers to calls
-//
+// The state has the tasks, the runs that were claimed, and the answers to calls.
 // [Tasks.Answer] answers assistants' calls, once for each key. [Tasks.Run] claims what
 // is due: the run's id, a hash over the task and its due time, is committed before the
 // assistant gets the prompt, and the assistants know a run by that id. So a due time has
@@ -20,11 +19,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -36,7 +34,7 @@ const (
 	look      = time.Minute // after which the clock is looked at again, which may have jumped
 )
 
-// Assistants begin the runs of tasks. They are given to Run, not to Open: they report the
+// Assistants begin the runs of tasks. They are given to Run, not to New: they report the
 // ends of runs to the Tasks, so they are made after them.
 type Assistants interface {
 	// Task has a group's assistant begin a run, and is durable when it returns. The same run
@@ -57,83 +55,47 @@ type Host interface {
 
 // Options says what Tasks work with. All but Now and Log are needed.
 type Options struct {
-	Dir  string
-	Home store.Home
-	Host Host
-	Now  func() time.Time // nil: time.Now
-	Log  *slog.Logger     // nil: none
+	State *state.DB
+	Host  Host
+	Now   func() time.Time // nil: time.Now
+	Log   *slog.Logger     // nil: none
 }
 
 // Tasks are the tasks of all groups. Its methods may be called from several goroutines.
 type Tasks struct {
 	o    Options
-	lock *os.File
-	db   *store.DB
 	wake chan struct{} // of capacity one: something may be due earlier
 }
 
-// Open opens the store, and creates it at the first start. Refusals are
-// *store.Error. The caller closes the Tasks.
-func Open(ctx context.Context, o Options) (_ *Tasks, err error) {
+// New returns the tasks that a state has.
+func New(o Options) *Tasks {
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Now().Round(0) } // the wall clock alone: it may be set back
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	ts := &Tasks{o: o, wake: make(chan struct{}, 1)}
-	spec := Store(o.Dir, o.Home)
-	if ts.lock, err = store.Lock(spec); err != nil {
-		return nil, err
-	}
-	if ts.db, err = store.Open(ctx, spec); err != nil {
-		return nil, errors.Join(err, ts.Close())
-	}
-	ts.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
-	return ts, nil
-}
-
-// Close closes the store. Run must have returned.
-func (ts *Tasks) Close() error {
-	var errs []error
-	if ts.db != nil {
-		errs = append(errs, ts.db.Close())
-	}
-	return errors.Join(append(errs, ts.lock.Close())...)
+	return &Tasks{o: o, wake: make(chan struct{}, 1)}
 }
 
 // List returns the tasks in a group's chat, or of all groups if folder is empty, the
 // oldest first.
 func (ts *Tasks) List(ctx context.Context, folder string) ([]Task, error) {
-	return list(ctx, ts.db, folder, ts.o.Host.Zone)
+	return list(ctx, ts.o.State.DB.DB, folder, ts.o.Host.Zone)
 }
 
-// ListStored does the same without a host.
+// ListStored does the same without a host. spec is the state's.
 func ListStored(ctx context.Context, spec store.Spec, folder string, zone func(folder string) *time.Location) (all []Task, err error) {
 	view, err := store.Look(ctx, spec)
 	if err != nil || view == nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	var version int
-	if err := view.DB.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return nil, fmt.Errorf("list tasks: %w", store.Words(err))
-	}
-	if version < 2 { // the host brings it up to date at its next start
-		return list(ctx, unbound{view.DB}, folder, zone)
-	}
 	return list(ctx, view.DB, folder, zone)
 }
 
-// unbound reads the tasks of version 1.
-type unbound struct{ querier }
-
-func (u unbound) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return u.querier.QueryContext(ctx, strings.Replace(query, ", bound FROM", ", '' FROM", 1), args...)
-}
-
-func list(ctx context.Context, q querier, folder string, zone func(folder string) *time.Location) ([]Task, error) {
-	all, err := query(ctx, q, `WHERE ? IN ('', folder) ORDER BY created, id`, folder)
+func list(ctx context.Context, db *sql.DB, folder string, zone func(folder string) *time.Location) ([]Task, error) {
+	all, err := collect(db.QueryContext(ctx, `SELECT `+fields+` FROM task WHERE ? IN ('', folder) ORDER BY created, id`, folder))
 	if err != nil {
 		return nil, fmt.Errorf("list tasks: %w", store.Words(err))
 	}
@@ -163,8 +125,8 @@ func (t *Task) describe(zone *time.Location) {
 }
 
 // get returns a task by its id, which may be shortened to an unambiguous beginning.
-func get(ctx context.Context, tx *sql.Tx, id string) (Task, error) {
-	t, err := byID(ctx, tx, id)
+func get(tx *state.Tx, id string) (Task, error) {
+	t, err := byID(tx, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, unknownTask(id)
 	}

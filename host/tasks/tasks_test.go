@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -28,6 +30,7 @@ type world struct {
 	registry *groups.Registry
 	spent    map[string]bool // whose budget has ended
 	zone     *time.Location
+	state    *state.DB // nil: closed
 	*tasks.Tasks
 
 	mu      sync.Mutex
@@ -39,9 +42,9 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, dir: filepath.Join(t.TempDir(), "tasks"), zone: zone(t, "Europe/Berlin"), over: map[string]bool{}}
+	w := &world{t: t, dir: t.TempDir(), zone: zone(t, "Europe/Berlin"), over: map[string]bool{}}
 	w.open()
-	t.Cleanup(func() { w.Close() })
+	t.Cleanup(w.close)
 	return w
 }
 
@@ -55,10 +58,17 @@ func (w *world) open() {
 	})
 	must(w.t, err)
 	w.registry = registry
-	w.Tasks, err = tasks.Open(w.t.Context(), tasks.Options{
-		Dir: w.dir, Host: host{w}, Now: w.now,
-	})
+	w.state, err = state.Open(w.t.Context(), w.dir, store.Home{}, slog.New(slog.DiscardHandler))
 	must(w.t, err)
+	w.Tasks = tasks.New(tasks.Options{State: w.state, Host: host{w}, Now: w.now})
+}
+
+// close ends the host, or does nothing if it has ended.
+func (w *world) close() {
+	if w.state != nil {
+		must(w.t, w.state.Close())
+	}
+	w.state = nil
 }
 
 func (w *world) now() time.Time {
@@ -273,7 +283,7 @@ func TestWhatWasMissedRunsOnceAndSaysWhenItWasDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.schedule("cron", "0 9 * * *")
-		must(t, w.Close())
+		w.close()
 		time.Sleep(80 * time.Hour)
 		w.open()
 		w.serve()
@@ -295,7 +305,7 @@ func TestARunIsBegunOnceWheneverTheHostDies(t *testing.T) {
 		w.schedule("cron", "0 9 * * *")
 		time.Sleep(8*time.Hour + 30*time.Second)
 		end()
-		must(t, w.Close())
+		w.close()
 		w.refuses = nil
 		for range 3 {
 			w.open()
@@ -305,7 +315,7 @@ func TestARunIsBegunOnceWheneverTheHostDies(t *testing.T) {
 				t.Fatalf("%d runs", len(runs))
 			}
 			end()
-			must(t, w.Close())
+			w.close()
 			w.over[runs[0].ID] = true // from the first restart on; nobody hears of it
 		}
 		w.open()
@@ -395,7 +405,7 @@ func TestAnIntervalIsNotADayLongBecauseTheClockWasSetBack(t *testing.T) {
 				w.schedule("interval", "3600000")
 				if restarts {
 					end()
-					must(t, w.Close())
+					w.close()
 				}
 				w.mu.Lock()
 				w.skew = 0
@@ -417,7 +427,7 @@ func TestAnotherZoneMovesTheTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.schedule("cron", "0 9 * * *")
-		must(t, w.Close())
+		w.close()
 		w.zone = zone(t, "America/New_York")
 		w.open()
 		w.serve()
@@ -475,7 +485,7 @@ func TestACallIsDoneOnceForItsKey(t *testing.T) {
 		w := newWorld(t)
 		first, err := w.callAs("k", "work", scheduled("cron", "0 9 * * *"))
 		must(t, err)
-		must(t, w.Close())
+		w.close()
 		w.open()
 		second, err := w.callAs("k", "work", scheduled("cron", "0 9 * * *"))
 		must(t, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -27,97 +28,90 @@ type Call struct {
 	New       bool // recorded just now: nobody has submitted it before
 }
 
-// Schema is the table of calls.
-const Schema = `
-CREATE TABLE call (
-	id TEXT PRIMARY KEY, folder TEXT NOT NULL, thread TEXT NOT NULL, key TEXT, content BLOB NOT NULL,
-	made INTEGER NOT NULL, withdrawn INTEGER NOT NULL DEFAULT 0
-);
-CREATE UNIQUE INDEX call_key ON call (folder, thread, key) WHERE key IS NOT NULL;
-CREATE INDEX call_made ON call (made);`
-
 var (
 	// ErrUnknown is the answer to an id of no delivery.
 	ErrUnknown = httpd.Refuse(http.StatusNotFound, ipc.CodeUnknown, "no delivery of this conversation has this id", "use the id that the call returned; results are kept for a week")
 	errTooMany = httpd.Refuse(http.StatusTooManyRequests, "busy", "this group has made too many calls in the last days", "call less often; a repeated call with its key is still known")
 )
 
-// Store records calls in a database. Its methods may be called from several goroutines.
+// Store records calls in the state. Its methods may be called from several goroutines.
 type Store struct {
-	db        *store.DB
-	add, find *sql.Stmt // closed with the database
-	counts    counts
-	locks     locks
+	state *state.DB
+	most  int // of one group: one that calls without end, and is refused, must not fill the disk
+	locks locks
 }
 
-// New returns the calls in a database that has Schema, with at most most of each group.
-func New(ctx context.Context, db *store.DB, most int) (*Store, error) {
-	s := &Store{db: db, counts: counts{most: most}}
-	for query, to := range map[string]**sql.Stmt{
-		`INSERT INTO call (id, folder, thread, key, content, made) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`: &s.add,
-		`SELECT id, made, withdrawn FROM call WHERE id = ? AND folder = ? AND thread = ?`:                            &s.find,
-	} {
-		var err error
-		if *to, err = db.PrepareContext(ctx, query); err != nil {
-			return nil, fmt.Errorf("prepare the store of calls: %w", store.Words(err))
-		}
-	}
-	return s, s.counts.read(ctx, db)
-}
+// New returns the calls in a state, with at most most of each group.
+func New(db *state.DB, most int) *Store { return &Store{state: db, most: most} }
 
 // Record records a call, or returns the one that its conversation has made before under the
 // same key. The error is a *httpd.Problem if that had another content, or if the group has made
 // too many.
-func (s *Store) Record(ctx context.Context, who tokens.Identity, key string, content []byte) (Call, error) {
-	u, err := uuid.NewV7()
+func (s *Store) Record(ctx context.Context, who tokens.Identity, key string, content []byte) (c Call, err error) {
+	id, err := uuid.NewV7()
 	if err != nil {
 		return Call{}, fmt.Errorf("make an id: %w", err)
 	}
-	if s.counts.full(who.Folder) {
-		return s.repeated(ctx, who, key, content)
-	}
-	c := Call{ID: u.String(), Made: time.UnixMicro(time.Now().UnixMicro()), New: true}
-	done, err := s.add.ExecContext(ctx,
-		c.ID, who.Folder, who.Thread, sql.NullString{String: key, Valid: key != ""}, content, c.Made.UnixMicro())
+	var refused error // which is no error of the transaction: it would undo the changes of others
+	err = s.state.Do(ctx, func(t *state.Tx) (err error) {
+		c, refused, err = s.record(t, id.String(), who, key, content)
+		return err
+	}, nil)
 	if err != nil {
 		return Call{}, fmt.Errorf("record a call: %w", store.Words(err))
 	}
-	if n, err := done.RowsAffected(); err != nil || n == 1 {
-		s.counts.add(who.Folder, 1)
-		return c, err
-	}
-	return s.repeated(ctx, who, key, content)
+	return c, refused
 }
 
-// repeated returns the call that its conversation has made before under a key. The error is
-// errTooMany if there is none, as the group may have no other.
-func (s *Store) repeated(ctx context.Context, who tokens.Identity, key string, content []byte) (Call, error) {
-	var before []byte
-	c, err := scan(s.db.QueryRowContext(ctx, `SELECT id, made, withdrawn, content FROM call WHERE folder = ? AND thread = ? AND key = ?`,
-		who.Folder, who.Thread, key), errTooMany, &before)
-	if err == nil && !bytes.Equal(before, content) {
-		return Call{}, httpd.Refuse(http.StatusConflict, "key_conflict", "this idempotency key was used for something else", "use another key for another delivery")
+func (s *Store) record(t *state.Tx, id string, who tokens.Identity, key string, content []byte) (c Call, refused, err error) {
+	if key != "" {
+		var before []byte
+		c, err := scan(t.QueryRow(`SELECT id, made, cancelled, content FROM remote_call WHERE folder = ? AND thread = ? AND key = ? AND key <> ''`, who.Folder, who.Thread, key), &before)
+		if err == nil && !bytes.Equal(before, content) {
+			refused = httpd.Refuse(http.StatusConflict, "key_conflict", "this idempotency key was used for something else", "use another key for another delivery")
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return c, refused, err
+		}
 	}
-	return c, err
+	var count int
+	if err := t.QueryRow(`SELECT calls FROM remote_count WHERE folder = ?`, who.Folder).Scan(&count); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return c, nil, err
+	}
+	if count >= s.most {
+		return c, errTooMany, nil
+	}
+	c = Call{ID: id, Made: time.Now().Truncate(time.Microsecond), New: true} // it becomes the time of a file
+	if _, err := t.Exec(`INSERT INTO remote_call (id, folder, thread, key, content, made) VALUES (?, ?, ?, ?, ?, ?)`, id, who.Folder, who.Thread, key, content, c.Made.UnixNano()); err != nil {
+		return c, nil, err
+	}
+	return c, nil, recount(t, who.Folder, 1)
+}
+
+// recount adds to the number of a group's calls.
+func recount(t *state.Tx, folder string, more int) error {
+	_, err := t.Exec(`INSERT INTO remote_count (folder, calls) VALUES (?, ?) ON CONFLICT (folder) DO UPDATE SET calls = remote_count.calls + excluded.calls`, folder, more)
+	return err
 }
 
 // Find returns a call of a conversation. The error is ErrUnknown for every other id.
 func (s *Store) Find(ctx context.Context, who tokens.Identity, id string) (Call, error) {
-	return scan(s.find.QueryRowContext(ctx, id, who.Folder, who.Thread), ErrUnknown)
-}
-
-// scan reads a call, and more columns. The error is none if the row is missing.
-func scan(row *sql.Row, none error, more ...any) (c Call, _ error) {
-	var made int64
-	err := row.Scan(append([]any{&c.ID, &made, &c.Cancelled}, more...)...)
+	c, err := scan(s.state.QueryRowContext(ctx, `SELECT id, made, cancelled FROM remote_call WHERE id = ? AND folder = ? AND thread = ?`, id, who.Folder, who.Thread))
 	if errors.Is(err, sql.ErrNoRows) {
-		return Call{}, none
+		return Call{}, ErrUnknown
 	}
 	if err != nil {
 		return Call{}, fmt.Errorf("find a call: %w", store.Words(err))
 	}
-	c.Made = time.UnixMicro(made)
 	return c, nil
+}
+
+// scan reads a call, and more columns.
+func scan(row interface{ Scan(...any) error }, more ...any) (c Call, err error) {
+	var made int64
+	err = row.Scan(append([]any{&c.ID, &made, &c.Cancelled}, more...)...)
+	c.Made = time.Unix(0, made)
+	return c, err
 }
 
 // Lock locks a delivery until unlock is called. Calls about other deliveries, and about ids of
@@ -128,7 +122,7 @@ func (s *Store) Lock(who tokens.Identity, id string) (unlock func()) {
 
 // Cancel records that a call will never be sent.
 func (s *Store) Cancel(ctx context.Context, id string) error {
-	if _, err := s.db.ExecContext(ctx, `UPDATE call SET withdrawn = 1 WHERE id = ?`, id); err != nil {
+	if _, err := s.state.Exec(ctx, `UPDATE remote_call SET cancelled = 1 WHERE id = ?`, id); err != nil {
 		return fmt.Errorf("cancel a call: %w", store.Words(err))
 	}
 	return nil
@@ -136,17 +130,52 @@ func (s *Store) Cancel(ctx context.Context, id string) error {
 
 // Delete deletes a group's call of which nothing was submitted.
 func (s *Store) Delete(ctx context.Context, folder, id string) error {
-	if _, err := s.db.ExecContext(ctx, `DELETE FROM call WHERE id = ?`, id); err != nil {
+	err := s.state.Do(ctx, func(t *state.Tx) error {
+		n, err := t.Changed(`DELETE FROM remote_call WHERE id = ? AND folder = ?`, id, folder)
+		if err != nil || n == 0 {
+			return err
+		}
+		return recount(t, folder, -1)
+	}, nil)
+	if err != nil {
 		return fmt.Errorf("delete a call: %w", store.Words(err))
 	}
-	s.counts.add(folder, -1)
 	return nil
 }
 
-// DeleteBefore deletes the calls that were made before then.
+// DeleteBefore deletes the calls that were made before then, some at a time: others may write
+// in between.
 func (s *Store) DeleteBefore(ctx context.Context, then time.Time) error {
-	if _, err := s.db.ExecContext(ctx, `DELETE FROM call WHERE made < ?`, then.UnixMicro()); err != nil {
-		return store.Words(err)
+	for more := true; more; {
+		err := s.state.Do(ctx, func(t *state.Tx) error {
+			gone, err := deleteSome(t, then)
+			for folder, n := range gone {
+				err = errors.Join(err, recount(t, folder, -n))
+			}
+			more = len(gone) > 0
+			return err
+		}, nil)
+		if err != nil {
+			return fmt.Errorf("delete old calls: %w", store.Words(err))
+		}
 	}
-	return s.counts.read(ctx, s.db)
+	return nil
+}
+
+// deleteSome deletes some old calls, and returns how many of each group.
+func deleteSome(t *state.Tx, then time.Time) (map[string]int, error) {
+	rows, err := t.Query(`DELETE FROM remote_call WHERE id IN (SELECT id FROM remote_call WHERE made < ? LIMIT 500) RETURNING folder`, then.UnixNano())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	gone := map[string]int{}
+	for rows.Next() {
+		var folder string
+		if err := rows.Scan(&folder); err != nil {
+			return nil, err
+		}
+		gone[folder]++
+	}
+	return gone, rows.Err()
 }

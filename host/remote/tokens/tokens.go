@@ -20,16 +20,10 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
-
-// Schema is the table of tokens.
-const Schema = `
-CREATE TABLE token (
-	id TEXT PRIMARY KEY, hash BLOB NOT NULL, folder TEXT NOT NULL, thread TEXT NOT NULL, peer TEXT NOT NULL,
-	made INTEGER NOT NULL, ended INTEGER NOT NULL DEFAULT 0
-);`
 
 // Token is what the host keeps of a token. The token itself is shown once.
 type Token struct {
@@ -52,11 +46,11 @@ var ErrUnknown error = &refusal.Error{Code: "not_found", Message: "no token that
 // ErrUnauthorized is the answer to a call without a valid token.
 var ErrUnauthorized = httpd.Refuse(http.StatusUnauthorized, "no_token", "this needs a token that counts", "send it as Authorization: Bearer …; the operator makes one with: longshore tokens new")
 
-// Tokens are the tokens of a host: those in its store, and those of the sessions that it has
+// Tokens are the tokens of a host: those in its state, and those of the sessions that it has
 // started itself, which only its memory has.
 type Tokens struct {
-	db       *store.DB
-	find     *sql.Stmt // closed with the store
+	state    *state.DB
+	find     *sql.Stmt // closed with the state
 	registry Registry
 	log      *slog.Logger
 	callers  callers
@@ -66,13 +60,13 @@ type Tokens struct {
 // Registry knows the groups that there are now.
 type Registry interface{ Registry() *groups.Registry }
 
-// New returns the tokens in a store that has Schema.
-func New(ctx context.Context, db *store.DB, r Registry, log *slog.Logger) (*Tokens, error) {
-	find, err := db.PrepareContext(ctx, `SELECT hash, folder, thread, peer FROM token WHERE id = ? AND ended = 0`)
+// New returns the tokens in a state.
+func New(ctx context.Context, db *state.DB, r Registry, log *slog.Logger) (*Tokens, error) {
+	find, err := db.PrepareContext(ctx, `SELECT hash, folder, thread, peer FROM remote_token WHERE id = ? AND ended = 0`)
 	if err != nil {
-		return nil, fmt.Errorf("prepare the tokens' store: %w", store.Words(err))
+		return nil, fmt.Errorf("prepare the tokens: %w", store.Words(err))
 	}
-	return &Tokens{db: db, find: find, registry: r, log: log}, nil
+	return &Tokens{state: db, find: find, registry: r, log: log}, nil
 }
 
 func (t *Tokens) known(folder string) bool {
@@ -101,8 +95,8 @@ func (t *Tokens) Make(ctx context.Context, folder, thread, peer string) (NewToke
 	}
 	id, secret, hash := generate()
 	made := NewToken{Token{id, folder, thread, peer, time.Now()}, tokenPrefix + id + "_" + secret}
-	_, err := t.db.ExecContext(ctx, `INSERT INTO token (id, hash, folder, thread, peer, made) VALUES (?, ?, ?, ?, ?, ?)`,
-		id, hash[:], folder, thread, peer, made.Made.UnixMicro())
+	_, err := t.state.Exec(ctx, `INSERT INTO remote_token (id, hash, folder, thread, peer, made) VALUES (?, ?, ?, ?, ?, ?)`,
+		id, hash[:], folder, thread, peer, made.Made.UnixNano())
 	if err != nil {
 		return NewToken{}, fmt.Errorf("keep a token: %w", store.Words(err))
 	}
@@ -120,7 +114,7 @@ func generate() (id, secret string, hash [sha256.Size]byte) {
 
 // List returns the tokens that count, the oldest first.
 func (t *Tokens) List(ctx context.Context) (all []Token, err error) {
-	rows, err := t.db.QueryContext(ctx, `SELECT id, folder, thread, peer, made FROM token WHERE ended = 0 ORDER BY made, id`)
+	rows, err := t.state.QueryContext(ctx, `SELECT id, folder, thread, peer, made FROM remote_token WHERE ended = 0 ORDER BY made, id`)
 	if err != nil {
 		return nil, fmt.Errorf("list tokens: %w", store.Words(err))
 	}
@@ -132,7 +126,7 @@ func (t *Tokens) List(ctx context.Context) (all []Token, err error) {
 		if err := rows.Scan(&one.ID, &one.Folder, &one.Thread, &one.Peer, &made); err != nil {
 			return nil, fmt.Errorf("list tokens: %w", err)
 		}
-		one.Made = time.UnixMicro(made).UTC()
+		one.Made = time.Unix(0, made).UTC()
 		all = append(all, one)
 	}
 	return all, rows.Err()
@@ -142,12 +136,12 @@ func (t *Tokens) List(ctx context.Context) (all []Token, err error) {
 // accepted go on.
 // The error is ErrUnknown if none has the id.
 func (t *Tokens) Revoke(ctx context.Context, id string) error {
-	done, err := t.db.ExecContext(ctx, `UPDATE token SET ended = ? WHERE id = ? AND ended = 0`, time.Now().UnixMicro(), id)
+	n, err := t.state.Exec(ctx, `UPDATE remote_token SET ended = ? WHERE id = ? AND ended = 0`, time.Now().UnixNano(), id)
 	if err != nil {
 		return fmt.Errorf("end a token: %w", store.Words(err))
 	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(ErrUnknown, err)
+	if n == 0 {
+		return ErrUnknown
 	}
 	t.callers.end(id)
 	t.log.Info("token revoked", "token", id)
@@ -156,7 +150,7 @@ func (t *Tokens) Revoke(ctx context.Context, id string) error {
 
 // Forget deletes tokens that were revoked before then.
 func (t *Tokens) Forget(ctx context.Context, before time.Time) error {
-	_, err := t.db.ExecContext(ctx, `DELETE FROM token WHERE ended > 0 AND ended < ?`, before.UnixMicro())
+	_, err := t.state.Exec(ctx, `DELETE FROM remote_token WHERE ended > 0 AND ended < ?`, before.UnixNano())
 	return store.Words(err)
 }
 
