@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,7 +26,7 @@ type statement struct {
 // callers are the methods that take a statement.
 var callers = map[string]bool{
 	"Exec": true, "ExecContext": true, "Query": true, "QueryContext": true, "QueryRow": true, "QueryRowContext": true,
-	"Prepare": true, "PrepareContext": true, "Changed": true,
+	"PrepareContext": true, "Changed": true,
 }
 
 // isStatement is how a statement begins.
@@ -77,22 +79,25 @@ func parse(t *testing.T, dir string) *room {
 			t.Fatal(err)
 		}
 		for _, i := range f.Imports {
-			uses = uses || strings.HasSuffix(i.Path.Value, `/host/state"`) || strings.HasSuffix(i.Path.Value, `/host/store"`) || i.Path.Value == `"database/sql"`
+			uses = uses || strings.HasSuffix(i.Path.Value, `/host/state"`)
 		}
 		r.files = append(r.files, f)
 	}
 	if !uses {
 		return &room{}
 	}
-	conf := types.Config{Importer: nothing{}, Error: func(error) {}} // of others' types nothing is known, which matters for no constant
+	conf := types.Config{Importer: little{importer.ForCompiler(r.fset, "source", nil)}, Error: func(error) {}} // of others' types nothing is known, which matters for no constant
 	_, _ = conf.Check(dir, r.fset, r.files, &r.info)
 	return r
 }
 
-// nothing imports empty packages.
-type nothing struct{}
+// little imports database/sql as it is, and all other packages empty.
+type little struct{ types.Importer }
 
-func (nothing) Import(path string) (*types.Package, error) {
+func (l little) Import(path string) (*types.Package, error) {
+	if path == "database/sql" {
+		return l.Importer.Import(path)
+	}
 	p := types.NewPackage(path, path[strings.LastIndex(path, "/")+1:])
 	p.MarkComplete()
 	return p, nil
@@ -108,7 +113,7 @@ func (r *room) statements(t *testing.T) (all []statement) {
 				return true
 			}
 			sel, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok || !callers[sel.Sel.Name] || len(call.Args) == 0 {
+			if !ok || !callers[sel.Sel.Name] || len(call.Args) == 0 || r.prepared(sel.X) {
 				return true
 			}
 			at := r.fset.Position(call.Pos())
@@ -123,6 +128,12 @@ func (r *room) statements(t *testing.T) (all []statement) {
 		})
 	}
 	return all
+}
+
+// prepared reports whether an expression is a statement that was prepared before.
+func (r *room) prepared(e ast.Expr) bool {
+	t := r.info.TypeOf(e)
+	return t != nil && t.String() == "*database/sql.Stmt"
 }
 
 // ofCall returns the statements that one call may hand over; none if it takes no statement.
@@ -158,8 +169,10 @@ func (r *room) isContext(e ast.Expr) bool {
 	return false
 }
 
-// deepest is how many steps a value is followed.
-const deepest = 12
+const (
+	deepest = 8   // steps that a value is followed
+	most    = 100 // texts of one value
+)
 
 // eval returns the texts that an expression can have.
 func (r *room) eval(e ast.Expr, depth int) ([]string, error) {
@@ -167,8 +180,18 @@ func (r *room) eval(e ast.Expr, depth int) ([]string, error) {
 		return []string{constant.StringVal(v.Value)}, nil
 	}
 	if depth > deepest {
-		return nil, fmt.Errorf("followed too far")
+		return nil, fmt.Errorf("%s: followed too far", r.fset.Position(e.Pos()))
 	}
+	texts, err := r.follow(e, depth)
+	slices.Sort(texts)
+	if texts = slices.Compact(texts); len(texts) > most {
+		return nil, fmt.Errorf("%s: more than %d texts", r.fset.Position(e.Pos()), most)
+	}
+	return texts, err
+}
+
+// follow is eval of what is no constant.
+func (r *room) follow(e ast.Expr, depth int) ([]string, error) {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
 		return r.eval(e.X, depth)
