@@ -205,6 +205,8 @@ func (r *room) follow(e ast.Expr, depth int) ([]string, error) {
 		return r.eval(e.X, depth)
 	case *ast.CompositeLit:
 		return r.elements(e, depth)
+	case *ast.SelectorExpr:
+		return r.field(e.Sel.Name, depth)
 	}
 	return nil, fmt.Errorf("%s: a %T", r.fset.Position(e.Pos()), e)
 }
@@ -240,6 +242,33 @@ func (r *room) elements(e *ast.CompositeLit, depth int) (all []string, _ error) 
 				all = append(all, texts...)
 			}
 		}
+	}
+	return all, nil
+}
+
+// field are the known texts that literals of the package give to a field of that name, or to
+// the first field of one without names.
+func (r *room) field(name string, depth int) (all []string, _ error) {
+	for _, f := range r.files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			lit, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			for _, one := range lit.Elts {
+				value := one
+				if pair, ok := one.(*ast.KeyValueExpr); ok {
+					if key, ok := pair.Key.(*ast.Ident); !ok || key.Name != name {
+						continue
+					}
+					value = pair.Value
+				}
+				if texts, err := r.eval(value, depth+1); err == nil {
+					all = append(all, texts...)
+				}
+			}
+			return true
+		})
 	}
 	return all, nil
 }
