@@ -206,7 +206,7 @@ func (r *room) follow(e ast.Expr, depth int) ([]string, error) {
 	case *ast.CompositeLit:
 		return r.elements(e, depth)
 	case *ast.SelectorExpr:
-		return r.field(e.Sel.Name, depth)
+		return r.field(e.Sel.Name), nil
 	}
 	return nil, fmt.Errorf("%s: a %T", r.fset.Position(e.Pos()), e)
 }
@@ -248,7 +248,7 @@ func (r *room) elements(e *ast.CompositeLit, depth int) (all []string, _ error) 
 
 // field are the known texts that literals of the package give to a field of that name, or to
 // the first field of one without names.
-func (r *room) field(name string, depth int) (all []string, _ error) {
+func (r *room) field(name string) (all []string) {
 	for _, f := range r.files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			lit, ok := n.(*ast.CompositeLit)
@@ -263,14 +263,14 @@ func (r *room) field(name string, depth int) (all []string, _ error) {
 					}
 					value = pair.Value
 				}
-				if texts, err := r.eval(value, depth+1); err == nil {
-					all = append(all, texts...)
+				if text := r.info.Types[value]; text.Value != nil && text.Value.Kind() == constant.String {
+					all = append(all, constant.StringVal(text.Value))
 				}
 			}
 			return true
 		})
 	}
-	return all, nil
+	return all
 }
 
 // call returns what a function makes of known texts.
@@ -281,6 +281,8 @@ func (r *room) call(e *ast.CallExpr, depth int) ([]string, error) {
 			return r.eval(e.Args[0], depth+1)
 		case pkg != nil && pkg.Name == "fmt" && sel.Sel.Name == "Sprintf":
 			return r.sprintf(e, depth)
+		case pkg != nil && sel.Sel.Name == "String":
+			return r.written(pkg, depth)
 		}
 		return nil, fmt.Errorf("%s: a call of %s", r.fset.Position(e.Pos()), sel.Sel.Name)
 	}
@@ -301,6 +303,40 @@ func (r *room) call(e *ast.CallExpr, depth int) ([]string, error) {
 		}
 		return failed == nil
 	})
+	return all, failed
+}
+
+// written are the texts that a builder can hold: each piece may be there or not, but the first is.
+func (r *room) written(builder *ast.Ident, depth int) (all []string, failed error) {
+	for _, f := range r.files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "WriteString" {
+				return true
+			}
+			if id, ok := sel.X.(*ast.Ident); !ok || !r.is(id, r.info.Uses[builder]) {
+				return true
+			}
+			pieces, err := r.eval(call.Args[0], depth+1)
+			if failed = err; err != nil {
+				return false
+			}
+			if len(all) == 0 {
+				all = pieces
+				return true
+			}
+			for _, text := range all[:len(all):len(all)] {
+				for _, piece := range pieces {
+					all = append(all, text+piece)
+				}
+			}
+			return true
+		})
+	}
 	return all, failed
 }
 
