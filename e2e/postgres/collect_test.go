@@ -171,7 +171,7 @@ func (r *room) isContext(e ast.Expr) bool {
 
 const (
 	deepest = 8   // steps that a value is followed
-	most    = 100 // texts of one value
+	most    = 2000 // texts of one value
 )
 
 // eval returns the texts that an expression can have.
