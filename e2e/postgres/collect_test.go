@@ -170,7 +170,7 @@ func (r *room) isContext(e ast.Expr) bool {
 }
 
 const (
-	deepest = 8   // steps that a value is followed
+	deepest = 8    // steps that a value is followed
 	most    = 2000 // texts of one value
 )
 
