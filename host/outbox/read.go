@@ -124,8 +124,8 @@ func (r *Reader) Get(ctx context.Context, name string) (Delivery, error) {
 	return it.Delivery, nil
 }
 
-const idsByName = `SELECT id FROM (SELECT id FROM delivery WHERE request = ?1 AND request <> '' ORDER BY id DESC LIMIT 1)
-	UNION ALL SELECT id FROM (SELECT id FROM delivery WHERE key >= ?2 AND key < ?2 || 'g' LIMIT 2)`
+const idsByName = `SELECT id FROM (SELECT id FROM delivery WHERE request = ?1 AND request <> '' ORDER BY id DESC LIMIT 1) AS latest
+	UNION ALL SELECT id FROM (SELECT id FROM delivery WHERE key >= ?2 AND key < ?2 || 'g' LIMIT 2) AS begun`
 
 func (r *Reader) find(ctx context.Context, name string) (*item, error) {
 	prefix := name

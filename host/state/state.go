@@ -34,7 +34,7 @@ const (
 // last commit that reads them.
 var oldDatabases = []string{"outbox/outbox.db"}
 
-const lastOfOld = "160be856"
+const lastOfOld = "4156e766"
 
 //go:embed schema.sql
 var schema string
