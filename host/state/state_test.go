@@ -36,7 +36,7 @@ func TestAStateOfBeforeIsNotTakenForAnEmptyOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := open(t, dir)
-	if e, ok := errors.AsType[*store.Error](err); !ok || !errors.Is(err, store.ErrOld) || !strings.Contains(e.Remedy, "commit 160be856") {
+	if e, ok := errors.AsType[*store.Error](err); !ok || !errors.Is(err, store.ErrOld) || !strings.Contains(e.Remedy, "commit 4156e766") {
 		t.Errorf("opened: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "longshore.db")); !errors.Is(err, os.ErrNotExist) {
