@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package postgres asks a real PostgreSQL whether it understands what the host says to its
 // database: outside host/store, the SQL is what SQLite and PostgreSQL have in common.
 package postgres
