@@ -86,3 +86,18 @@ func span(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d seconds", int(d.Seconds()))
 }
+
+// The host's own messages to a chat.
+const (
+	tryingAgain  = "The assistant stopped unexpectedly. It is being started again."
+	failedOnce   = "The assistant could not answer. It is being asked again."
+	interrupted  = "The assistant was interrupted while it was answering. Please ask again for what is missing."
+	gaveUp       = "The assistant could not answer, after several attempts. The operator finds the reason in the host's log; please ask again later."
+	tookTooLong  = "The assistant took too long and was ended. Please ask again, perhaps for less at once."
+	outOfMemory  = "The assistant ran out of memory each time it tried. Please ask for less at once, or have the operator give it more."
+	outOfRoom    = "The assistant ran out of memory. It is being started again."
+	startsAnew   = "This thread was quiet for long, so the assistant no longer remembers what was said in it."
+	waitsTurn    = "The assistant is still busy with another thread of this chat. It answers here as soon as it is done there."
+	answersAgain = "The model answers again."
+	notThere     = "The assistant cannot be started at the moment. Your message is kept and will be answered as soon as it can be."
+)

@@ -219,51 +219,6 @@ func (s *session) awaitRoom(ctx context.Context) error {
 	}
 }
 
-func (s *session) endTurn(out runtime.Output, said bool) {
-	s.noTrouble()
-	moved := said || s.doing == busy && s.turn.empty()
-	if !s.turn.empty() {
-		done := s.turn.ended(s.unread(out))
-		moved = moved || len(done) > 0
-		s.turn.Started, s.turn.Attempt = now().Add(time.Millisecond), 0 // after the answer, which counts as sent
-		s.save(done)
-	} else if s.agent != "" {
-		s.save(nil)
-	}
-	s.m.mu.Lock()
-	if s.c.cause.Permanent() {
-		s.m.mended(s.c.configured().Assistant)
-	}
-	s.c.succeeded()
-	s.c.turns.Done = time.Now()
-	if moved {
-		s.c.turns.Answered++
-	}
-	s.m.mu.Unlock()
-	switch {
-	case s.doing >= closing:
-	case !moved: // an output that shows nothing and ends nothing does not keep the session alive
-	case s.turn.empty():
-		s.rest()
-	default:
-		s.timer.Reset(s.turnTime)
-		signal(s.c.nudge) // there may be room for another follow-up
-	}
-}
-
-// unread returns the follow-ups that an output does not answer: those that it does not
-// name or, if it names none, those that are still in the directory.
-func (s *session) unread(out runtime.Output) map[string]bool {
-	if out.Inputs == nil {
-		return s.inputs.unread()
-	}
-	unread := map[string]bool{}
-	for name := range s.turn.Inputs {
-		unread[name] = !slices.Contains(out.Inputs, name)
-	}
-	return unread
-}
-
 // rest waits for a follow-up. A record may already wait, and other conversations may need
 // the room.
 func (s *session) rest() {
@@ -388,4 +343,49 @@ func (s *session) leave(to activity) {
 	s.m.mu.Lock()
 	s.c.resting, s.c.ending = false, true
 	s.m.mu.Unlock()
+}
+
+func (s *session) endTurn(out runtime.Output, said bool) {
+	s.noTrouble()
+	moved := said || s.doing == busy && s.turn.empty()
+	if !s.turn.empty() {
+		done := s.turn.ended(s.unread(out))
+		moved = moved || len(done) > 0
+		s.turn.Started, s.turn.Attempt = now().Add(time.Millisecond), 0 // after the answer, which counts as sent
+		s.save(done)
+	} else if s.agent != "" {
+		s.save(nil)
+	}
+	s.m.mu.Lock()
+	if s.c.cause.Permanent() {
+		s.m.mended(s.c.configured().Assistant)
+	}
+	s.c.succeeded()
+	s.c.turns.Done = time.Now()
+	if moved {
+		s.c.turns.Answered++
+	}
+	s.m.mu.Unlock()
+	switch {
+	case s.doing >= closing:
+	case !moved: // an output that shows nothing and ends nothing does not keep the session alive
+	case s.turn.empty():
+		s.rest()
+	default:
+		s.timer.Reset(s.turnTime)
+		signal(s.c.nudge) // there may be room for another follow-up
+	}
+}
+
+// unread returns the follow-ups that an output does not answer: those that it does not
+// name or, if it names none, those that are still in the directory.
+func (s *session) unread(out runtime.Output) map[string]bool {
+	if out.Inputs == nil {
+		return s.inputs.unread()
+	}
+	unread := map[string]bool{}
+	for name := range s.turn.Inputs {
+		unread[name] = !slices.Contains(out.Inputs, name)
+	}
+	return unread
 }

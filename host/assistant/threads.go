@@ -226,3 +226,7 @@ func (m *Manager) leaveThread(c *conversation) {
 	m.all = slices.DeleteFunc(m.all, func(t *conversation) bool { return t == c })
 	m.opened = slices.DeleteFunc(m.opened, func(t *conversation) bool { return t == c })
 }
+
+// turnPatience is how long another thread waits before the present turn gets no further
+// messages. So a busy thread does not block the others for ever.
+const turnPatience = 5 * time.Minute

@@ -105,29 +105,3 @@ func (s *session) noTrouble() {
 	s.trouble.cause, s.trouble.since = "", time.Time{}
 	s.trouble.due.Stop()
 }
-
-// launch starts the assistant. An engine that takes longer than the chat's patience
-// is reported.
-func (s *session) launch(ctx context.Context, in runtime.Runtime, spec runtime.Spec) (child runtime.Session, err error) {
-	started := make(chan struct{})
-	s.helpers.Go(func() {
-		defer close(started)
-		child, err = in.Start(ctx, spec)
-	})
-	patience := time.NewTimer(s.m.limits().NoticeAfter)
-	defer patience.Stop()
-	select {
-	case <-started:
-	case <-patience.C:
-		s.m.mu.Lock()
-		told := s.c.told
-		s.c.cause, s.c.told, s.c.lastErr = cause.Engine, true, "the start takes long"
-		s.m.mu.Unlock()
-		s.log.Warn("assistant has trouble", "cause", string(cause.Engine), "error", "the start takes long")
-		if !told {
-			s.remark(ctx, notThere)
-		}
-		<-started
-	}
-	return child, err
-}

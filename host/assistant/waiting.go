@@ -113,3 +113,6 @@ func signal(c chan struct{}) {
 	default:
 	}
 }
+
+// waitPatience is how long a thread waits for another thread's turn before it is told so.
+const waitPatience = 20 * time.Second

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -12,42 +11,11 @@ import (
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
-// The host's own messages to a chat.
-const (
-	tryingAgain  = "The assistant stopped unexpectedly. It is being started again."
-	failedOnce   = "The assistant could not answer. It is being asked again."
-	interrupted  = "The assistant was interrupted while it was answering. Please ask again for what is missing."
-	gaveUp       = "The assistant could not answer, after several attempts. The operator finds the reason in the host's log; please ask again later."
-	tookTooLong  = "The assistant took too long and was ended. Please ask again, perhaps for less at once."
-	outOfMemory  = "The assistant ran out of memory each time it tried. Please ask for less at once, or have the operator give it more."
-	outOfRoom    = "The assistant ran out of memory. It is being started again."
-	startsAnew   = "This thread was quiet for long, so the assistant no longer remembers what was said in it."
-	waitsTurn    = "The assistant is still busy with another thread of this chat. It answers here as soon as it is done there."
-	answersAgain = "The model answers again."
-	notThere     = "The assistant cannot be started at the moment. Your message is kept and will be answered as soon as it can be."
-)
-
-// waitPatience is how long a thread waits for another thread's turn before it is told so.
-const waitPatience = 20 * time.Second
-
-// turnPatience is how long another thread waits before the present turn gets no further
-// messages. So a busy thread does not block the others for ever.
-const turnPatience = 5 * time.Minute
-
 // maxBackoff is the longest wait before an assistant that broke is started again.
 const maxBackoff = 5 * time.Minute
 
 // awayBackoff is the longest wait between two checks whether the engine is back.
 const awayBackoff = 30 * time.Second
-
-// errSentMeanwhile ends a second try before it starts.
-var errSentMeanwhile = errors.New("the run that was lost sight of went on and sent something")
-
-// errMoved keeps an answer out of a chat in which nobody asked for it.
-var errMoved = errors.New("the group has another chat now")
-
-// sayTries is how often the host tries to record a message to the chat.
-const sayTries = 3
 
 // settle handles what an ended session leaves: unread messages go to the next session, and
 // a turn without an output is broken.
@@ -275,46 +243,6 @@ func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 	}
 }
 
-// tellOnce sends a message of the host to the chat, once per turn and text.
-func (m *Manager) tellOnce(ctx context.Context, c *conversation, t *turn, words string) error {
-	err := m.tell(ctx, c, words, key(t.ID, words))
-	if err != nil {
-		m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
-	}
-	return err
-}
-
-// tell enqueues a message of the host, and say an answer of the assistant, as Chat calls them.
-func (m *Manager) tell(ctx context.Context, c *conversation, text, key string) error {
-	return m.enqueue(ctx, c, text, key, m.o.Chat.Tell)
-}
-
-func (m *Manager) say(ctx context.Context, c *conversation, text, key string) error {
-	return m.enqueue(ctx, c, text, key, m.o.Chat.Say)
-}
-
-// enqueue passes a text to the outbox. The outbox is local, so the host's last messages are
-// kept even while the host ends.
-func (m *Manager) enqueue(ctx context.Context, c *conversation, text, key string, put func(ctx context.Context, folder, thread, text, key string) error) (err error) {
-	if c.configured().Address() != c.group.Address() {
-		return errMoved
-	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	for try := range sayTries {
-		if try > 0 {
-			select {
-			case <-time.After(time.Duration(try) * 200 * time.Millisecond):
-			case <-ctx.Done():
-			}
-		}
-		if err = put(last, c.group.Folder, c.thread, text, key); err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("say: %w", err)
-}
-
 func backoff(first time.Duration, failures int, most time.Duration) time.Duration {
 	wait := first
 	for range failures - 1 {
@@ -324,3 +252,6 @@ func backoff(first time.Duration, failures int, most time.Duration) time.Duratio
 	}
 	return wait
 }
+
+// errSentMeanwhile ends a second try before it starts.
+var errSentMeanwhile = errors.New("the run that was lost sight of went on and sent something")
