@@ -11,7 +11,7 @@
 //	state/groups/global/       shared by all, seen at /workspace/global
 //	state/ipc/<folder>/<leaf>  the queue's directories, leaf by leaf
 //	state/ipc/errors/          what was refused or failed, for the operator
-//	state/outbox/              accepted deliveries, the host's own
+//	state/longshore.db         what is the host's own, with blobs/ beside it
 //	state/store/               sessions of the channels, the host's own
 //	state/logs/                logs of the assistants
 //	state/places/<folder>/<n>/ input and drop directory of a further assistant that runs at the same time

@@ -59,7 +59,7 @@ func (l Layout) Errors() string { return filepath.Join(l.IPCDir(), errorsFolder)
 // it. It is at the same place in v1, whose sessions stay valid.
 func (l Layout) Store() string { return filepath.Join(l.State, "store") }
 
-// Channel is where the channel of that name keeps what is no secret: state/web.
+// Channel is where the channel of that name keeps what is no secret: state/whatsapp.
 func (l Layout) Channel(name string) string { return filepath.Join(l.Own(), name) }
 
 // Named is where a channel that has a name of its own keeps everything, its

@@ -196,7 +196,7 @@ func fromNano(n int64) time.Time {
 // turns takes the next n turns, which order the deliveries of each chat, and returns the last
 // of them.
 func turns(t *state.Tx, n int) (last int64, err error) {
-	rows, err := t.Query(`UPDATE turn SET last = last + ? RETURNING last`, n)
+	rows, err := t.Query(`UPDATE delivery_order SET last = last + ? RETURNING last`, n)
 	err = each(rows, err, func() error { return rows.Scan(&last) })
 	return last, ofDatabase("order deliveries", err)
 }

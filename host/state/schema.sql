@@ -63,8 +63,8 @@ CREATE INDEX part_receipt ON part (receipt) WHERE receipt <> '';
 CREATE INDEX part_blob ON part (blob) WHERE blob <> '';
 
 -- The last turn that a delivery was given.
-CREATE TABLE turn (last INTEGER NOT NULL);
-INSERT INTO turn VALUES (0);
+CREATE TABLE delivery_order (last INTEGER NOT NULL);
+INSERT INTO delivery_order VALUES (0);
 
 CREATE TABLE hold (
 	channel TEXT PRIMARY KEY,
@@ -237,7 +237,7 @@ CREATE TABLE journal_inbound (
 	message  BLOB    NOT NULL, -- Inbound.Body
 	received INTEGER NOT NULL,
 	event    INTEGER NOT NULL, -- 1: an event
-	state    TEXT    NOT NULL DEFAULT 'received', -- received: the host has it not; waiting: for its turn; done
+	state    TEXT    NOT NULL DEFAULT 'received', -- received: the host does not have it; done
 	UNIQUE (channel, chat, id, sender)
 );
 CREATE INDEX journal_inbound_open ON journal_inbound (channel, state, chat, seq) WHERE state <> 'done';
@@ -474,15 +474,17 @@ CREATE TABLE assistant_refusal (
 -- The secret behind the ids by which assistants know members; one row.
 CREATE TABLE assistant_secret (id INTEGER PRIMARY KEY, secret BLOB NOT NULL);
 
----------------------------------------------------------------- host/serve: the rest
+---------------------------------------------------------------- host/links: addresses of links
 
--- host/links: the key of the addresses of links, made with the first one. One row.
+-- The key of the addresses of links, made with the first one. One row.
 CREATE TABLE link_key (
 	id  INTEGER PRIMARY KEY CHECK (id = 1),
 	key BLOB    NOT NULL -- 32 random bytes
 );
 
--- host/notify: the faults that operators were told of.
+---------------------------------------------------------------- host/notify: what operators were told
+
+-- The faults that operators were told of.
 CREATE TABLE notified (
 	target TEXT    NOT NULL,
 	fault  TEXT    NOT NULL,
@@ -491,6 +493,8 @@ CREATE TABLE notified (
 	sent   INTEGER NOT NULL, -- 1: the target has taken it; 0: it is being told
 	PRIMARY KEY (target, fault)
 ) WITHOUT ROWID;
+
+---------------------------------------------------------------- host/serve: groups and people
 
 -- Codes of people who wrote in a direct chat that no group has.
 CREATE TABLE pairing_code (

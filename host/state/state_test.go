@@ -24,7 +24,7 @@ func TestSecondHostRefusesToStart(t *testing.T) {
 	if _, err := open(t, dir); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("a second host started: %v", err)
 	}
-	if _, err := d.Exec(t.Context(), `UPDATE turn SET last = 1`); err != nil {
+	if _, err := d.Exec(t.Context(), `UPDATE delivery_order SET last = 1`); err != nil {
 		t.Error(err)
 	}
 }
