@@ -3,12 +3,14 @@ package web
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/longshore-bridge/longshore/host/blob"
+	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
 // blobs stores the bytes of files, and counts the bytes of each chat.
@@ -107,6 +109,19 @@ func (b *blobs) remove(gone []forgotten) error {
 	}
 	b.mu.Unlock()
 	return b.Remove(names...)
+}
+
+// leaveDoubtful leaves files to the sweep at the next start if nobody knows whether the commit
+// that names them is on the disk.
+func leaveDoubtful(err error, files []*staged) {
+	if !errors.Is(err, stores.ErrDoubtful) {
+		return
+	}
+	for _, s := range files {
+		if s != nil {
+			s.blobs = nil
+		}
+	}
 }
 
 // drop deletes the file unless it is committed. A failure leaves an orphan for the sweep.

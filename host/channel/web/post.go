@@ -167,6 +167,7 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 	}
 	// From here on a cancelled request no longer stops the work, because it is half done.
 	if fresh, err := w.store.insert(context.WithoutCancel(ctx), c.name, ms); err != nil {
+		leaveDoubtful(err, files)
 		return nil, err
 	} else if fresh {
 		w.show(c, ms, files)

@@ -99,9 +99,10 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 // append makes answers durable and shows the new ones.
 func (w *Web) append(ctx context.Context, r *room, all []*answer) error {
 	var msgs []*Message
+	var files []*staged
 	for _, a := range all {
 		if a.err == nil && !a.there {
-			msgs = append(msgs, a.Message)
+			msgs, files = append(msgs, a.Message), append(files, a.file)
 		}
 	}
 	if len(msgs) == 0 {
@@ -112,10 +113,11 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer) error {
 	}
 	defer r.leave()
 	if err := w.store.answer(context.WithoutCancel(ctx), r.name, msgs); err != nil {
+		leaveDoubtful(err, files)
 		return err
 	}
 	var fresh []*Message
-	var files []*staged
+	files = nil
 	for _, a := range all {
 		if a.seq == 0 {
 			continue
