@@ -209,19 +209,29 @@ func (o *Outbox) expireLinks(now time.Time) {
 	}
 }
 
-// endLinks ends the links that match, in three steps: mark the rows, delete the files,
-// delete the rows. If the host dies between two steps, the next start continues.
-// So no file is without a row, and no live row is without its file.
+// endLinks ends the links that match, some in each commit.
 func (o *Outbox) endLinks(ctx context.Context, where string, arg any) (n int, err error) {
+	for more := true; more && err == nil; {
+		var some int
+		some, err = o.endSomeLinks(ctx, where, arg)
+		n, more = n+some, some == expireBatch
+	}
+	return n, err
+}
+
+// endSomeLinks ends some of the links that match, in three steps: mark the rows, delete the
+// files, delete the rows. If the host dies between two steps, the next start continues.
+// So no file is without a row, and no live row is without its file.
+func (o *Outbox) endSomeLinks(ctx context.Context, where string, arg any) (n int, err error) {
 	var names []string
 	err = o.state.Do(ctx, func(t *state.Tx) (err error) {
-		if names, err = scanNames(t.Query(`SELECT blob FROM link WHERE ended = 0 AND `+where, arg)); err != nil || len(names) == 0 {
+		if names, err = scanNames(t.Query(`SELECT blob FROM link WHERE ended = 0 AND `+where+` ORDER BY id LIMIT ?`, arg, expireBatch)); err != nil || len(names) == 0 {
 			return ofDatabase("end links", err)
 		}
 		if err := blob.Delete(t, names...); err != nil {
 			return ofDatabase("end links", err)
 		}
-		_, err = t.Exec(`UPDATE link SET ended = 1 WHERE ended = 0 AND `+where, arg)
+		_, err = t.Exec(`UPDATE link SET ended = 1 WHERE id IN (SELECT id FROM link WHERE ended = 0 AND `+where+` ORDER BY id LIMIT ?)`, arg, expireBatch)
 		return ofDatabase("end links", err)
 	}, nil)
 	if err != nil || len(names) == 0 {

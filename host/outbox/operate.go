@@ -273,26 +273,30 @@ func (o *Outbox) expire(now time.Time) {
 
 // evict deletes a group's oldest failed files until the rest fit the group's quota.
 func (o *Outbox) evict(folder string) {
-	o.mu.Lock()
-	over := o.usage[folder].retained - o.limits().QuotaBytes
-	o.mu.Unlock()
-	if over <= 0 {
-		return
-	}
-	err := o.deleteBytes(context.Background(), func(t *state.Tx) (gone []kept, err error) {
-		ks, err := scanKept(t, keptOfFolder, folder)
-		for left := over; left > 0 && len(gone) < len(ks); {
-			k := ks[len(gone)]
-			left -= k.size
-			gone = append(gone, k)
-			if _, err := t.Exec(`UPDATE part SET blob = '' WHERE delivery = ? AND position = ?`, k.delivery, k.position); err != nil {
-				return nil, ofDatabase("forget a failed file", err)
-			}
+	for more := true; more; {
+		o.mu.Lock()
+		over := o.usage[folder].retained - o.limits().QuotaBytes
+		o.mu.Unlock()
+		if over <= 0 {
+			return
 		}
-		return gone, err
-	})
-	if err != nil {
-		o.opts.Log.Error("forget failed files", "group", folder, "error", err)
+		err := o.deleteBytes(context.Background(), func(t *state.Tx) (gone []kept, err error) {
+			ks, err := scanKept(t, keptOfFolder, folder, expireBatch)
+			more = len(ks) == expireBatch
+			for left := over; left > 0 && len(gone) < len(ks); {
+				k := ks[len(gone)]
+				left -= k.size
+				gone = append(gone, k)
+				if _, err := t.Exec(`UPDATE part SET blob = '' WHERE delivery = ? AND position = ?`, k.delivery, k.position); err != nil {
+					return nil, ofDatabase("forget a failed file", err)
+				}
+			}
+			return gone, err
+		})
+		if err != nil {
+			o.opts.Log.Error("forget failed files", "group", folder, "error", err)
+			return
+		}
 	}
 }
 
@@ -307,7 +311,7 @@ type kept struct {
 
 const (
 	keptOfFolder = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.blob <> '' AND p.state NOT IN ` + unendedStates + ` AND d.folder = ? ORDER BY p.delivery, p.position`
+		WHERE p.blob <> '' AND p.state NOT IN ` + unendedStates + ` AND d.folder = ? ORDER BY p.delivery, p.position LIMIT ?`
 
 	keptOfDelivery = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.delivery = ? AND p.blob <> ''`

@@ -101,8 +101,9 @@ func (p *pairing) answer(ctx context.Context, c channel.Channel, k unknownSender
 // give makes a code for a chat; empty if the chat has one, or too many are given.
 func (p *pairing) give(ctx context.Context, k unknownSender) (code string) {
 	text := rand.Text() // letters and 2 to 7, which nobody takes for each other
+	var tooMany bool
 	err := p.state.Do(ctx, func(t *state.Tx) error {
-		code = ""
+		code, tooMany = "", false
 		now := time.Now()
 		if _, err := t.Exec(`DELETE FROM pairing_code WHERE until < ?`, now.UnixNano()); err != nil {
 			return err
@@ -111,8 +112,7 @@ func (p *pairing) give(ctx context.Context, k unknownSender) (code string) {
 		if err := t.QueryRow(`SELECT count(*) FROM pairing_code`).Scan(&count); err != nil {
 			return err
 		}
-		if count >= maxCodes {
-			p.log.Warn("no pairing code given: too many count already", "channel", k.channel, "hint", "see: longshore groups requests")
+		if tooMany = count >= maxCodes; tooMany {
 			return nil
 		}
 		n, err := t.Changed(`INSERT INTO pairing_code (code, channel, chat, sender, until) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -125,6 +125,9 @@ func (p *pairing) give(ctx context.Context, k unknownSender) (code string) {
 	if err != nil {
 		p.log.Error("pairing code not kept", "error", err)
 		return ""
+	}
+	if tooMany {
+		p.log.Warn("no pairing code given: too many count already", "channel", k.channel, "hint", "see: longshore groups requests")
 	}
 	return code
 }

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,9 +96,7 @@ func (h *Host) noteServed(remove bool) {
 	}
 	h.lost.Store(&lost)
 	if next := union(now, lost); !slices.Equal(next, known) {
-		err := errors.Join(h.eachServed(`DELETE FROM served_group WHERE folder = ?`, lacking(known, next)),
-			h.eachServed(`INSERT INTO served_group (folder) VALUES (?) ON CONFLICT DO NOTHING`, lacking(next, known)))
-		if err != nil {
+		if err := h.keepServed(lacking(next, known), lacking(known, next)); err != nil {
 			h.opts.Log.Error("the list of the groups that are served is not kept", "error", err)
 		}
 	}
@@ -108,19 +105,22 @@ func (h *Host) noteServed(remove bool) {
 	}
 }
 
-// eachServed runs a statement with each folder, some at a time: others may write in between.
-func (h *Host) eachServed(statement string, folders []string) (err error) {
-	for some := range slices.Chunk(folders, 500) {
-		err = errors.Join(err, h.State.Do(context.Background(), func(t *state.Tx) error {
-			for _, folder := range some {
-				if _, err := t.Exec(statement, folder); err != nil {
-					return err
-				}
+// keepServed writes and forgets folders in one commit: half of a change would look as if groups
+// were gone.
+func (h *Host) keepServed(more, less []string) error {
+	return h.State.Do(context.Background(), func(t *state.Tx) error {
+		for _, folder := range more {
+			if _, err := t.Exec(`INSERT INTO served_group (folder) VALUES (?) ON CONFLICT DO NOTHING`, folder); err != nil {
+				return err
 			}
-			return nil
-		}, nil))
-	}
-	return err
+		}
+		for _, folder := range less {
+			if _, err := t.Exec(`DELETE FROM served_group WHERE folder = ?`, folder); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
 }
 
 // LostGroups are the folders of the groups that the state knows and the file lacks, if

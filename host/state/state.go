@@ -64,7 +64,7 @@ type DB struct {
 	// state was opened. The packages that own the records see to it when they open.
 	Missing []string
 
-	dir    string
+	path   string // of the database
 	lock   *os.File
 	commit *store.Committer
 	opened fs.FileInfo // the database
@@ -75,7 +75,7 @@ type DB struct {
 // The caller closes the DB.
 func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_ *DB, err error) {
 	s := Spec(dir, home)
-	d := &DB{dir: dir}
+	d := &DB{path: filepath.Join(dir, dbName)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -93,7 +93,7 @@ func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_
 	if err := d.Blobs.UseRows(ctx, d.DB); err != nil {
 		return nil, s.Explain("open", err)
 	}
-	if d.opened, err = os.Stat(filepath.Join(dir, dbName)); err != nil {
+	if d.opened, err = os.Stat(d.path); err != nil {
 		return nil, fmt.Errorf("open the state: %w", err)
 	}
 	if d.commit, err = d.Committer(ctx, d.Blobs); err != nil {
@@ -124,8 +124,12 @@ func (d *DB) Close() error {
 }
 
 // Do makes what change writes durable, together with the changes of others that wait: see
-// [store.Committer.Do]. A change that the database refuses fails alone.
+// [store.Committer.Do]. A change that the database refuses fails alone. After the database's file
+// was moved or replaced, Do refuses: see Replaced.
 func (d *DB) Do(ctx context.Context, change func(t *Tx) error, after func()) error {
+	if err := d.Replaced(); err != nil {
+		return err
+	}
 	return d.commit.Do(ctx, change, after)
 }
 
@@ -143,9 +147,12 @@ var errReplaced = errors.New("it is not the one that was opened")
 // Replaced returns an error if the database's file was moved or replaced since Open: what is
 // written now would be lost.
 func (d *DB) Replaced() error {
-	now, err := os.Stat(filepath.Join(d.dir, dbName))
+	now, err := os.Stat(d.path)
 	if err == nil && os.SameFile(now, d.opened) {
 		return nil
+	}
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err // agents see this, and no path of the host
 	}
 	return fmt.Errorf("the state's database was moved or replaced while the host runs (%w): put it back, or restart the host", errors.Join(errReplaced, err))
 }
