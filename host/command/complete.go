@@ -13,6 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
@@ -65,7 +67,8 @@ func (e *env) suggestions(by suggest) func(cmd *cobra.Command, args []string, ty
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), completeTimeout)
 		defer cancel()
-		return by(ctx, e.withRegistered(ctx, c)), cobra.ShellCompDirectiveNoFileComp
+		known, _ := serve.Knows(ctx, c, store.Glance)
+		return by(ctx, e.withRegistered(c, known)), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

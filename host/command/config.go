@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -39,7 +40,9 @@ func (e *env) validateConfig() error {
 		return err
 	}
 	if len(problems) == 0 {
-		c = e.withRegistered(context.Background(), c)
+		known, err := serve.Knows(context.Background(), c, store.Look)
+		c = e.withRegistered(c, known)
+		e.sayUnknown(err)
 	}
 	err = e.Answer(map[string]any{"valid": len(problems) == 0, "problems": problems, "warnings": warningsOf(c)}, func() error {
 		e.printProblems("", problems)
@@ -67,16 +70,24 @@ func (e *env) servable(registered ...groups.Group) (*config.Config, []*config.Pr
 }
 
 // withRegistered is a configuration with the groups that the state has; c itself if it has none.
-func (e *env) withRegistered(ctx context.Context, c *config.Config) *config.Config {
-	registered := serve.RegisteredGroups(ctx, c)
-	if len(registered) == 0 {
+func (e *env) withRegistered(c *config.Config, known serve.Known) *config.Config {
+	if len(known.Registered) == 0 {
 		return c
 	}
-	if joined, err := config.Load(e.Config, e.platforms, registered...); err == nil {
+	if joined, err := config.Load(e.Config, e.platforms, known.Registered...); err == nil {
 		return joined
 	}
 	return c
 }
+
+// sayUnknown says on stderr that the state could not be read, if err is not nil.
+func (e *env) sayUnknown(err error) {
+	if err != nil {
+		fmt.Fprintf(e.Stderr, "warning: %s\n", media.Printable(unknown(err)))
+	}
+}
+
+func unknown(err error) string { return "registered groups could not be read: " + err.Error() }
 
 // wrongWith returns every problem that would stop serve from starting: those of
 // reading the configuration, or, if it could be read, those of its meaning.
@@ -88,10 +99,11 @@ func wrongWith(c *config.Config, err error) []*config.Problem {
 }
 
 func (e *env) showConfig() error {
-	c, err := e.load()
+	c, unread, err := e.read()
 	if err != nil {
 		return err
 	}
+	e.sayUnknown(unread)
 	text, err := yaml.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("encode configuration: %w", err)
@@ -108,18 +120,26 @@ func (e *env) showConfig() error {
 }
 
 // load reads the configuration. It prints each problem with its line on stderr, and the error then
-// only says how many there are.
+// only says how many there are. It lacks the registered groups if the state cannot be read: a command
+// that needs the state says why.
 func (e *env) load() (*config.Config, error) {
+	c, _, err := e.read()
+	return c, err
+}
+
+// read is load, and returns why the registered groups could not be read.
+func (e *env) read() (_ *config.Config, unread, err error) {
 	c, err := config.Load(e.Config, e.platforms)
 	if err == nil {
-		return e.withRegistered(context.Background(), c), nil
+		known, unread := serve.Knows(context.Background(), c, store.Look)
+		return e.withRegistered(c, known), unread, nil
 	}
 	problems := problemsOf(err)
 	if len(problems) == 0 {
-		return nil, noConfig(err)
+		return nil, nil, noConfig(err)
 	}
 	e.printProblems("", problems)
-	return nil, tooManyProblems(e.Config, len(problems))
+	return nil, nil, tooManyProblems(e.Config, len(problems))
 }
 
 // warningsOf returns the warnings of c, a list for programs; empty if c is nil.

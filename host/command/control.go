@@ -85,14 +85,22 @@ func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.
 }
 
 // withAccounts calls do with the Control of the running host. If no host runs, it
-// calls do with a Control that has only the channels' accounts.
-func (e *env) withAccounts(ctx context.Context, cfg *config.Config, db *state.DB, do func(operator.Control) error) error {
+// calls do with a Control that has only the channels' accounts; with messages, also what they keep
+// in the state.
+func (e *env) withAccounts(ctx context.Context, cfg *config.Config, messages bool, do func(operator.Control) error) (err error) {
 	client, err := hostOf(ctx, cfg.Layout())
 	if err != nil {
 		return err
 	}
 	if client != nil {
 		return ofControl(do(client))
+	}
+	var db *state.DB
+	if messages {
+		if db, err = e.openState(ctx, cfg); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, db.Close()) }()
 	}
 	local := operator.NewLocal(operator.Options{})
 	for _, one := range cfg.Channels {
@@ -106,6 +114,18 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, db *state.DB
 		local.Channels = append(local.Channels, made)
 	}
 	return ofControl(do(local))
+}
+
+// openState opens the state as a host does. The error says so if another command uses it.
+func (e *env) openState(ctx context.Context, cfg *config.Config) (*state.DB, error) {
+	if err := cfg.Layout().Prepare(nil); err != nil { // after an interrupted restore, nothing is made
+		return nil, err
+	}
+	db, err := state.Open(ctx, cfg.Layout().Own(), serve.HomeOf(cfg), newLog(e.Stderr, config.Log{Level: "warn"}))
+	if errors.Is(err, store.ErrLocked) {
+		return nil, stateInUse()
+	}
+	return db, err
 }
 
 // installation is the installation of a configuration whose host does not run.

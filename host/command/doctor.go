@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -92,10 +94,23 @@ func (e *env) examine(ctx context.Context) []doctor.Finding {
 		return []doctor.Finding{{Check: "config", Severity: doctor.Fault, Message: err.Error(), Remedy: noConfigHint(err)}}
 	}
 	if len(problems) == 0 {
-		c = e.withRegistered(ctx, c)
-		return doctor.Examine(ctx, c, e.Config, serve.StoresOf(c, true), serve.Served(ctx, c), serve.Checks(c), e.getenv)
+		known, err := serve.Knows(ctx, c, store.Look)
+		c = e.withRegistered(c, known)
+		var findings []doctor.Finding
+		if err != nil {
+			findings = append(findings, doctor.Finding{Check: "groups", Severity: doctor.Fault, Message: unknown(err), Remedy: remedyOf(err)})
+		}
+		return append(findings, doctor.Examine(ctx, c, e.Config, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv)...)
 	}
 	return doctor.FindingsOf(doctor.Fault, problems)
+}
+
+// remedyOf is what an error of a store says to do.
+func remedyOf(err error) string {
+	if e, ok := errors.AsType[*store.Error](err); ok {
+		return e.Remedy
+	}
+	return terminal.AsOwner
 }
 
 func (e *env) printFindings(findings []doctor.Finding) error {

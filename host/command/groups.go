@@ -31,7 +31,7 @@ func newGroups(e *env) *cobra.Command {
 		if name == "" {
 			return e.listGroups(cfg)
 		}
-		return e.withAccounts(cmd.Context(), cfg, nil, func(c operator.Control) error {
+		return e.withAccounts(cmd.Context(), cfg, false, func(c operator.Control) error {
 			chats, err := c.Chats(cmd.Context(), name)
 			if err != nil {
 				return err

@@ -246,18 +246,7 @@ func (e *env) unpair(ctx context.Context, platform channel.Platform, names []str
 	if err != nil {
 		return err
 	}
-	db, err := state.Open(ctx, cfg.Layout().Own(), serve.HomeOf(cfg), newLog(e.Stderr, config.Log{Level: "warn"}))
-	if errors.Is(err, store.ErrLocked) {
-		db, err = nil, nil // the host that has it deletes the account's messages
-	}
-	if err != nil {
-		return err
-	}
-	err = e.withAccounts(ctx, cfg, db, func(c operator.Control) error { return c.Unpair(ctx, one.Name) })
-	if db != nil {
-		err = errors.Join(err, db.Close())
-	}
-	if err != nil {
+	if err := e.withAccounts(ctx, cfg, true, func(c operator.Control) error { return c.Unpair(ctx, one.Name) }); err != nil {
 		return err
 	}
 	e.Say("unlinked; deliveries to its chats are held until an account is linked again")

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -13,19 +14,24 @@ import (
 // The state has the groups that register_group made; longshore.yaml has what the operator wrote,
 // and says which of them are served: see config.Parse.
 
-// RegisteredGroups are the groups that the state of c has; none if it cannot be read. It changes
-// nothing.
-func RegisteredGroups(ctx context.Context, c *config.Config) []groups.Group {
-	view, err := store.Look(ctx, StateOf(c))
+// Known is what a state knows of groups.
+type Known struct {
+	Registered []groups.Group
+	Served     []string // folders of the groups that the host has served
+}
+
+// Knows reads what the state of c knows of groups; nothing if there is no state. It changes
+// nothing. look is store.Look or store.Glance.
+func Knows(ctx context.Context, c *config.Config, look func(context.Context, store.Spec) (*store.View, error)) (k Known, err error) {
+	view, err := look(ctx, StateOf(c))
 	if err != nil || view == nil {
-		return nil
+		return Known{}, err
 	}
-	defer view.Close()
-	all, err := registeredIn(ctx, view.DB)
-	if err != nil {
-		return nil
+	defer func() { err = errors.Join(err, view.Close()) }()
+	if k.Registered, err = registeredIn(ctx, view.DB); err == nil {
+		k.Served, err = servedIn(ctx, view.DB)
 	}
-	return all
+	return k, store.Words(err)
 }
 
 func (h *Host) registered(ctx context.Context) ([]groups.Group, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // The state knows by their folders which groups the host has served. So a file that has
@@ -39,21 +38,6 @@ func servedIn(ctx context.Context, db *sql.DB) (folders []string, err error) {
 		folders = append(folders, folder)
 	}
 	return folders, rows.Err()
-}
-
-// Served are the folders of the groups that the host of c has served; none if nothing can be
-// read. It changes nothing.
-func Served(ctx context.Context, c *config.Config) []string {
-	view, err := store.Look(ctx, StateOf(c))
-	if err != nil || view == nil {
-		return nil
-	}
-	defer view.Close()
-	folders, err := servedIn(ctx, view.DB)
-	if err != nil {
-		return nil
-	}
-	return folders
 }
 
 // mostGone reports whether less than half of the known folders are left.

@@ -226,7 +226,8 @@ CREATE INDEX remote_upload_unsent ON remote_upload (folder) WHERE sent = 0;
 
 ---------------------------------------------------------------- host/channel/journal: what platforms brought and got
 
--- What members wrote, and what they did to messages (events), by channel.
+-- What members wrote, and what they did to messages (events), by channel. A channel is named by
+-- its platform and name, as telegram/work; by its name alone if that is the platform's.
 CREATE TABLE journal_inbound (
 	seq      INTEGER PRIMARY KEY AUTOINCREMENT, -- the order; never used again
 	channel  TEXT    NOT NULL,

@@ -28,7 +28,7 @@ func Examine(ctx context.Context, s Spec, deep bool) (there bool, err error) {
 	if err != nil || !found.present {
 		return found.present, err
 	}
-	v, err := s.look(false)
+	v, err := s.look(ctx, looking{copies: true})
 	if err != nil {
 		return true, err
 	}
@@ -60,14 +60,25 @@ func Check(ctx context.Context, s Spec) error {
 
 // Look opens an existing store for reading, whether a process uses it or not.
 // Its errors are those of Open. It returns nil without an error if nothing of
-// the store exists. The caller closes the View.
+// the store exists. The caller closes the View. After a crash, Look reads a copy
+// of the database, which takes its time.
 func Look(ctx context.Context, s Spec) (*View, error) {
+	return s.open(ctx, looking{beside: true, copies: true})
+}
+
+// Glance is Look for a caller that cannot wait: after a crash, until the store was
+// opened, it returns nil as if nothing of it existed.
+func Glance(ctx context.Context, s Spec) (*View, error) {
+	return s.open(ctx, looking{beside: true})
+}
+
+func (s Spec) open(ctx context.Context, how looking) (*View, error) {
 	found, err := s.survey()
 	if err != nil || !found.present {
 		return nil, err
 	}
-	v, err := s.look(true)
-	if err != nil {
+	v, err := s.look(ctx, how)
+	if err != nil || v == nil {
 		return nil, err
 	}
 	if _, err := s.inspect(ctx, v.DB, found); err != nil {
@@ -76,19 +87,32 @@ func Look(ctx context.Context, s Spec) (*View, error) {
 	return v, nil
 }
 
-// look opens the database: beside a process that writes, if beside allows that;
-// in place, if its log is empty; else as a copy, since SQLite can only merge a
-// log by writing.
-func (s Spec) look(beside bool) (v *View, err error) {
+// looking is how a database may be read.
+type looking struct {
+	beside bool // beside a process that writes
+	copies bool // as a copy
+}
+
+// look opens the database: beside a process that writes; in place, if its log is empty; else
+// as a copy, since SQLite can only merge a log by writing. It returns nil if that is not allowed.
+func (s Spec) look(ctx context.Context, how looking) (v *View, err error) {
 	v = &View{}
 	v.lock, err = s.lockToLook()
 	switch {
-	case errors.Is(err, ErrLocked) && beside:
+	case errors.Is(err, ErrLocked) && how.beside:
 		v.DB, err = s.connect("ro")
 	case err == nil && !logged(s.path()):
 		v.DB, err = connect(s.path(), url.Values{"mode": {"ro"}, "immutable": {"1"}})
+	case err == nil && !how.copies:
+		return nil, v.Close()
 	case err == nil:
-		err = v.copy(s)
+		err = v.copy(ctx, s)
+	}
+	if errors.Is(err, errChanged) {
+		if err := v.Close(); err != nil {
+			return nil, err
+		}
+		return s.look(ctx, how)
 	}
 	if err != nil {
 		return nil, errors.Join(err, v.Close())
@@ -110,25 +134,50 @@ func logged(path string) bool {
 // log is not merged.
 var logs = []string{"-wal", "-journal"}
 
-// copy opens a copy and releases the store.
-func (v *View) copy(s Spec) (err error) {
+// errChanged says that a process opened the store while it was copied.
+var errChanged = errors.New("the store has changed")
+
+// copy releases the store and opens a copy: a host that starts meanwhile does not wait. Then
+// the error is errChanged.
+func (v *View) copy(ctx context.Context, s Spec) (err error) {
+	before := s.state()
+	if v.lock != nil {
+		err = v.lock.Close()
+		v.lock = nil
+	}
+	if err != nil {
+		return err
+	}
 	if v.temp, err = os.MkdirTemp("", "longshore-look-"); err != nil {
 		return fmt.Errorf("read the %s: %w", s.Name, Words(err))
 	}
 	to := filepath.Join(v.temp, s.File)
 	for _, suffix := range append([]string{""}, logs...) {
-		if err := copyFile(to+suffix, s.path()+suffix); err != nil && !(suffix != "" && errors.Is(err, os.ErrNotExist)) {
+		if err := copyFile(ctx, to+suffix, s.path()+suffix); err != nil && !(suffix != "" && errors.Is(err, os.ErrNotExist)) {
 			return fmt.Errorf("read a copy of the %s: %w", s.Name, Words(err))
 		}
 	}
-	if v.lock != nil {
-		err = v.lock.Close()
-		v.lock = nil
+	lock, err := s.lockToLook()
+	if lock != nil {
+		err = lock.Close()
+	}
+	if errors.Is(err, ErrLocked) || err == nil && s.state() != before {
+		return errChanged
 	}
 	if err == nil {
 		v.DB, err = connect(to, url.Values{"mode": {"rw"}})
 	}
 	return err
+}
+
+// state says which files the database has, and when they were written.
+func (s Spec) state() (all string) {
+	for _, suffix := range append([]string{""}, logs...) {
+		if fi, err := os.Stat(s.path() + suffix); err == nil {
+			all += fmt.Sprintln(suffix, fi.Size(), fi.ModTime().UnixNano())
+		}
+	}
+	return all
 }
 
 // Close closes the database, releases the lock and deletes a copy.
@@ -146,7 +195,8 @@ func (v *View) Close() error {
 	return errors.Join(errs...)
 }
 
-func copyFile(to, from string) error {
+// copyFile copies a file until ctx is done.
+func copyFile(ctx context.Context, to, from string) error {
 	src, err := os.Open(from)
 	if err != nil {
 		return err
@@ -156,6 +206,13 @@ func copyFile(to, from string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(dst, src)
+	for err == nil {
+		if err = ctx.Err(); err == nil {
+			_, err = io.CopyN(dst, src, 4<<20)
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
 	return errors.Join(err, dst.Close())
 }

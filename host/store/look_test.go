@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -106,4 +107,58 @@ func TestASecondWriterIsRefusedAndOneWhoLooksIsWaitedFor(t *testing.T) {
 		t.Errorf("a second writer: %v", err)
 	}
 	must(t, closing())
+}
+
+// during is a context that does something at the first question whether it is done.
+type during struct {
+	context.Context
+	do func()
+}
+
+func (d *during) Err() error {
+	if do := d.do; do != nil {
+		d.do = nil
+		do()
+	}
+	return d.Context.Err()
+}
+
+// TestACopyAfterACrashKeptAHostFromStarting: it held the lock for as long as it took.
+func TestACopyAfterACrashKeptAHostFromStarting(t *testing.T) {
+	s, _ := made(t)
+	crash(t, s)
+	started := false
+	ctx := &during{t.Context(), func() {
+		db, closing, err := open(s)
+		must(t, err)
+		started = true
+		_, err = db.Exec(`INSERT INTO note VALUES ('third')`)
+		must(t, err, closing())
+	}}
+	v, err := store.Look(ctx, s)
+	must(t, err)
+	defer v.Close()
+	var n int
+	must(t, v.QueryRow(`SELECT count(*) FROM note`).Scan(&n))
+	if !started || n != 3 {
+		t.Errorf("started: %t; %d notes are seen", started, n)
+	}
+}
+
+// TestAShellWaitedForACopyOfTheStore, at each Tab after a crash.
+func TestAShellWaitedForACopyOfTheStore(t *testing.T) {
+	s, _ := made(t)
+	crash(t, s)
+	if v, err := store.Glance(t.Context(), s); v != nil || err != nil {
+		t.Errorf("glanced at: %v, %v", v, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := store.Look(&during{ctx, cancel}, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("copied although nobody waits: %v", err)
+	}
+	_, closing, err := open(s)
+	must(t, err, closing())
+	v, err := store.Glance(t.Context(), s)
+	must(t, err)
+	must(t, v.Close())
 }

@@ -130,7 +130,7 @@ func (b *Bot) Run(ctx context.Context, in channel.Inbox, hooks Hooks) error {
 }
 
 func (b *Bot) serve(ctx context.Context, in channel.Inbox, hooks Hooks) error {
-	j, err := journal.Open(ctx, b.State, b.Setup.Name, journal.Options{Disk: b.Host, Fresh: b.fresh, Log: b.Log})
+	j, err := journal.Open(ctx, b.State, b.platform, b.Setup.Name, journal.Options{Disk: b.Host, Fresh: b.fresh, Log: b.Log})
 	if err != nil {
 		return err
 	}

@@ -63,8 +63,13 @@ type Journal struct {
 	kept int // messages of members since the last prune
 }
 
-// Open returns the journal of the channel of that name. The state stays the caller's.
-func Open(ctx context.Context, db *state.DB, channel string, o Options) (*Journal, error) {
+// Open returns the journal of the channel of that platform and name. The state stays the caller's.
+// A channel that gets the name of one of another platform has a journal of its own.
+func Open(ctx context.Context, db *state.DB, platform, name string, o Options) (*Journal, error) {
+	channel := name
+	if name != platform {
+		channel = platform + "/" + name
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -98,12 +103,22 @@ const (
 	atMost      = ` LIMIT ?2)`
 )
 
-// Clear deletes all messages.
+// Clear deletes all messages and facts, in one commit: the journal bounds how many there are.
 func (j *Journal) Clear(ctx context.Context) error {
-	if err := j.forget(ctx, someSent+atMost); err != nil {
-		return err
+	err := j.db.Do(ctx, func(t *state.Tx) error {
+		for _, all := range []string{
+			`DELETE FROM journal_sent WHERE channel = ?`, `DELETE FROM journal_inbound WHERE channel = ?`, `DELETE FROM journal_fact WHERE channel = ?`,
+		} {
+			if _, err := t.Exec(all, j.channel); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("clear the journal: %w", store.Words(err))
 	}
-	return j.forget(ctx, someInbound+atMost)
+	return nil
 }
 
 // forgetOld forgets what is old or too much. Members' messages that are not done stay, and so

@@ -28,7 +28,7 @@ func newJournal(t *testing.T) *Journal {
 
 func opened(t *testing.T, db *state.DB) *Journal {
 	t.Helper()
-	j, err := Open(t.Context(), db, "slack-work", Options{})
+	j, err := Open(t.Context(), db, "slack", "slack-work", Options{})
 	must(t, err)
 	return j
 }

@@ -23,6 +23,11 @@ import (
 // the store. It works beside a Run of the same WhatsApp, and without one.
 func (w *WhatsApp) Unpair(ctx context.Context) error {
 	err := w.withLogin(ctx, func(s *session) error {
+		if s.messages.Journal != nil {
+			if err := s.messages.Note(ctx, unlinking, s.people.Me.String()); err != nil {
+				return fmt.Errorf("whatsapp: %w", err)
+			}
+		}
 		if err := s.client.Logout(ctx); err != nil {
 			return fmt.Errorf("whatsapp: unlink: %w", err)
 		}
@@ -36,6 +41,21 @@ func (w *WhatsApp) Unpair(ctx context.Context) error {
 	})
 	w.link.Retry()
 	return err
+}
+
+// unlinking is the key of a fact: the messages of this account go with it.
+const unlinking = "unlinking"
+
+// endUnlinking deletes the messages of an account that was unlinked before a crash.
+func (s *session) endUnlinking(ctx context.Context) error {
+	account, err := s.messages.Noted(ctx, unlinking)
+	switch {
+	case err != nil || account == "":
+		return err
+	case account == s.people.Me.String(): // it is linked still
+		return s.messages.Unnote(ctx, unlinking)
+	}
+	return s.messages.Clear(ctx)
 }
 
 // Paired returns the linked account: its number with the number of the device,

@@ -85,8 +85,11 @@ func (s *session) openMessages(ctx context.Context) (err error) {
 	if s.w.opts.State == nil {
 		return nil
 	}
-	s.messages.Journal, err = journal.Open(ctx, s.w.opts.State, s.w.opts.Name, journal.Options{Disk: s.w.opts.Host, Log: s.log})
+	s.messages.Journal, err = journal.Open(ctx, s.w.opts.State, platformKey, s.w.opts.Name, journal.Options{Disk: s.w.opts.Host, Log: s.log})
 	if err != nil {
+		return err
+	}
+	if err := s.endUnlinking(ctx); err != nil {
 		return err
 	}
 	return s.loadUnread(ctx, time.Now())

@@ -13,7 +13,7 @@ import (
 // Whether a message was sent before cannot be read: it is not sent, and tried again.
 func TestAStoreThatCannotBeReadSendsNothing(t *testing.T) {
 	db := statetest.Open(t, t.TempDir())
-	j, err := journal.Open(t.Context(), db, "whatsapp", journal.Options{})
+	j, err := journal.Open(t.Context(), db, "whatsapp", "whatsapp", journal.Options{})
 	must(t, err)
 	_, err = db.Exec(t.Context(), `DROP TABLE journal_sent`)
 	must(t, err)
