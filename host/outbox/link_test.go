@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -207,4 +208,21 @@ func TestLinksHaveTheirOwnQuota(t *testing.T) {
 	if err := o.RoomForLink(t.Context(), d.Folder, 0, 1000, 1000); err != nil {
 		t.Errorf("after it ended: %v", err)
 	}
+}
+
+// TestTheEndOfManyLinksWasOneCommit, for which all others waited.
+func TestTheEndOfManyLinksWasOneCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := open(t, outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}})
+		var all []outbox.Delivery
+		for i := range 150 {
+			all = append(all, linked(t, o, fmt.Sprint("a", i), fmt.Sprint(i), fmt.Sprint("bytes", i), time.Now().Add(time.Minute)))
+		}
+		put(t, o, all...)
+		execute(t, sqlite(t, o.dir), `CREATE TRIGGER many BEFORE UPDATE ON link WHEN (SELECT count(*) FROM link WHERE ended = 1) >= 100 BEGIN SELECT RAISE(ABORT, 'too many'); END`)
+		run(t, o)
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		wantGone(t, o, all[0])
+	})
 }

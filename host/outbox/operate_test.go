@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -359,6 +360,42 @@ func TestAnOperatorDismissesAFailure(t *testing.T) {
 			if err := o.Dismiss(ctx, again); !errors.Is(err, outbox.ErrSettled) {
 				t.Errorf("dismiss of what did not fail: %v", err)
 			}
+		}
+	})
+}
+
+// room are limits that change.
+type room struct {
+	outbox.Fixed
+	bytes atomic.Int64
+}
+
+func (r *room) OutboxLimits() outbox.Limits {
+	return outbox.Limits{QuotaBytes: r.bytes.Load(), QuotaPending: 1000}
+}
+
+// TestManyFailedFilesWereForgottenInOneCommit, for which all others waited.
+func TestManyFailedFilesWereForgottenInOneCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, most := &fake{name: "fake"}, &room{}
+		most.bytes.Store(1 << 20)
+		ch.send = func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, permanent }
+		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: most})
+		run(t, o)
+		for i := range 150 {
+			put(t, o, file(t, o, "fake:a", fmt.Sprint(i), "four"))
+		}
+		synctest.Wait()
+		if n := len(blobs(t, o)); n != 150 {
+			t.Fatalf("%d failed files are kept", n)
+		}
+		execute(t, sqlite(t, o.dir), `CREATE TRIGGER many BEFORE UPDATE OF blob ON part
+			WHEN new.blob = '' AND old.blob <> '' AND old.delivery = (SELECT max(id) - 10 FROM delivery) BEGIN SELECT RAISE(ABORT, 'not this one'); END`)
+		most.bytes.Store(8)
+		put(t, o, file(t, o, "fake:a", "last", "four"))
+		synctest.Wait()
+		if n := len(blobs(t, o)); n != 51 {
+			t.Errorf("%d failed files are kept: what was in other commits is to be forgotten", n)
 		}
 	})
 }

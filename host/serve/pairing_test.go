@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
@@ -95,4 +97,57 @@ func TestAnUnknownSenderGetsOneCodeAnHour(t *testing.T) {
 			t.Errorf("%d codes count", n)
 		}
 	})
+}
+
+// TestARetriedChangeWasLoggedTwice: a neighbour in the same commit had failed.
+func TestARetriedChangeWasLoggedTwice(t *testing.T) {
+	synctest.Test(t, retriedIsLoggedOnce)
+}
+
+func retriedIsLoggedOnce(t *testing.T) {
+	db, log := statetest.Open(t, t.TempDir()), new(strings.Builder)
+	p := newPairing(db, direct("pairing"), slog.New(slog.NewTextHandler(log, nil)))
+	for i := range maxCodes {
+		if p.give(t.Context(), unknownSender{"mute", channel.UnknownChat{Chat: groups.JID(fmt.Sprint("mem:", i))}}) == "" {
+			t.Fatal("no code")
+		}
+	}
+	end, ended := make(chan bool), make(chan error, 3)
+	go func() { ended <- db.Do(t.Context(), func(*state.Tx) error { <-end; return nil }, nil) }()
+	synctest.Wait()
+	go func() {
+		p.give(t.Context(), unknownSender{"mute", channel.UnknownChat{Chat: "mem:late"}})
+		ended <- nil
+	}()
+	synctest.Wait()
+	go func() { ended <- db.Do(t.Context(), func(*state.Tx) error { return errors.New("not this") }, nil) }()
+	synctest.Wait()
+	close(end)
+	for range 3 {
+		<-ended
+	}
+	if n := strings.Count(log.String(), "too many"); n != 1 {
+		t.Errorf("logged %d times: %s", n, log)
+	}
+}
+
+// TestAKillLeftTheHostWithFewerServedGroups: the new ones came in a later commit.
+func TestAKillLeftTheHostWithFewerServedGroups(t *testing.T) {
+	h := &Host{State: statetest.Open(t, t.TempDir()), opts: Options{Log: slog.New(slog.DiscardHandler)}}
+	set := func(folders ...string) {
+		c := &config.Config{}
+		for _, f := range folders {
+			c.Groups = append(c.Groups, groups.Group{Folder: f})
+		}
+		h.Set(&live.Live{Config: c})
+		h.noteServed(true)
+	}
+	set("a", "b")
+	if _, err := h.State.Exec(t.Context(), `CREATE TRIGGER ends BEFORE INSERT ON served_group BEGIN SELECT RAISE(ABORT, 'here it ends'); END`); err != nil {
+		t.Fatal(err)
+	}
+	set("c")
+	if got := h.served(); len(got) != 2 {
+		t.Errorf("served: %q", got)
+	}
 }

@@ -89,3 +89,23 @@ func TestUnusableDatabaseNamesTheRemedy(t *testing.T) {
 		})
 	}
 }
+
+// TestAChangeWasAcknowledgedIntoAFileThatIsGone: nobody finds it there.
+func TestAChangeWasAcknowledgedIntoAFileThatIsGone(t *testing.T) {
+	dir := t.TempDir()
+	d := statetest.Open(t, dir)
+	path := filepath.Join(dir, "longshore.db")
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Exec(t.Context(), `UPDATE delivery_order SET last = 1`)
+	if err == nil || !strings.Contains(err.Error(), "moved or replaced") || strings.Contains(err.Error(), dir) {
+		t.Errorf("written: %v", err)
+	}
+	if err := os.Rename(path+".old", path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Exec(t.Context(), `UPDATE delivery_order SET last = 1`); err != nil {
+		t.Errorf("after it was put back: %v", err)
+	}
+}

@@ -246,3 +246,27 @@ func TestTheLogHoldsNoSecrets(t *testing.T) {
 		t.Errorf("the log is\n%s", written)
 	}
 }
+
+// TestAKillWhileUnpairingLeftTheMessagesOfTheOldAccount, which the next account then had.
+func TestAKillWhileUnpairingLeftTheMessagesOfTheOldAccount(t *testing.T) {
+	w := newWorld(t).run()
+	w.says(family, plain("of the old account"))
+	w.received(1)
+	w.stop()
+	if _, err := w.opts.State.Exec(t.Context(), `CREATE TRIGGER ends BEFORE DELETE ON journal_inbound BEGIN SELECT RAISE(ABORT, 'here it ends'); END`); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.ch.Unpair(soon(t)); err == nil || !strings.Contains(err.Error(), "here it ends") {
+		t.Fatalf("unpaired: %v", err)
+	}
+	if _, err := w.opts.State.Exec(t.Context(), `DROP TRIGGER ends`); err != nil {
+		t.Fatal(err)
+	}
+	w.pair()
+	w.open()
+	w.run()
+	var left int
+	if err := w.opts.State.QueryRow(`SELECT count(*) FROM journal_inbound`).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d messages are left, %v", left, err)
+	}
+}
