@@ -16,7 +16,7 @@ import (
 func looking(t *testing.T) *env {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	stage.Write(t, file, "state: ./state\nchannels: {whatsapp: {}}\ngroups: [{name: Family, folder: family, chat: \"web:family\"}]\n")
+	stage.Write(t, file, "state: ./state\nchannels: {whatsapp: {}, web: {listen: \"127.0.0.1:0\"}}\ngroups: [{name: Family, folder: family, chat: \"web:family\"}]\n")
 	return &env{
 		Terminal:  terminal.Terminal{Config: file, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)},
 		platforms: stage.AllPlatforms(), getenv: func(string) string { return "" },
@@ -40,12 +40,12 @@ func TestAStateThatCannotBeReadLookedLikeOneWithoutGroups(t *testing.T) {
 	if said := e.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "registered groups could not be read: ") {
 		t.Errorf("config show says %q", said)
 	}
-	found := false
-	for _, f := range e.examine(t.Context()) {
+	found, all := false, e.examine(t.Context())
+	for _, f := range all {
 		found = found || f.Check == "groups" && strings.Contains(f.Message, "registered groups could not be read: ") && f.Remedy != ""
 	}
 	if !found {
-		t.Error("doctor does not say so")
+		t.Errorf("doctor says %+v", all)
 	}
 }
 
