@@ -364,7 +364,6 @@ func TestAnOperatorDismissesAFailure(t *testing.T) {
 	})
 }
 
-// room are limits that change.
 type room struct {
 	outbox.Fixed
 	bytes atomic.Int64
