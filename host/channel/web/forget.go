@@ -88,13 +88,18 @@ func (s *store) forgetAll(ctx context.Context, r rule, files *blobs) (total int,
 	}
 }
 
+const (
+	pick        = `SELECT seq, chat, id, key, time, blob, size, octet_length(text) + octet_length(tree) FROM page_message WHERE channel = ? AND `
+	pickExpired = pick + `time < ? ORDER BY time, seq LIMIT ? + 0`
+	pickOldest  = pick + `chat = ? ORDER BY seq LIMIT ? + 0`
+)
+
 // due returns the chunk that forget deletes: expired messages, or the beginning of a chat up
 // to the first message that may stay. It reads beside the writer.
 func (s *store) due(ctx context.Context, r rule) (due []forgotten, more bool, err error) {
-	const pick = `SELECT seq, chat, id, key, time, blob, size, octet_length(text) + octet_length(tree) FROM page_message WHERE channel = ? AND `
-	query, of := pick+`time < ? ORDER BY time, seq LIMIT ? + 0`, any(r.before.UnixMilli())
+	query, of := pickExpired, any(r.before.UnixMilli())
 	if r.chat != "" {
-		query, of = pick+`chat = ? ORDER BY seq LIMIT ? + 0`, r.chat
+		query, of = pickOldest, r.chat
 	}
 	found, err := list(ctx, s, func(rows *sql.Rows) (f forgotten, err error) {
 		err = rows.Scan(&f.seq, &f.chat, &f.id, &f.key, &f.time, &f.file, &f.size, &f.bytes)
