@@ -12,7 +12,7 @@ const (
 	shrinkEvery = 10 * time.Minute
 	spareFree   = 1024                 // free pages that stay, for what is written next
 	stepPages   = 8                    // that SQLite gives back without a look at the clock
-	stepTime    = 5 * time.Millisecond // in one change: all others wait for it who write
+	stepTime    = 2 * time.Millisecond // in one change: all others wait for it who write
 )
 
 // Run gives the space of deleted rows back to the disk, now and at intervals, until ctx is done.
