@@ -19,6 +19,7 @@ type outgoing struct {
 	ref  ipc.FileRef   // the file as it is called from now on
 	note string        // what was done, or not; may be empty
 	made *convert.File // by a conversion; nil: file is as it was opened
+	info media.Info    // of a file as it was opened; without a Kind it is not known yet
 }
 
 // close removes a converted file.
@@ -41,6 +42,9 @@ func (b *Bridge) shown(ctx context.Context, f *os.File, ref ipc.FileRef, dst des
 	info, err := dst.examine(f, plain)
 	if err != nil {
 		return asIs, nil //nolint:nilerr // which the check refuses with its own words
+	}
+	if ref.As == "" {
+		asIs.info = info
 	}
 	style := media.Style(ref.As)
 	recipe, ok := convert.For(info, style, dst.limits)
@@ -71,7 +75,15 @@ func (b *Bridge) shown(ctx context.Context, f *os.File, ref ipc.FileRef, dst des
 		asIs.note = "not " + recipe.Note + ": the result would not be shown either"
 		return asIs, out.Close()
 	}
-	return outgoing{out.File, made, recipe.Note, out}, nil
+	return outgoing{file: out.File, ref: made, note: recipe.Note, made: out}, nil
+}
+
+// checkOutgoing is check of a file that may have been examined just now.
+func (d destination) checkOutgoing(o outgoing) (media.Info, error) {
+	if o.info.Kind == "" {
+		return d.check(o.file, o.ref)
+	}
+	return d.limits.Fit(d.channel.Name(), o.info)
 }
 
 // reasonOf returns what the agent reads of a conversion's error, which itself may quote the

@@ -63,7 +63,8 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 	defer out.close()
 	names := namesOf(f.Names, ref)
 	for try := range copies {
-		info, err := dst.check(out.file, out.ref)
+		info, err := dst.checkOutgoing(out)
+		out.info = media.Info{} // of this try alone
 		linked, tooLarge := dst.asLink(info, err), err
 		o.measured(info)
 		if err != nil && !linked {

@@ -49,6 +49,13 @@ type OwnStores interface {
 	Stores(Setup) []store.Spec
 }
 
+// Former is implemented by a Platform whose channels have tables of their own in the host's state.
+type Former interface {
+	// ForgetFormer deletes old rows of the channels that are not among the configured ones. It
+	// works in steps, so that others can write.
+	ForgetFormer(ctx context.Context, db *state.DB, configured []string, log *slog.Logger) error
+}
+
 // Settings are a channel's own part of longshore.yaml.
 type Settings interface {
 	// Check reports what is wrong with the values beyond their form, and fills in what depends

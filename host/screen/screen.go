@@ -158,15 +158,17 @@ func (s *Screen) find(content io.ReaderAt, size int64, names []string) (*Rule, s
 		return r, fmt.Sprintf("%q holds more beginnings of %s than can be looked at", short(names[0]), r.What), nil
 	}
 	for _, name := range names {
+		forms := formsOf(name)
 		for i := range s.rules {
-			if r := &s.rules[i]; found.has[i] && r.named(name) {
+			if r := &s.rules[i]; found.has[i] && r.named(forms) {
 				return r, fmt.Sprintf("%q is or holds %s", short(name), r.What), nil
 			}
 		}
 	}
 	for name := range members(content, size, text) {
+		forms := formsOf(name)
 		for i := range s.rules {
-			if r := &s.rules[i]; r.anyContent() && r.named(name) {
+			if r := &s.rules[i]; r.anyContent() && r.named(forms) {
 				return r, fmt.Sprintf("%q holds %q: %s", short(names[0]), short(name), r.What), nil
 			}
 		}
@@ -187,14 +189,24 @@ func short(name string) string {
 	return strings.ToValidUTF8(base[:min(len(base), 80)], "")
 }
 
-// named reports whether the rule is one for files of that name: as it was given, as members will
-// see it, without what they will not see in it, such as the joiners of Persian, or as it was
-// before media.SafeName changed it, which the assistant's tool may have done.
-func (r *Rule) named(name string) bool {
+// named reports whether the rule is one for files of one of these names, see formsOf.
+func (r *Rule) named(forms []string) bool { return slices.ContainsFunc(forms, r.matches) }
+
+// formsOf returns the forms of a name: as it was given, as members will see it, without what
+// they will not see in it, such as the joiners of Persian, and as each was before
+// media.SafeName changed it, which the assistant's tool may have done.
+func formsOf(name string) (forms []string) {
 	name = strings.ReplaceAll(name, `\`, "/")
 	visible := media.Visible(name)
-	seen := strings.Map(seenOnly, visible)
-	return r.called(name) || visible != name && r.called(visible) || seen != visible && r.called(seen)
+	for _, form := range []string{name, visible, strings.Map(seenOnly, visible)} {
+		form = strings.TrimRight(form, " .")
+		forms = append(forms, form)
+		if dir, base := path.Split(form); strings.HasPrefix(base, "_.") {
+			forms = append(forms, dir+base[1:])
+		}
+	}
+	slices.Sort(forms)
+	return slices.Compact(forms)
 }
 
 // seenOnly leaves out what is not shown by itself: Unicode's Default_Ignorable_Code_Point
@@ -204,12 +216,6 @@ func seenOnly(char rune) rune {
 		return -1
 	}
 	return char
-}
-
-func (r *Rule) called(name string) bool {
-	name = strings.TrimRight(name, " .")
-	dir, base := path.Split(name)
-	return r.matches(name) || strings.HasPrefix(base, "_.") && r.matches(dir+base[1:])
 }
 
 func (r *Rule) matches(name string) bool {

@@ -56,8 +56,9 @@ type models struct {
 	noRun
 	host *Host
 
+	ledger *keys.Ledger // nil only in a host that is not to run
+
 	mu     sync.Mutex
-	ledger *keys.Ledger      // nil: not opened yet
 	open   map[string]*model // by folder
 	passes map[string]string // by folder: see pass
 }
@@ -68,33 +69,20 @@ type model struct {
 	proxy  *keys.Proxy
 }
 
-// openLedger opens the ledger if it is not open. The caller holds mu.
-func (m *models) openLedger(ctx context.Context) (err error) {
-	if m.ledger == nil {
-		m.ledger, err = keys.OpenLedger(ctx, m.host.State)
-	}
-	return err
-}
-
-// openModels opens the ledger if the configuration needs it.
-func (h *Host) openModels(ctx context.Context) (Part, error) {
-	m := &h.models
-	if !h.Config().KeepsKeys() {
-		return m, nil
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m, m.openLedger(ctx)
+// openModels opens the ledger: a reload may need it.
+func (h *Host) openModels(ctx context.Context) (_ Part, err error) {
+	h.models.ledger, err = keys.OpenLedger(ctx, h.State)
+	return &h.models, err
 }
 
 // socketDir returns the directory of a group's socket, and opens the socket if it is not open.
-func (m *models) socketDir(ctx context.Context, folder string) (string, error) {
+func (m *models) socketDir(folder string) (dir string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	dir := filepath.Join(m.host.Layout.State, "model", folder)
-	one, err := m.of(ctx, folder)
-	if err != nil || one.server != nil {
-		return dir, err
+	dir = filepath.Join(m.host.Layout.State, "model", folder)
+	one := m.of(folder)
+	if one.server != nil {
+		return dir, nil
 	}
 	uid, gid := m.host.engine.Load().Owner()
 	one.server, err = keys.Listen(dir, uid, gid, one.proxy)
@@ -102,14 +90,11 @@ func (m *models) socketDir(ctx context.Context, folder string) (string, error) {
 }
 
 // of returns a group's proxy, and opens it if it is not open. The caller holds mu.
-func (m *models) of(ctx context.Context, folder string) (*model, error) {
+func (m *models) of(folder string) *model {
 	if m.open[folder] == nil {
-		if err := m.openLedger(ctx); err != nil {
-			return nil, err
-		}
 		m.open[folder] = &model{proxy: keys.New(folder, m.host, m.ledger, m.host.opts.Log)}
 	}
-	return m.open[folder], nil
+	return m.open[folder]
 }
 
 // admit serves a group's proxy on the listener of one session in a container. end stops that.
@@ -126,11 +111,7 @@ func (m *models) guarded(ctx context.Context, l net.Listener, folder string) (en
 func (m *models) serve(ctx context.Context, l net.Listener, folder string, as func(*keys.Proxy) http.Handler) (end func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	one, err := m.of(ctx, folder)
-	if err != nil {
-		return nil, err
-	}
-	s := keys.Serve(l, as(one.proxy))
+	s := keys.Serve(l, as(m.of(folder).proxy))
 	return func() { _ = s.Close() }, nil // it may report that the listener's connection has ended
 }
 
@@ -157,25 +138,17 @@ func (m *models) Close() error {
 		one.proxy.Drain()
 	}
 	clear(m.open)
-	if m.ledger != nil {
+	if m.ledger != nil { // else it was not opened
 		m.ledger.Close()
-		m.ledger = nil
 	}
 	return errors.Join(errs...)
-}
-
-// books returns the ledger; nil if no assistant has needed it.
-func (m *models) books() *keys.Ledger {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.ledger
 }
 
 // Spending returns what a group's calls of its model have used; ok is false if they do not pass the
 // host.
 func (h *Host) Spending(ctx context.Context, folder string) (s operator.Spending, ok bool) {
 	g, known := h.Registry().ByFolder(folder)
-	ledger := h.models.books()
+	ledger := h.models.ledger
 	if ledger == nil || !known || h.Config().Assistants[g.Assistant].Keys != "proxy" {
 		return s, false
 	}
@@ -234,7 +207,7 @@ type withModel struct {
 }
 
 func (w withModel) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
-	dir, err := w.models.socketDir(ctx, spec.Group.Folder)
+	dir, err := w.models.socketDir(spec.Group.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("open the way to the model: %w", err)
 	}

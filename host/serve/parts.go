@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/live"
@@ -101,8 +102,37 @@ func (noClose) Close() error            { return nil }
 // statePart is the state, which all other parts read and write.
 type statePart struct {
 	noApply
-	noRun
 	*state.DB
+	h *Host
+}
+
+// Run deletes old rows of channels that have left the configuration, and keeps the database
+// small.
+func (p statePart) Run(ctx context.Context) error {
+	if p.h.opts.Idle {
+		return nil
+	}
+	if err := p.h.forgetFormer(ctx); err != nil && ctx.Err() == nil {
+		p.h.opts.Log.Error("old rows of former channels were not deleted", "error", err)
+	}
+	p.DB.Run(ctx, p.h.opts.Log)
+	return nil
+}
+
+// forgetFormer deletes old rows of channels that are not configured.
+func (h *Host) forgetFormer(ctx context.Context) error {
+	cfg := h.Config()
+	var names []string
+	for _, one := range cfg.Channels {
+		names = append(names, one.Name)
+	}
+	errs := []error{journal.ForgetFormer(ctx, h.State, names)}
+	for _, p := range cfg.Platforms {
+		if f, ok := p.(channel.Former); ok {
+			errs = append(errs, f.ForgetFormer(ctx, h.State, names, h.opts.Log))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // openState opens the state. It refuses to begin if a store could not be opened: what one part
@@ -124,7 +154,7 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	}
 	h.pairing = newPairing(h.State, &h.Current, h.opts.Log)
 	h.links = &links.Server{Keys: links.NewKeys(h.State), Files: h, Log: h.opts.Log}
-	return statePart{DB: h.State}, nil
+	return statePart{DB: h.State, h: h}, nil
 }
 
 // channelsPart connects the channels.

@@ -297,6 +297,7 @@ CREATE TABLE page_message (
 	UNIQUE (channel, chat, id)
 );
 CREATE INDEX page_message_chat ON page_message (channel, chat, seq);
+CREATE INDEX page_message_time ON page_message (channel, time, seq);
 CREATE INDEX page_message_key ON page_message (channel, chat, key) WHERE key <> '';
 CREATE UNIQUE INDEX page_message_blob ON page_message (blob) WHERE blob <> '';
 CREATE INDEX page_message_size ON page_message (channel, chat, size) WHERE blob <> '';
@@ -326,6 +327,7 @@ CREATE TABLE page_waiting (
 	chat    TEXT    NOT NULL,
 	own     INTEGER NOT NULL -- 1: it answers the assistant
 );
+CREATE INDEX page_waiting_chat ON page_waiting (channel, chat, seq);
 
 -- Members' acts that the host does not have yet. A member's later act replaces the earlier
 -- one of the same kind on the same message.

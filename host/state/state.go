@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -28,6 +29,8 @@ const (
 	dbName   = "longshore.db"
 	blobsDir = "blobs"
 	lockName = "longshore.lock"
+
+	maxConns = 9 // the committer's and eight that read
 )
 
 // oldDatabases are the databases of the unreleased programs before this state. lastOfOld is the
@@ -46,7 +49,8 @@ func Spec(dir string, home store.Home) store.Spec {
 		Old: oldDatabases, LastOfOld: lastOfOld,
 		Pragmas: []string{
 			"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)",
-			"secure_delete(1)", // what is deleted is not to be found in the file
+			"journal_size_limit(8388608)", // the log, after one large change
+			"secure_delete(1)",            // what is deleted is not to be found in the file
 		},
 	}
 }
@@ -87,6 +91,10 @@ func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_
 	if d.DB, err = store.Open(ctx, s); err != nil {
 		return nil, err
 	}
+	// Otherwise each request of a page would open SQLite anew, and a flood any number of it.
+	d.SetMaxOpenConns(maxConns)
+	d.SetMaxIdleConns(maxConns)
+	d.SetConnMaxIdleTime(time.Minute)
 	if d.Blobs, err = blob.Open(filepath.Join(dir, blobsDir)); err != nil {
 		return nil, fmt.Errorf("open the state: %w", err)
 	}

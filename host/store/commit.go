@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -58,7 +59,7 @@ func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 // error that undid them. run may be called again when a neighbour in the same commit
 // fails, so it must not keep anything but what it sets anew. after may be nil; it runs
 // once, after the commit, in the order of the commits. ctx ends the wait for a commit
-// to begin.
+// to begin. If run or after panics, Do panics, and the others' changes go on.
 func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -78,7 +79,29 @@ func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func())
 			return ctx.Err()
 		}
 	}
-	return <-ch.done
+	err := <-ch.done
+	if p, ok := errors.AsType[panicked](err); ok {
+		panic(p.Error())
+	}
+	return err
+}
+
+// panicked is the error of a change that panics. It panics again in its own caller, who may
+// recover: nobody else's changes suffer.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p panicked) Error() string { return fmt.Sprintf("%v\n\n%s", p.value, p.stack) }
+
+func caught(run func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = panicked{v, debug.Stack()}
+		}
+	}()
+	return run()
 }
 
 func (c *Committer) take() []*change {
@@ -106,10 +129,12 @@ func (c *Committer) commit(batch []*change) {
 		failed, err := c.try(batch)
 		if err == nil {
 			for _, ch := range batch {
-				if ch.after != nil {
-					ch.after()
-				}
-				ch.done <- nil
+				ch.done <- caught(func() error {
+					if ch.after != nil {
+						ch.after()
+					}
+					return nil
+				})
 			}
 			return
 		}
@@ -148,7 +173,7 @@ func (c *Committer) try(batch []*change) (failed int, err error) {
 	}
 	t := &Tx{c: c}
 	for i, ch := range batch {
-		if err := ch.run(t); err != nil {
+		if err := caught(func() error { return ch.run(t) }); err != nil {
 			return i, err
 		}
 	}

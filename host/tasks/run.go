@@ -78,12 +78,13 @@ func (ts *Tasks) begin(ctx context.Context, assistants Assistants, t Task, now t
 			ts.Ended(t.run) // its end was not noted
 		}
 	}
+	spent := t.Owner != t.Folder && ts.o.Host.Spent(t.Owner) // which must not wait for a change while it holds up all others
 	err := ts.within(ctx, "claim a task's run", func(tx *state.Tx) error {
 		t, err := byID(tx, t.ID)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (t.Status != Active || t.Next.IsZero() || t.Next.After(now)) {
 			return nil // changed a moment ago
 		}
-		if err == nil && t.Owner != t.Folder && ts.stopped(&t, now) {
+		if err == nil && t.Owner != t.Folder && ts.stopped(&t, now, spent) {
 			return save(tx, t)
 		}
 		if err == nil {
@@ -120,7 +121,8 @@ const spentPause = 10 * time.Minute
 // stopped reports whether the policy keeps a task from running in another group's chat: its
 // owner may have lost the right since, which pauses it, or have no budget left. If the file
 // lacks one of the two groups, nothing is known of the right, and the task misses this time.
-func (ts *Tasks) stopped(t *Task, now time.Time) bool {
+// spent says that the owner's budget is used up.
+func (ts *Tasks) stopped(t *Task, now time.Time, spent bool) bool {
 	registry := ts.o.Host.Registry()
 	_, known := registry.ByFolder(t.Owner)
 	if _, there := registry.ByFolder(t.Folder); !known || !there {
@@ -132,7 +134,7 @@ func (ts *Tasks) stopped(t *Task, now time.Time) bool {
 		t.Status, t.Next = Paused, time.Time{}
 		return true
 	}
-	if !ts.o.Host.Spent(t.Owner) {
+	if !spent {
 		return false
 	}
 	ts.o.Log.Warn("task waits: the budget of the group that scheduled it has ended", "group", t.Folder, "owner", t.Owner, "task", t.ID)

@@ -88,8 +88,16 @@ type host struct{ w *world }
 
 func (h host) Registry() *groups.Registry { return h.w.registry }
 func (h host) Zone(string) *time.Location { return h.w.zone }
-func (h host) Spent(folder string) bool   { return h.w.spent[folder] }
-func (h host) TasksChanged(string)        {}
+
+// Spent waits for a change, as somebody may who asks for budgets: a change of tasks that asks
+// would stop all writes.
+func (h host) Spent(folder string) bool {
+	_, err := h.w.state.Exec(context.Background(), `DELETE FROM served_group WHERE folder = ''`)
+	must(h.w.t, err)
+	return h.w.spent[folder]
+}
+
+func (h host) TasksChanged(string) {}
 
 // assistants are the test, which takes the runs.
 type assistants struct{ *world }

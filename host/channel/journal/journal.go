@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ const (
 	keepMessages = 1000
 	keepEvents   = 500
 	keepFor      = 7 * 24 * time.Hour
+	keepFormer   = 365 * 24 * time.Hour // anything of a channel that is not configured
 	pruneEvery   = time.Hour
 	pruneAfter   = 100 // messages of members, so that no flood outgrows keepMessages by more
 	chunk        = 100 // rows that one commit deletes: nobody waits long for the writer
@@ -146,6 +148,37 @@ func (j *Journal) forgetOld(ctx context.Context) error {
 	defer j.mu.Unlock()
 	j.kept = 0
 	return nil
+}
+
+// ForgetFormer forgets what is old of the channels that are not among the configured ones. Members'
+// messages that are not done, and facts, stay for a year: the channel may come back.
+func ForgetFormer(ctx context.Context, db *state.DB, configured []string) error {
+	former := time.Now().Add(-keepFormer).UnixNano()
+	for name := ""; ; {
+		if err := db.QueryRowContext(ctx, `SELECT COALESCE(MIN(channel), '') FROM (SELECT MIN(channel) AS channel FROM journal_inbound WHERE channel > ?1
+			UNION ALL SELECT MIN(channel) FROM journal_sent WHERE channel > ?1 UNION ALL SELECT MIN(channel) FROM journal_fact WHERE channel > ?1) AS later`,
+			name).Scan(&name); err != nil {
+			return fmt.Errorf("look for channels: %w", store.Words(err))
+		}
+		if name == "" {
+			return nil
+		}
+		if slices.Contains(configured, name) {
+			continue
+		}
+		j := &Journal{db: db, channel: name}
+		if err := j.forgetOld(ctx); err != nil {
+			return err
+		}
+		for _, query := range []string{
+			someInbound + ` AND received < ?3` + atMost,
+			`DELETE FROM journal_fact WHERE channel = ?1 AND key IN (SELECT key FROM journal_fact WHERE channel = ?1 AND used < ?3` + atMost,
+		} {
+			if err := j.forget(ctx, query, former); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // forget deletes rows until none is left, a few in each commit: others write between them.

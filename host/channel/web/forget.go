@@ -31,7 +31,8 @@ type forgotten struct {
 	bytes int64 // of its text, in the database
 }
 
-// rule says which messages are deleted: the oldest of the channel, or of one chat.
+// rule says which messages are deleted: the expired ones of the channel, or the oldest of one
+// chat.
 type rule struct {
 	chat   string    // empty: all chats, and before counts
 	before time.Time // messages from before that time
@@ -40,15 +41,17 @@ type rule struct {
 }
 
 // forget deletes a chunk of the oldest messages by a rule, and returns them. more is false
-// if none is left. The caller then removes the files.
+// if none is left. The caller then removes the files. Nobody else deletes messages of the
+// channel meanwhile.
 func (s *store) forget(ctx context.Context, r rule) (due []forgotten, more bool, err error) {
+	due, more, err = s.due(ctx, r)
+	if err != nil || len(due) == 0 {
+		return nil, false, err
+	}
 	at := time.Now().UnixMilli()
-	err = s.db.Do(ctx, func(t *state.Tx) (err error) {
-		if due, more, err = s.due(t, r); err != nil {
-			return err
-		}
-		for _, f := range due {
-			if err := s.delete(t, f, at); err != nil {
+	err = s.db.Do(ctx, func(t *state.Tx) error {
+		for i := range due {
+			if err := s.delete(t, &due[i], at); err != nil {
 				return err
 			}
 		}
@@ -60,26 +63,51 @@ func (s *store) forget(ctx context.Context, r rule) (due []forgotten, more bool,
 	return due, more, nil
 }
 
-// due returns the chunk that forget deletes: the beginning of the history, up to the first
-// message that may stay.
-func (s *store) due(t *state.Tx, r rule) (due []forgotten, more bool, err error) {
-	const pick = `SELECT seq, chat, id, key, time, blob, size, octet_length(text) + octet_length(tree) FROM page_message WHERE channel = ? AND `
-	var rows *sql.Rows
-	if r.chat == "" {
-		rows, err = t.Query(pick+`seq > ? ORDER BY seq LIMIT ? + 0`, s.name, s.oldest.Load(), chunkRows)
-	} else {
-		rows, err = t.Query(pick+`chat = ? ORDER BY seq LIMIT ? + 0`, s.name, r.chat, chunkRows)
+// forgetAll deletes messages and their files chunk by chunk, and returns the number of messages.
+// Between two chunks it waits as long as one took, so that others can write.
+func (s *store) forgetAll(ctx context.Context, r rule, files *blobs) (total int, err error) {
+	for {
+		began := time.Now()
+		gone, more, err := s.forget(ctx, r)
+		total += len(gone)
+		if err != nil {
+			return total, err
+		}
+		// A crash here leaves files without rows, which the next start removes.
+		if err := files.remove(gone); err != nil || !more {
+			return total, err
+		}
+		for _, f := range gone {
+			r.excess -= f.size
+		}
+		select {
+		case <-time.After(time.Since(began)):
+		case <-ctx.Done():
+			return total, ctx.Err()
+		}
 	}
-	found, err := all(rows, err, func(rows *sql.Rows) (f forgotten, err error) {
+}
+
+const (
+	pick        = `SELECT seq, chat, id, key, time, blob, size, octet_length(text) + octet_length(tree) FROM page_message WHERE channel = ? AND `
+	pickExpired = pick + `time < ? ORDER BY time, seq LIMIT ? + 0`
+	pickOldest  = pick + `chat = ? ORDER BY seq LIMIT ? + 0`
+)
+
+// due returns the chunk that forget deletes: expired messages, or the beginning of a chat up
+// to the first message that may stay. It reads beside the writer.
+func (s *store) due(ctx context.Context, r rule) (due []forgotten, more bool, err error) {
+	query, of := pickExpired, any(r.before.UnixMilli())
+	if r.chat != "" {
+		query, of = pickOldest, r.chat
+	}
+	found, err := list(ctx, s, func(rows *sql.Rows) (f forgotten, err error) {
 		err = rows.Scan(&f.seq, &f.chat, &f.id, &f.key, &f.time, &f.file, &f.size, &f.bytes)
 		return f, err
-	})
-	if r.chat == "" && len(found) > 0 {
-		s.oldest.Store(found[0].seq - 1)
-	}
+	}, query, s.name, of, chunkRows)
 	bytes := int64(0)
 	for _, f := range found {
-		if r.chat == "" && f.time >= r.before.UnixMilli() || r.chat != "" && f.seq > r.upTo && r.excess <= 0 {
+		if r.chat != "" && f.seq > r.upTo && r.excess <= 0 {
 			return due, false, err
 		}
 		if bytes += f.bytes; f.file != "" && !blob.IsName(f.file) {
@@ -94,19 +122,23 @@ func (s *store) due(t *state.Tx, r rule) (due []forgotten, more bool, err error)
 	return due, len(found) == chunkRows, err
 }
 
-func (s *store) delete(t *state.Tx, f forgotten, at int64) error {
-	if _, err := t.Exec(`INSERT INTO page_gone (seq, channel, chat, id, key, file, time, forgotten) VALUES (?,?,?,?,?,?,?,?)`,
-		f.seq, s.name, f.chat, f.id, f.key, f.file, f.time, at); err != nil {
-		return err
-	}
+// delete deletes a message. It sets the size of the file anew, which a member may have removed
+// since the message was picked.
+func (s *store) delete(t *state.Tx, f *forgotten, at int64) error {
 	for _, step := range []string{
 		`DELETE FROM page_waiting WHERE seq = ?`,
 		`DELETE FROM page_change WHERE message = ?`,
-		`DELETE FROM page_message WHERE seq = ?`,
 	} {
 		if _, err := t.Exec(step, f.seq); err != nil {
 			return err
 		}
+	}
+	if err := t.QueryRow(`DELETE FROM page_message WHERE seq = ? RETURNING size`, f.seq).Scan(&f.size); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`INSERT INTO page_gone (seq, channel, chat, id, key, file, time, forgotten) VALUES (?,?,?,?,?,?,?,?)`,
+		f.seq, s.name, f.chat, f.id, f.key, f.file, f.time, at); err != nil {
+		return err
 	}
 	return blob.Delete(t, f.file)
 }
@@ -128,6 +160,16 @@ func (s *store) expireGone(ctx context.Context, before time.Time, limit int) (in
 		return 0, writing(err)
 	}
 	return n, nil
+}
+
+// expireAllGone deletes the records that are older than keepGone.
+func (s *store) expireAllGone(ctx context.Context) error {
+	for {
+		n, err := s.expireGone(ctx, time.Now().Add(-keepGone), chunkRows)
+		if err != nil || n < chunkRows {
+			return err
+		}
+	}
 }
 
 const seqQuery = `SELECT seq, time FROM page_message WHERE channel = ?1 AND chat = ?2 AND id = ?3

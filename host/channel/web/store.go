@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
@@ -16,8 +15,6 @@ type store struct {
 	db   *state.DB
 	name string        // of the channel
 	news chan struct{} // holds a value after a member's message was added
-
-	oldest atomic.Int64 // no message has a number up to this one
 }
 
 func newStore(db *state.DB, name string) *store {
@@ -105,9 +102,6 @@ func (s *store) add(t *state.Tx, chat string, m *Message) error {
 	var size int64
 	if f := m.File; f != nil {
 		t.KeepFiles = t.KeepFiles || m.bytes == nil
-		if err := blob.Insert(t, f.ID, m.bytes); err != nil {
-			return err
-		}
 		file, id, size = column(f), f.ID, f.Size
 	}
 	rows, err := t.Query(`INSERT INTO page_message
@@ -125,7 +119,7 @@ func (s *store) add(t *state.Tx, chat string, m *Message) error {
 		return errThere
 	}
 	m.seq = added[0]
-	return nil
+	return blob.Insert(t, id, m.bytes)
 }
 
 // raise moves the assistant's messages among ids to a later status and returns those that

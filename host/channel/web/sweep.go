@@ -62,12 +62,7 @@ func (w *Web) sweepOld(ctx context.Context) error {
 			return err
 		}
 	}
-	for {
-		n, err := w.store.expireGone(ctx, time.Now().Add(-keepGone), chunkRows)
-		if err != nil || n < chunkRows {
-			return err
-		}
-	}
+	return w.store.expireAllGone(ctx)
 }
 
 // sweepFull deletes the oldest messages of the chats that keep too much.
@@ -93,34 +88,13 @@ func (w *Web) sweepFull(ctx context.Context) error {
 	return nil
 }
 
-// forget deletes messages and their files chunk by chunk. Between two chunks it waits as
-// long as one took, so that others can write.
+// forget deletes messages and their files by a rule.
 func (w *Web) forget(ctx context.Context, r rule) error {
-	for total := 0; ; {
-		began := time.Now()
-		gone, more, err := w.store.forget(ctx, r)
-		if err != nil {
-			return err
-		}
-		// A crash here leaves files without rows, which the next start removes.
-		if err := w.blobs.remove(gone); err != nil {
-			return err
-		}
-		for _, f := range gone {
-			r.excess -= f.size
-		}
-		if total += len(gone); !more {
-			if total > 0 {
-				w.log.Info("old messages deleted", "channel", w.Name(), "chat", r.chat, "messages", total)
-			}
-			return nil
-		}
-		select {
-		case <-time.After(time.Since(began)):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	total, err := w.store.forgetAll(ctx, r, w.blobs)
+	if total > 0 {
+		w.log.Info("old messages deleted", "channel", w.Name(), "chat", r.chat, "messages", total)
 	}
+	return err
 }
 
 // rolls wakes the sweep if a chat may keep too much after new messages.

@@ -1,0 +1,75 @@
+package state
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+const (
+	shrinkEvery = 10 * time.Minute
+	spareFree   = 1024                 // free pages that stay, for what is written next
+	stepPages   = 8                    // that SQLite gives back without a look at the clock
+	stepTime    = 2 * time.Millisecond // in one change: all others wait for it who write
+)
+
+// Run gives the space of deleted rows back to the disk, now and at intervals, until ctx is done.
+func (d *DB) Run(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(shrinkEvery)
+	defer tick.Stop()
+	for {
+		if err := d.Shrink(ctx, spareFree); err != nil && ctx.Err() == nil {
+			log.Warn("the state's database was not made smaller", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Shrink gives free pages of the database back until about that many are left. Between two steps
+// it waits as long as one took, so that others can write.
+func (d *DB) Shrink(ctx context.Context, leave int64) error {
+	for {
+		began := time.Now()
+		var free int64
+		if err := d.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err != nil {
+			return store.Words(err)
+		}
+		if free <= leave {
+			return nil
+		}
+		if err := d.Do(ctx, func(t *Tx) error { return shrink(t, free-leave) }, nil); err != nil {
+			return store.Words(err)
+		}
+		select {
+		case <-time.After(time.Since(began)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// shrink gives at most about that many pages back.
+func shrink(t *Tx, pages int64) error {
+	for began := time.Now(); pages > 0 && time.Since(began) < stepTime; pages -= stepPages {
+		rows, err := t.Query("PRAGMA incremental_vacuum(8)")
+		if err != nil {
+			return err
+		}
+		for rows.Next() { // SQLite moves a page for each
+			continue
+		}
+		if err := rows.Close(); err != nil {
+			return err
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
