@@ -122,11 +122,11 @@ func (p statePart) Run(ctx context.Context) error {
 // forgetFormer deletes old rows of channels that are not configured.
 func (h *Host) forgetFormer(ctx context.Context) error {
 	cfg := h.Config()
-	var names []string
+	var names, journals []string
 	for _, one := range cfg.Channels {
-		names = append(names, one.Name)
+		names, journals = append(names, one.Name), append(journals, journal.Key(one.Platform.Key(), one.Name))
 	}
-	errs := []error{journal.ForgetFormer(ctx, h.State, names)}
+	errs := []error{journal.ForgetFormer(ctx, h.State, journals)}
 	for _, p := range cfg.Platforms {
 		if f, ok := p.(channel.Former); ok {
 			errs = append(errs, f.ForgetFormer(ctx, h.State, names, h.opts.Log))

@@ -12,7 +12,7 @@ func TestMessagesOfAFormerChannelStayedForEver(t *testing.T) {
 	db, ctx := statetest.Open(t, t.TempDir()), t.Context()
 	const day = 24 * time.Hour
 	for _, channel := range []string{"former", "slack", "zulip"} {
-		j, err := Open(ctx, db, channel, Options{})
+		j, err := Open(ctx, db, channel, channel, Options{})
 		must(t, err)
 		for id, age := range map[string]time.Duration{"new": day, "old": 8 * day, "ancient": 366 * day} {
 			at := time.Now().Add(-age)

@@ -68,15 +68,19 @@ type Journal struct {
 // Open returns the journal of the channel of that platform and name. The state stays the caller's.
 // A channel that gets the name of one of another platform has a journal of its own.
 func Open(ctx context.Context, db *state.DB, platform, name string, o Options) (*Journal, error) {
-	channel := name
-	if name != platform {
-		channel = platform + "/" + name
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	j := &Journal{Options: o, db: db, channel: channel, news: make(chan struct{}, 1)}
+	j := &Journal{Options: o, db: db, channel: Key(platform, name), news: make(chan struct{}, 1)}
 	return j, j.forgetOld(ctx)
+}
+
+// Key is how the tables call the channel of that platform and name.
+func Key(platform, name string) string {
+	if name == platform {
+		return name
+	}
+	return platform + "/" + name
 }
 
 // poke has Hand look for messages.
@@ -150,7 +154,7 @@ func (j *Journal) forgetOld(ctx context.Context) error {
 	return nil
 }
 
-// ForgetFormer forgets what is old of the channels that are not among the configured ones. Members'
+// ForgetFormer forgets what is old of the channels whose keys are not among the configured ones. Members'
 // messages that are not done, and facts, stay for a year: the channel may come back.
 func ForgetFormer(ctx context.Context, db *state.DB, configured []string) error {
 	former := time.Now().Add(-keepFormer).UnixNano()
