@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
@@ -32,16 +33,18 @@ func TestRowsOfAFormerChannelStayedForEver(t *testing.T) {
 			VALUES (?, 'family', 'one', '', '', 'Ada', 0, ?, '', '', '', 'delivered', '', '', 0, '', '', '', '')`, name, old.UnixMilli()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Exec(t.Context(), `INSERT INTO journal_sent (channel, id, chat, message, note, created) VALUES (?, 'one', 'family', '', '', ?)`, name, old.UnixNano()); err != nil {
+		if _, err := db.Exec(t.Context(), `INSERT INTO journal_sent (channel, id, chat, message, note, created) VALUES (?, 'one', 'family', '', '', ?)`, journal.Key("web", name), old.UnixNano()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := h.forgetFormer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, query := range []string{`SELECT group_concat(channel) FROM page_message`, `SELECT group_concat(channel) FROM journal_sent`} {
+	for query, want := range map[string]string{
+		`SELECT COALESCE(group_concat(channel), '') FROM page_message`: "page", `SELECT COALESCE(group_concat(channel), '') FROM journal_sent`: "web/page",
+	} {
 		var left string
-		if err := db.QueryRow(query).Scan(&left); err != nil || left != "page" {
+		if err := db.QueryRow(query).Scan(&left); err != nil || left != want {
 			t.Errorf("%s: %q %v", query, left, err)
 		}
 	}
