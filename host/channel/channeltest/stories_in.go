@@ -160,7 +160,7 @@ func expired(t testing.TB, h Harness) {
 
 // madeAlone makes a channel and nothing else.
 func madeAlone(t testing.TB, h Harness) {
-	before := append([]goleak.Option{goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener")}, h.Leaks...) // of the state, which is the harness's
+	before := append([]goleak.Option{goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"), goleak.IgnoreAnyFunction("database/sql.(*DB).connectionCleaner")}, h.Leaks...) // of the state, which is the harness's
 	c := h.New(t)
 	if h.Untouched != nil {
 		h.Untouched(t)
