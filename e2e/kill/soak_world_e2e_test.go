@@ -139,8 +139,8 @@ func (s *soak) descriptors() int {
 	return len(all)
 }
 
-// leftovers are the files of the outbox, but for its database and socket, and the
-// requests in the queues.
+// leftovers are the files of the state that the page does not show, and the requests in
+// the queues.
 func (s *soak) leftovers() (all []string) {
 	s.Helper()
 	roots := []string{filepath.Join(s.cfg.Layout().Own(), "blobs")}
@@ -149,7 +149,7 @@ func (s *soak) leftovers() (all []string) {
 	}
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && filepath.Ext(path) != ".marker" {
+			if err == nil && !d.IsDir() && filepath.Ext(path) != ".marker" && !s.onPage(d.Name()) {
 				all = append(all, path)
 			}
 			return err
@@ -159,6 +159,11 @@ func (s *soak) leftovers() (all []string) {
 		}
 	}
 	return all
+}
+
+// onPage reports whether a message of the page has a file.
+func (s *soak) onPage(blob string) bool {
+	return stage.Count(s, s.cfg.Layout().Own(), `SELECT COUNT(*) FROM page_message WHERE blob = ?`, blob) > 0
 }
 
 // uncertain are the hashes of what may not have arrived: the outbox keeps it for a retry.

@@ -48,21 +48,30 @@ const addSpent = ` ON CONFLICT (folder, slot) DO UPDATE SET
 // OpenLedger opens the ledger. Reservations that a killed host has left count as used in
 // full: the service may have charged for them, and nobody knows how much.
 func OpenLedger(ctx context.Context, db *state.DB) (*Ledger, error) {
-	err := db.Do(ctx, func(t *state.Tx) error {
+	l, oldest := &Ledger{state: db, since: map[string]Used{}}, slotOf(time.Now().Add(-keepTime))
+	var old int
+	err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT slot FROM held UNION ALL SELECT slot FROM spent WHERE slot < ?) AS old`, oldest).Scan(&old)
+	if err == nil && old == 0 {
+		return l, nil // a start must not need the disk for nothing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for calls of an earlier host: %w", store.Words(err))
+	}
+	err = db.Do(ctx, func(t *state.Tx) error {
 		_, err := t.Exec(`INSERT INTO spent (folder, slot, tokens, nanos, calls)
 			SELECT folder, slot, SUM(tokens), SUM(nanos), COUNT(*) FROM held WHERE true GROUP BY folder, slot` + addSpent)
 		if err == nil {
 			_, err = t.Exec(`DELETE FROM held`)
 		}
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM spent WHERE slot < ?`, slotOf(time.Now().Add(-keepTime)))
+			_, err = t.Exec(`DELETE FROM spent WHERE slot < ?`, oldest)
 		}
 		return err
 	}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("settle the calls of an earlier host: %w", store.Words(err))
 	}
-	return &Ledger{state: db, since: map[string]Used{}}, nil
+	return l, nil
 }
 
 // Close settles what is left to settle. The state stays open.
