@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/store"
@@ -31,18 +32,20 @@ func (d *DB) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Shrink gives free pages of the database back until about that many are left. Between two steps
-// it waits as long as one took, so that others can write.
+// Shrink gives free pages of the database back until about that many are left, or until a step
+// leaves no fewer: a database that somebody has repaired may give none. Between two steps it waits
+// as long as one took, so that others can write.
 func (d *DB) Shrink(ctx context.Context, leave int64) error {
-	for {
+	for last := int64(math.MaxInt64); ; {
 		began := time.Now()
 		var free int64
 		if err := d.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err != nil {
 			return store.Words(err)
 		}
-		if free <= leave {
+		if free <= leave || free >= last {
 			return nil
 		}
+		last = free
 		if err := d.Do(ctx, func(t *Tx) error { return shrink(t, free-leave) }, nil); err != nil {
 			return store.Words(err)
 		}

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -57,6 +58,34 @@ func TestTheSpaceOfDeletedRowsWasNeverGivenBack(t *testing.T) {
 	}
 	if n := number(t, db, `SELECT COUNT(*) FROM bytes WHERE length(data) = 20000`); n != 50 {
 		t.Errorf("%d rows are left, want 50", n)
+	}
+}
+
+// A database that was repaired by hand gives no page back: it was shrunk without end.
+func TestARepairedDatabaseWasShrunkWithoutEnd(t *testing.T) {
+	dir := t.TempDir()
+	_, end := statetest.Start(t, dir)
+	end()
+	raw, err := sql.Open("sqlite", filepath.Join(dir, "longshore.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := raw.Exec("PRAGMA auto_vacuum = NONE; VACUUM"); err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db := statetest.Open(t, dir)
+	fill(t, db, 100)
+	exec(t, db, `DELETE FROM bytes`)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := db.Shrink(ctx, 10); err != nil || number(t, db, "PRAGMA auto_vacuum") != 0 {
+		t.Errorf("%v", err)
+	}
+	if free := number(t, db, "PRAGMA freelist_count"); free <= 10 {
+		t.Errorf("%d pages are free: the test tries nothing", free)
 	}
 }
 
