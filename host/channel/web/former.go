@@ -12,8 +12,9 @@ import (
 
 var _ channel.Former = platform{}
 
-// ForgetFormer implements channel.Former: it deletes what expires under the default of keep, and
-// the sessions and subscriptions that have ended.
+// ForgetFormer implements channel.Former. Nobody knows what keep such a channel has: its messages
+// go when the newest has expired under the default, so that a start without the channel, which
+// may have been a slip, deletes none of them.
 func (p platform) ForgetFormer(ctx context.Context, db *state.DB, configured []string, log *slog.Logger) error {
 	before := time.Now().Add(-p.Settings().(*Settings).Keep.Std())
 	return newStore(db, "").eachChannel(ctx, func(name string) error {
@@ -21,6 +22,10 @@ func (p platform) ForgetFormer(ctx context.Context, db *state.DB, configured []s
 			return nil
 		}
 		s := newStore(db, name)
+		newest, err := s.number(ctx, `SELECT COALESCE(MAX(time), 0) FROM page_message WHERE channel = ?`, name)
+		if err != nil || newest >= before.UnixMilli() {
+			return err
+		}
 		total, err := s.forgetAll(ctx, rule{before: before}, &blobs{Store: db.Blobs, used: map[string]int64{}})
 		if total > 0 {
 			log.Info("old messages of a channel that is not configured deleted", "channel", name, "messages", total)
