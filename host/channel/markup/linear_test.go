@@ -59,9 +59,10 @@ func triggersOf(t *testing.T, p util.PrioritizedValue) []byte {
 // of each; a form as written has none, and is measured with the tree.
 var renderers = []media.Markup{media.MarkupWhatsApp, media.MarkupSlack, media.MarkupDiscord, media.MarkupTelegram, media.MarkupPlain, media.MarkupWritten}
 
-// repeated is a text of a size.
+// repeated is a text of at most a size. It ends with a whole unit: what ends a text can decide
+// how all of it is read, and both sizes are compared.
 func repeated(head, unit string) func(size int) string {
-	return func(size int) string { return (head + strings.Repeat(unit, size/len(unit)+1))[:size] }
+	return func(size int) string { return head + strings.Repeat(unit, (size-len(head))/len(unit)) }
 }
 
 // longer is a text of a size in which each word is longer than the one before.
