@@ -63,6 +63,7 @@ type Host struct {
 	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
 	lost       atomic.Pointer[[]string] // see LostGroups
 	adding     sync.Mutex               // held while a group is registered; before reloading
+	telling    sync.Mutex               // held while snapshots are written; last
 	State      *state.DB
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox

@@ -18,6 +18,8 @@ func (h *Host) tellSnapshots(folder string) {
 	if !h.Layout.V1 {
 		return
 	}
+	h.telling.Lock() // from the look to the last write: what is older must not be written last
+	defer h.telling.Unlock()
 	all, err := h.tasks.List(context.Background(), "")
 	if err != nil {
 		h.opts.Log.Error("write snapshots", "error", err)
