@@ -269,12 +269,12 @@ func (s *Spool) complain(g *group, p place, err error) {
 	}
 }
 
-// quiet reports whether the group was last listed over a minute ago, has no request
+// quiet reports whether the group was last listed over ten seconds ago, has no request
 // that waits, and has had no directory in use since the last trim.
 func (g *group) quiet() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !g.held && !g.queued && len(g.stepped) == 0 && !g.dirs.used.Load() && time.Since(time.Unix(0, g.stamps[inMessages].at)) > time.Minute
+	return !g.held && !g.queued && len(g.stepped) == 0 && !g.dirs.used.Load() && time.Since(time.Unix(0, g.stamps[inMessages].at)) > 10*time.Second
 }
 
 // changed reports whether a new listing may find something new. Modification times
