@@ -285,15 +285,14 @@ func (g *group) changed(dir string) bool {
 	stamps := g.stamps
 	g.mu.Unlock()
 	for p, st := range stamps {
-		now, err := os.Lstat(filepath.Join(dir, g.folder, place(p).String()))
+		id, modified, err := safefs.LookAt(filepath.Join(dir, g.folder, place(p).String()))
 		if err != nil {
 			if st.id != (safefs.Identity{}) {
 				return true // the directory has been removed
 			}
 			continue
 		}
-		id, _ := safefs.Identify(now)
-		if id != st.id || now.ModTime().UnixNano() != st.modified ||
+		if id != st.id || modified != st.modified ||
 			st.at-st.modified < int64(100*time.Millisecond) {
 			return true
 		}
