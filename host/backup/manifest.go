@@ -2,10 +2,12 @@ package backup
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -30,6 +32,9 @@ type Header struct {
 	Program string       `json:"program"` // its version
 	Stores  []StoreEntry `json:"stores"`
 	Entries int          `json:"entries"` // lines that follow
+
+	StateAlone bool `json:"state_alone,omitempty"` // it has the database and its blobs, and no workspaces and channels
+	LeftOut    int  `json:"left_out,omitempty"`    // blobs that it does not have
 }
 
 // StoreEntry is a store of the backup.
@@ -98,21 +103,35 @@ func (e Entry) check(before string) error {
 	return nil
 }
 
-func writeManifest(to string, h Header, all []Entry) error {
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// writeManifest writes the manifest of the backup in temp.
+func writeManifest(ctx context.Context, temp string, h Header, all iter.Seq2[Entry, error]) error {
+	f, err := os.OpenFile(filepath.Join(temp, manifestName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(f)
 	enc := json.NewEncoder(w)
-	h.Entries = len(all)
 	err = enc.Encode(h)
-	for _, e := range all {
-		if err == nil {
+	for e, failed := range all {
+		if err = errors.Join(err, failed, ctx.Err()); err == nil {
 			err = enc.Encode(lineOf(e))
+		}
+		if err != nil {
+			break
 		}
 	}
 	return errors.Join(err, w.Flush(), f.Sync(), f.Close())
+}
+
+var errEnough = errors.New("no more entries are wanted")
+
+// readHeader reads the beginning of a backup's manifest.
+func readHeader(dir string) (Header, error) {
+	h, err := readManifest(dir, func(Entry) error { return errEnough })
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return h, err
 }
 
 // readManifest reads the manifest of a backup, and calls do for each entry.

@@ -214,6 +214,9 @@ func (e *env) printRestored(dir string, done backup.Restored, parts int64, reque
 	for i, path := range done.Secrets {
 		e.Say("a secret for you to put back: cp %s %s", filepath.Join(dir, "secrets", fmt.Sprint(i)), path)
 	}
+	if done.LeftOut > 0 {
+		e.Say("%s of the state are not in the backup; see docs/operations.md", media.Count(done.LeftOut, "larger file"))
+	}
 	if parts > 0 {
 		e.Say("%s may have been sent after the backup; see: %s", media.Count(int(parts), "unsent message"), e.Command("queue", "list"))
 	}

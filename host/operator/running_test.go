@@ -20,6 +20,7 @@ type rooms struct {
 	unapplied *string
 	lost      []string
 	freeDisk  int64
+	backup    operator.Backup
 	missing   []operator.MissingMount
 	ahead     time.Duration
 	status    []assistant.Status
@@ -65,6 +66,7 @@ func (r *rooms) Reload(context.Context, bool) (operator.Reloaded, error) {
 func (r *rooms) LostFiles() error                                      { return nil }
 func (r *rooms) MissingMounts() []operator.MissingMount                { return r.missing }
 func (r *rooms) ClockAhead() (ahead time.Duration, ok bool)            { return r.ahead, true }
+func (r *rooms) Backup() operator.Backup                               { return r.backup }
 func (r *rooms) Environment(context.Context, string) []channel.Finding { return nil }
 
 func (r *rooms) Status() []assistant.Status { return r.status }
