@@ -291,7 +291,7 @@ type taken struct {
 
 // backups are the whole backups in dir of that form, the oldest first. A missing directory has none.
 func backups(dir, form string) (all []taken, err error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := safefs.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

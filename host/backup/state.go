@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -105,10 +104,11 @@ func (s stateAlone) manifest(ctx context.Context, temp string, h Header, r *Repo
 	if err != nil {
 		return err
 	}
-	last := &hashes{}
+	last := hashes{}
 	if len(before) > 0 {
-		last = hashesOf(before[len(before)-1].path)
-		defer last.stop()
+		if last.manifest, err = openManifest(before[len(before)-1].path); err == nil { // a damaged one only costs time
+			defer last.Close()
+		}
 	}
 	return writeManifest(ctx, temp, h, func(yield func(Entry, error) bool) {
 		err := filepath.WalkDir(temp, func(at string, d fs.DirEntry, err error) error {
@@ -132,29 +132,10 @@ func (s stateAlone) manifest(ctx context.Context, temp string, h Header, r *Repo
 }
 
 // hashes are those of an earlier backup, in the order of paths.
-type hashes struct {
-	next func() (Entry, bool)
-	stop func()
-	e    Entry
-	more bool
-}
-
-func hashesOf(dir string) *hashes {
-	h := &hashes{}
-	h.next, h.stop = iter.Pull(func(yield func(Entry) bool) {
-		_, _ = readManifest(dir, func(e Entry) error { // a damaged one has fewer hashes
-			if !yield(e) {
-				return errEnough
-			}
-			return nil
-		})
-	})
-	h.e, h.more = h.next()
-	return h
-}
+type hashes struct{ *manifest }
 
 // entry is the entry of a path that comes after those of the calls before.
-func (h *hashes) entry(ctx context.Context, at, path string, d fs.DirEntry) (Entry, error) {
+func (h hashes) entry(ctx context.Context, at, path string, d fs.DirEntry) (Entry, error) {
 	info, err := d.Info()
 	if err != nil {
 		return Entry{}, err
@@ -163,12 +144,15 @@ func (h *hashes) entry(ctx context.Context, at, path string, d fs.DirEntry) (Ent
 	if e.Dir = d.IsDir(); e.Dir {
 		return e, nil
 	}
-	for h.more && h.e.Path < path {
-		h.e, h.more = h.next()
+	if !blob.IsName(d.Name()) || h.manifest == nil {
+		return entryAt(ctx, at, path)
 	}
-	if name := filepath.Base(path); h.more && h.e.Path == path && blob.IsName(name) && h.e.Size == info.Size() {
-		e.Size, e.SHA256 = h.e.Size, h.e.SHA256
-		return e, nil
+	for h.at.Path < path && h.next() {
+		continue
 	}
-	return entryAt(ctx, at, path)
+	if h.at.Path != path || h.at.Size != info.Size() {
+		return entryAt(ctx, at, path)
+	}
+	e.Size, e.SHA256 = h.at.Size, h.at.SHA256
+	return e, nil
 }
