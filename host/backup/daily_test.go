@@ -2,6 +2,7 @@ package backup_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,10 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/backup"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
@@ -173,7 +177,7 @@ func TestOnlyTheHostsOwnDailyBackupsCountAndAreDeleted(t *testing.T) {
 			}
 		}
 		_, stop := s.run()
-		all := s.after(20 * day)
+		all := s.after(10 * day)
 		stop()
 		for _, name := range others {
 			if !slices.Contains(all, name) {
@@ -401,5 +405,47 @@ func TestABlobIsNotReadForEachBackup(t *testing.T) {
 		if err != nil || len(c.Wrong) != 1 || !strings.Contains(c.Wrong[0], old) {
 			s.Errorf("%+v, %v", c, err)
 		}
+	})
+}
+
+// A backup by hand copied each daily one again, or waited for the one that is being made.
+func TestABackupByHandAndADailyOneLeaveEachOtherAlone(t *testing.T) {
+	inBubble(t, func(s *site) {
+		s.stage("1")
+		s.state()
+		fstest.Mkdir(s.T, s.opts.Dir, ".longshore-1.partial/state")
+		l, hand := s.opts.Layout, s.TempDir()
+		r, err := backup.Take(s.Context(), backup.Options{Dir: hand, Config: s.opts.Config, Layout: l, Stores: []store.Spec{s.db.Spec}, Now: time.Now()})
+		if err != nil {
+			s.Fatal(err)
+		}
+		if _, err := os.Lstat(filepath.Join(r.Dir, "state", "backups")); !os.IsNotExist(err) {
+			s.Errorf("it has the daily ones: %v", err)
+		}
+		if _, err := os.Lstat(filepath.Join(s.opts.Dir, ".longshore-1.partial")); err != nil {
+			s.Error(err)
+		}
+		lock, err := os.OpenFile(filepath.Join(hand, ".lock"), os.O_RDWR, 0)
+		if err == nil {
+			defer lock.Close()
+			err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.opts.Dir = hand // where somebody makes one by hand
+		d, stop := s.run()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if _, problem, _ := d.Last(); !errors.Is(problem, backup.ErrBusy) {
+			s.Error(problem)
+		}
+		if err := lock.Close(); err != nil {
+			s.Fatal(err)
+		}
+		if all := s.after(time.Hour); len(all) != 2 {
+			s.Errorf("there are %q", all)
+		}
+		stop()
 	})
 }

@@ -119,8 +119,9 @@ func newRestore(e *env) *cobra.Command {
 		Use:   "restore BACKUP",
 		Short: "make an installation of a backup, while no host runs",
 		Long: `restore copies the state directory of BACKUP to where the configuration (-c) has
-it, which must be missing or empty. If there is no configuration file, restore
-takes that of the backup.
+it, which must be missing or empty. A daily backup also goes into a state
+directory whose state was lost or set aside. If there is no configuration file,
+restore takes that of the backup.
 
 The old host may have sent messages after the backup was made. Unsent messages
 of the backup are sent again under the same ids: a platform that knows its ids,

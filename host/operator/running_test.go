@@ -63,9 +63,9 @@ func (r *rooms) Reload(context.Context, bool) (operator.Reloaded, error) {
 	return operator.Reloaded{}, nil
 }
 
-func (r *rooms) LostFiles() error                                      { return nil }
-func (r *rooms) MissingMounts() []operator.MissingMount                { return r.missing }
-func (r *rooms) ClockAhead() (ahead time.Duration, ok bool)            { return r.ahead, true }
+func (r *rooms) LostFiles() error                           { return nil }
+func (r *rooms) MissingMounts() []operator.MissingMount     { return r.missing }
+func (r *rooms) ClockAhead() (ahead time.Duration, ok bool) { return r.ahead, true }
 func (r *rooms) Backup() operator.Backup {
 	return operator.Backup{Last: r.backup.Last, Problem: r.backup.Problem, Known: true}
 }
