@@ -130,8 +130,8 @@ type Receipt struct {
 // once it is durable, and may be called from several goroutines.
 type Inbox interface {
 	// Receive takes what came in. After an error, the channel gives it again for a day, also after
-	// a crash; then the channel may discard it. After nil, it is given again only after a crash, or
-	// if the channel could not record the nil: the host recognizes it by chat, sender and ID.
+	// a crash; then the channel may discard it. What has no Entry may be given again after nil:
+	// the host recognizes it by chat, sender and ID.
 	Receive(ctx context.Context, m Inbound) error
 	// Report gives the new state of a message that was sent, by its platform id.
 	Report(ctx context.Context, chat groups.JID, id string, state State)
