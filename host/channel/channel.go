@@ -171,16 +171,16 @@ type MultiSender interface {
 // StateSender is implemented by a MultiSender whose messages are in the host's state.
 type StateSender interface {
 	MultiSender
-	// SendRecorded is SendAll with a record. If it makes messages durable, it calls Write in the
-	// same change of the state, with what it will return, and Written after that change, before
-	// members see the messages. After an error of Write, none of the messages is sent.
-	SendRecorded(ctx context.Context, ms []Message, r Record) []Outcome
+	// SendRecorded is SendAll with a record. If it makes messages durable, it calls Record in the
+	// same change of the state, with what it will return, and Recorded after that change, before
+	// members see the messages. After an error of Record, none of the messages is sent.
+	SendRecorded(ctx context.Context, ms []Message, r Recorder) []Outcome
 }
 
-// Record is what its caller writes about messages that are sent: both are durable, or neither.
-type Record interface {
-	Write(t *state.Tx, outs []Outcome) error // may be called again, see [state.DB.Do]
-	Written()
+// Recorder writes a record of messages that are sent: both are durable, or neither.
+type Recorder interface {
+	Record(t *state.Tx, outs []Outcome) error // may be called again, see [state.DB.Do]
+	Recorded()
 }
 
 // Preparer is implemented by a channel that can do a part of a Send that no member sees, such

@@ -24,16 +24,16 @@ type stateful struct {
 	shows   func(id string) // a durable message; may be nil
 }
 
-func (c *stateful) SendRecorded(ctx context.Context, ms []channel.Message, r channel.Record) []channel.Outcome {
+func (c *stateful) SendRecorded(ctx context.Context, ms []channel.Message, r channel.Recorder) []channel.Outcome {
 	outs := c.SendAll(ctx, ms)
 	if err := c.box.state.Do(ctx, func(t *state.Tx) error {
 		c.changes++
-		err := r.Write(t, outs)
+		err := r.Record(t, outs)
 		if c.changes == 1 {
 			err = errors.Join(err, c.fail)
 		}
 		return err
-	}, r.Written); err != nil {
+	}, r.Recorded); err != nil {
 		return []channel.Outcome{{Err: err}}
 	}
 	for _, out := range outs {

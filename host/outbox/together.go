@@ -110,8 +110,8 @@ type together struct {
 	recorded []outcome // written, once they are durable
 }
 
-// Write implements channel.Record. It leaves to the recorder what follows an error.
-func (r *together) Write(t *state.Tx, answers []channel.Outcome) error {
+// Record implements channel.Recorder. It leaves to the recorder what follows an error.
+func (r *together) Record(t *state.Tx, answers []channel.Outcome) error {
 	r.written = nil
 	for i, answer := range answers {
 		if answer.Err != nil {
@@ -124,8 +124,8 @@ func (r *together) Write(t *state.Tx, answers []channel.Outcome) error {
 	return r.o.write(t, r.written)
 }
 
-// Written implements channel.Record. It runs in the commit.
-func (r *together) Written() {
+// Recorded implements channel.Recorder. It runs in the commit.
+func (r *together) Recorded() {
 	r.o.mu.Lock()
 	defer r.o.mu.Unlock()
 	r.recorded = r.written

@@ -16,12 +16,12 @@ type record struct {
 	done bool
 }
 
-func (r *record) Write(_ *state.Tx, outs []channel.Outcome) error {
+func (r *record) Record(_ *state.Tx, outs []channel.Outcome) error {
 	r.outs = outs
 	return r.fail
 }
 
-func (r *record) Written() { r.done = true }
+func (r *record) Recorded() { r.done = true }
 
 // TestTheMessagesOfARecordThatFailsAreNotThere: messages and record were two commits.
 func TestTheMessagesOfARecordThatFailsAreNotThere(t *testing.T) {

@@ -42,11 +42,11 @@ func (w *Web) SendAll(ctx context.Context, ms []channel.Message) []channel.Outco
 // noRecord is the record of messages whose caller writes none.
 type noRecord struct{}
 
-func (noRecord) Write(*state.Tx, []channel.Outcome) error { return nil }
-func (noRecord) Written()                                 {}
+func (noRecord) Record(*state.Tx, []channel.Outcome) error { return nil }
+func (noRecord) Recorded()                                 {}
 
 // SendRecorded implements channel.StateSender.
-func (w *Web) SendRecorded(ctx context.Context, ms []channel.Message, rec channel.Record) []channel.Outcome {
+func (w *Web) SendRecorded(ctx context.Context, ms []channel.Message, rec channel.Recorder) []channel.Outcome {
 	r, err := w.roomOf(ms[0].Chat)
 	if err == nil && !w.opened.Load() {
 		err = errNotOpen()
@@ -114,7 +114,7 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 }
 
 // append makes answers durable, together with their record, and shows the new ones.
-func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Record) error {
+func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Recorder) error {
 	var msgs []*Message
 	var files []*staged
 	for _, a := range all {
@@ -129,8 +129,8 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Re
 		return err
 	}
 	defer r.leave()
-	record := func(t *state.Tx) error { return rec.Write(t, outcomes(all, nil)) }
-	if err := w.store.answer(context.WithoutCancel(ctx), r.name, msgs, record, rec.Written); err != nil {
+	record := func(t *state.Tx) error { return rec.Record(t, outcomes(all, nil)) }
+	if err := w.store.answer(context.WithoutCancel(ctx), r.name, msgs, record, rec.Recorded); err != nil {
 		leaveDoubtful(err, files)
 		return err
 	}
