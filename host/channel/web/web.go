@@ -244,7 +244,7 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	if w.push != nil {
 		work.Go(func() { w.push.run(working) })
 	}
-	work.Go(func() { journal.Hand(working, w.store, w.log, w.giveTo(in)) })
+	work.Go(func() { journal.Hand(working, w.store.db, w.store, w.log, in, w.give) })
 	w.serving.Store(true)
 	w.log.Info("serving the chat page", "channel", w.Name(), "url", w.URL())
 	err := httpd.Serve(ctx, w.listener, w.Handler(), w.log, func() {
