@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -27,9 +29,17 @@ func (p place) String() string {
 	return [...]string{ipc.MessagesDir, ipc.FilesDir, ipc.ResultsDir, ipc.ContextDir}[p]
 }
 
-// maxOpen is how many groups' directories stay open between two uses, with up to five
-// descriptors each. Those of further groups are closed after each use.
-const maxOpen = 256
+// mostOpen is how many groups' directories may stay open between two uses, with up to five
+// descriptors each: they take at most half of the process's. Those of further groups are closed
+// after each use.
+func mostOpen() int64 {
+	const most = 4096
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) != nil {
+		return 0
+	}
+	return int64(min(files.Cur/10, most))
+}
 
 // base is the queue directory itself. It is opened on first use.
 type base struct {
@@ -37,6 +47,7 @@ type base struct {
 	restore func(folder string) error // as in Options
 	mu      sync.Mutex
 	root    *os.Root
+	most    int64        // as in mostOpen
 	open    atomic.Int64 // groups with an open directory
 }
 
@@ -85,7 +96,7 @@ type dirs struct {
 func (d *dirs) in(p place, fn func(*os.Root) error) error {
 	d.used.Store(true)
 	defer func() {
-		if d.base.open.Load() > maxOpen {
+		if d.base.open.Load() > d.base.most {
 			d.close()
 		}
 	}()

@@ -114,7 +114,7 @@ func New(o Options) *Spool {
 	s := &Spool{
 		opts:   o,
 		log:    o.Log,
-		base:   &base{path: o.Dir, restore: o.Restore},
+		base:   &base{path: o.Dir, restore: o.Restore, most: mostOpen()},
 		ready:  newLine(),
 		prunes: make(chan *group, 16),
 
