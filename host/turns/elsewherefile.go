@@ -1,0 +1,117 @@
+package turns
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// FetchFile opens a file of a message that waits; number counts from 1. The caller closes
+// it. The error is ErrNoMessage, a refusal if the message has no such file or it is missing,
+// or ErrNotElsewhere; others pass.
+func (m *Manager) FetchFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {
+	c, err := m.enterElsewhere(folder)
+	if err != nil {
+		return nil, ipc.MessageFile{}, err
+	}
+	defer m.exit(c)
+	r := m.waiting(c, thread, id)
+	if r == nil || !c.store.made(thread, id) {
+		return nil, ipc.MessageFile{}, ErrNoMessage
+	}
+	m.mu.Lock()
+	files := r.Files // which are replaced, and never change
+	m.mu.Unlock()
+	if number < 1 || number > len(files) {
+		return nil, ipc.MessageFile{}, &refusal.Error{Code: "no_such_file", Message: fmt.Sprintf("the message has %s, and you asked for number %d", media.Count(len(files), "file"), number), Hint: "the message's list of files has the numbers"}
+	}
+	f := m.messageFile(c, files[number-1], number)
+	if f.Missing != "" {
+		return nil, f, &refusal.Error{Code: "file_gone", Message: "the file cannot be had: " + f.Missing, Hint: "ask the member to send it again"}
+	}
+	opened, err := openInbox(m.o.Layout.Workspace(folder), path.Base(files[number-1].Path), m.o.MaxFile)
+	return opened, f, err
+}
+
+// messageFile describes a file. Its size is that of the bytes that would be sent.
+func (m *Manager) messageFile(c *chat, f file, number int) ipc.MessageFile {
+	out := ipc.MessageFile{Number: number, Name: f.Name, Kind: f.Kind, MIME: f.MIME, Quoted: f.Quoted, Missing: f.Missing}
+	if f.Speech != nil {
+		out.Transcript = visible(cut(f.Speech.Text, maxText))
+	}
+	if f.Missing != "" {
+		return out
+	}
+	opened, err := openInbox(m.o.Layout.Workspace(c.group.Folder), path.Base(f.Path), m.o.MaxFile)
+	if err != nil {
+		out.Missing = notKept
+		return out
+	}
+	defer opened.Close()
+	if info, err := opened.Stat(); err == nil {
+		out.Size = info.Size()
+	}
+	return out
+}
+
+// dropFiles removes the files of messages that have ended from the inbox of an assistant
+// that lives elsewhere: nobody else would. It keeps those that another message has.
+func (m *Manager) dropFiles(c *chat, ended []*record) {
+	if !c.fetches() {
+		return
+	}
+	drop := map[string]bool{}
+	for _, r := range ended {
+		for _, f := range r.Files {
+			drop[path.Base(f.Path)] = f.Path != ""
+		}
+	}
+	if len(drop) == 0 {
+		return
+	}
+	m.mu.Lock()
+	for _, t := range m.all {
+		if t.chat != c {
+			continue
+		}
+		for _, r := range t.kept {
+			for _, f := range r.Files {
+				if !slices.Contains(ended, r) {
+					delete(drop, path.Base(f.Path))
+				}
+			}
+		}
+	}
+	m.mu.Unlock()
+	if err := removeFromInbox(m.o.Layout.Workspace(c.group.Folder), drop); err != nil {
+		m.o.Log.Warn("files of acknowledged messages not removed", "group", c.group.Folder, "error", err)
+	}
+}
+
+// removeFromInbox removes files from a workspace's inbox.
+func removeFromInbox(workspace string, names map[string]bool) error {
+	home, err := openDir(workspace)
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	inbox, err := safefs.OpenDir(home, inboxDir)
+	if err != nil {
+		return err
+	}
+	defer inbox.Close()
+	var errs []error
+	for name, is := range names {
+		if info, err := inbox.Lstat(name); is && err == nil && info.Mode().IsRegular() {
+			errs = append(errs, inbox.Remove(name))
+		}
+	}
+	return errors.Join(errs...)
+}

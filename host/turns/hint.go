@@ -1,0 +1,38 @@
+package turns
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+// hints reports whether a group's chat is told the word that calls the assistant. The chat
+// page shows it instead.
+func hints(g groups.Group) bool {
+	return !g.Chat.OnPage() && (g.Hints == groups.HintsOn || g.Hints != groups.HintsOff && g.Chat.Direct())
+}
+
+// wantsHint reports whether a message that is to be kept is the first one, and the chat is to
+// be told the word.
+func (m *Manager) wantsHint(c *chat, g groups.Group, r *record) (bool, error) {
+	if r.Kind != contextKind || g.Trigger == "" || !hints(g) {
+		return false, nil
+	}
+	return c.store.untouched()
+}
+
+// hint tells a new chat the word that calls the assistant, after a first message without
+// it.
+func (m *Manager) hint(ctx context.Context, c *chat, g groups.Group, r *record) {
+	m.mu.Lock()
+	t := m.in(c, r.Thread)
+	m.mu.Unlock()
+	if t == nil {
+		return
+	}
+	words := fmt.Sprintf("The assistant answers messages that contain %s.", g.Trigger)
+	if err := m.tell(ctx, t, words, key(g.Address().String(), "hint")); err != nil {
+		m.o.Log.Error("chat not told", "group", g.Folder, "error", err)
+	}
+}

@@ -1,0 +1,136 @@
+package turns
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	maxInboxNames = 10_000  // entries of an inbox, above which no file is added
+	reserveStep   = 1 << 20 // for how many bytes at a time room is asked for
+)
+
+// store copies a member's file into the group's inbox if there is room. It never deletes a
+// file to make room: the file may be the assistant's.
+func (m *Manager) store(c *chat, name string, from io.Reader) (stored string, size int64, err error) {
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	workspace := m.o.Layout.Workspace(c.group.Folder)
+	used, names, err := inboxUse(workspace)
+	if err != nil {
+		return "", 0, err
+	}
+	if names >= maxInboxNames {
+		return "", 0, missing(fmt.Sprintf("the inbox holds %d files, and more are not added; remove some and ask the member to send it again", names))
+	}
+	limit, full := m.o.MaxFile, missing("")
+	if most := m.o.Plans.Limits().Inbox; most > 0 && most-used < limit {
+		limit = max(most-used, 0)
+		full = missing(fmt.Sprintf("the inbox may hold %s and has %s; remove files from it and ask the member to send this one again", media.Size(most), media.Size(used)))
+	}
+	stored, size, err = keepFile(workspace, name, limit, m.metered(from))
+	if over := tooLarge(limit); full != "" && errors.Is(err, over) {
+		err = full
+	}
+	return stored, size, err
+}
+
+// inboxUse returns the bytes and the number of entries in a workspace's inbox. Directories
+// in it count as entries only.
+func inboxUse(workspace string) (bytes int64, names int, err error) {
+	home, err := openDir(workspace)
+	if err != nil {
+		return 0, 0, fmt.Errorf("open workspace: %w", err)
+	}
+	defer home.Close()
+	inbox, err := safefs.OpenDir(home, inboxDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("open inbox: %w", err)
+	}
+	defer inbox.Close()
+	dir, err := inbox.Open(".")
+	if err != nil {
+		return 0, 0, fmt.Errorf("open inbox: %w", err)
+	}
+	defer dir.Close()
+	all, err := dir.Readdirnames(maxInboxNames)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, 0, fmt.Errorf("read inbox: %w", err)
+	}
+	for _, name := range all {
+		if info, err := inbox.Lstat(name); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+	}
+	return bytes, len(all), nil
+}
+
+// countEvery is how often an inbox is counted for those who only look.
+const countEvery = time.Minute
+
+// inboxCount is what an inbox held when it was last counted.
+type inboxCount struct {
+	mu    sync.Mutex
+	at    time.Time // zero: never
+	bytes int64
+}
+
+// InboxUse returns the bytes of the files in a group's inbox, as they were a minute ago at
+// most. They are 0 for a group that is not served, and for an inbox that cannot be read.
+func (m *Manager) InboxUse(folder string) int64 {
+	m.mu.Lock()
+	c := m.byGroup[folder]
+	m.mu.Unlock()
+	if c == nil {
+		return 0
+	}
+	n := &c.counted
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.at.IsZero() || time.Since(n.at) >= countEvery {
+		n.bytes, _, _ = inboxUse(m.o.Layout.Workspace(folder))
+		n.at = time.Now()
+	}
+	return n.bytes
+}
+
+// metered reserves disk space while bytes arrive.
+func (m *Manager) metered(from io.Reader) io.Reader {
+	if m.o.Disk == nil {
+		return from
+	}
+	return &meter{Reader: from, disk: m.o.Disk}
+}
+
+// meter fails when there is no room for the next bytes. The bytes of one read are on the
+// disk before the next read, where the file system counts them.
+type meter struct {
+	io.Reader
+	disk Disk
+	left int64 // bytes that may come before room is asked for again
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	if m.left <= 0 {
+		release, err := m.disk.Reserve(reserveStep)
+		if err != nil {
+			return 0, errors.Join(syscall.ENOSPC, err)
+		}
+		release()
+		m.left = reserveStep
+	}
+	n, err := m.Reader.Read(p[:min(int64(len(p)), m.left)])
+	m.left -= int64(n)
+	return n, err
+}

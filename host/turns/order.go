@@ -1,0 +1,295 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// The kinds of a record that is a member's order to the host.
+const (
+	stopKind kind = kind(stopWord)
+	newKind  kind = kind(newWord)
+)
+
+// errOrdered ends a session that a member or an operator stopped.
+var errOrdered = errors.New("a member stopped it")
+
+// order is the extra part of a record that is a member's order. It is kept before it
+// takes effect, and until the chat was told the result: if the host is killed in between,
+// the next host carries it out.
+type order struct {
+	Whole  bool      `json:"whole,omitempty"`  // it applies to all threads of the chat
+	More   bool      `json:"more,omitempty"`   // more words followed it, which are ignored
+	Turns  []stopped `json:"turns,omitempty"`  // the turns under way
+	Waited int       `json:"waited,omitempty"` // waiting messages that will not be answered
+}
+
+// stopped is a turn that an order ends.
+type stopped struct {
+	Thread  string    `json:"thread,omitempty"`
+	Started time.Time `json:"started"`
+}
+
+// concerns reports whether an order applies to a thread.
+func (r *record) concerns(thread string) bool {
+	return r.Order != nil && (r.Order.Whole || r.Thread == thread)
+}
+
+// ends reports whether an order ends another record: a call from before the order or, if a
+// new conversation begins, any record from before it.
+func (r *record) ends(other *record) bool {
+	return r.concerns(other.Thread) && other.Order == nil && other.id < r.id && (other.calls() || r.Kind == newKind)
+}
+
+// obey answers a member's order, or carries it out.
+func (m *Manager) obey(ctx context.Context, at *conversation, g groups.Group, in *channel.Inbound, w word, more bool) error {
+	sender := at.store.senderID(in.Sender)
+	id := key(g.Channel, string(in.Chat), sender, in.ID)
+	// A message that begins a thread is for the chat, as is one outside all threads.
+	whole := at.thread == "" || in.Thread == in.ID
+	switch w {
+	case stopWord, newWord:
+		r := &record{
+			Key: id, Kind: kind(w), Chat: g.Address().String(), Thread: at.thread, ID: in.ID, Sender: sender, Time: time.Now(),
+			Order: &order{Whole: whole, More: more},
+		}
+		return m.order(ctx, at, r, sender)
+	case statusWord:
+		if at.answers.allow(sender) {
+			m.answer(ctx, at, m.statusText(g, at, whole), key(id, string(w)))
+		}
+	case helpWord:
+		text, err := m.helpText(ctx, g, in)
+		if err != nil {
+			return err
+		}
+		if at.answers.allow(sender) {
+			m.answer(ctx, at, text, key(id, string(w)))
+		}
+	}
+	return nil
+}
+
+// order makes an order durable and carries it out. An order that ends nothing is only
+// answered, and not kept.
+func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender string) error {
+	c := at.chat
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	if known, _, err := c.store.knows(r.Key); known || err != nil {
+		return err
+	}
+	m.survey(c, r)
+	if r.Kind == stopKind && len(r.Order.Turns) == 0 && r.Order.Waited == 0 {
+		if at.answers.allow(sender) {
+			m.answer(ctx, at, nothingRuns, key(r.Key, string(r.Kind)))
+		}
+		return nil
+	}
+	m.o.Log.Info("a member's order", "group", c.group.Folder, "order", string(r.Kind), "member", r.Sender, "turns", len(r.Order.Turns), "waiting", r.Order.Waited)
+	return m.enact(c, r)
+}
+
+// StopGroup ends what the assistants of a group do in all threads, and drops what waits, as
+// a member's /stop for the whole chat. The chat is told, also by the next host if this
+// one dies before. It returns how many turns and waiting messages it ended, and says
+// nothing in the chat if there were none. A folder without an assistant is an error.
+func (m *Manager) StopGroup(folder string) (turns, waited int, err error) {
+	c, err := m.enter(folder)
+	if err != nil {
+		return 0, 0, fmt.Errorf("stop assistant: %w", err)
+	}
+	defer m.exit(c)
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	r := &record{
+		Key: key(folder, uuid.NewString()), Kind: stopKind, Chat: c.configured().Address().String(), Time: time.Now(),
+		Order: &order{Whole: true},
+	}
+	m.survey(c, r)
+	turns, waited = len(r.Order.Turns), r.Order.Waited
+	if turns == 0 && waited == 0 {
+		return 0, 0, nil
+	}
+	m.o.Log.Info("an operator's order", "group", folder, "order", string(r.Kind), "turns", turns, "waiting", waited)
+	return turns, waited, m.enact(c, r)
+}
+
+// enact makes an order durable and carries it out. The caller holds c.receiving.
+func (m *Manager) enact(c *chat, r *record) error {
+	if err := m.finish(c, nil, c.store.adding(r), c.forgettingSessions(r)); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	c.orders = append(c.orders, r)
+	m.carryOut(c, r)
+	m.mu.Unlock()
+	signal(m.wake)
+	return nil
+}
+
+// survey notes what an order will end.
+func (m *Manager) survey(c *chat, r *record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.all {
+		if t.chat != c || !r.concerns(t.thread) {
+			continue
+		}
+		for range calling(t.kept) {
+			r.Order.Waited++
+		}
+		if t.phase == running && !t.resting {
+			started := t.began
+			if started.IsZero() {
+				started = t.since
+				if t.ending { // it has answered
+					continue
+				}
+			}
+			r.Order.Turns = append(r.Order.Turns, stopped{t.thread, started})
+		}
+	}
+}
+
+// carryOut removes the records that an order ends, and stops their turns. The caller holds
+// mu.
+func (m *Manager) carryOut(c *chat, r *record) {
+	for _, t := range m.all {
+		if t.chat != c || !r.concerns(t.thread) {
+			continue
+		}
+		r.gone = append(r.gone, t.cut(r.ends)...)
+		t.succeeded()
+		if t.phase == running && (!t.resting || r.Kind == newKind) {
+			t.anew = t.anew || r.Kind == newKind
+			t.halt(errOrdered)
+		}
+	}
+}
+
+// halted handles the end of a session that a member stopped: its turn is not retried.
+func (s *session) halted(ctx context.Context) bool {
+	if !ordered(ctx) {
+		return false
+	}
+	s.inputs.drain()
+	s.c.lost = time.Time{}
+	s.m.mu.Lock()
+	anew := s.c.anew
+	s.c.anew = false
+	s.c.succeeded()
+	s.m.mu.Unlock()
+	var also []change
+	if s.agent = ""; anew {
+		also = append(also, s.c.store.forgettingSession(s.c.thread))
+	}
+	s.save(s.turn.all(), also...)
+	return true
+}
+
+// ordered reports whether a session's context ended because a member stopped it.
+func ordered(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errOrdered) }
+
+// stopping reports whether a member has stopped the running session. The caller holds mu.
+func (c *conversation) stopping() bool { return c.run != nil && ordered(c.run) }
+
+// forgettingSessions makes the next turn begin a new conversation, in the threads of an order
+// that asks for it. Running sessions are forgotten at their end.
+func (c *chat) forgettingSessions(r *record) change {
+	switch {
+	case r.Kind != newKind:
+		return func(*state.Tx) error { return nil }
+	case r.Order.Whole:
+		return c.store.forgettingSessions()
+	}
+	return c.store.forgettingSession(r.Thread)
+}
+
+// finishOrders reports carried-out orders to their chats, before another session of the
+// chat begins.
+func (m *Manager) finishOrders(ctx context.Context) {
+	m.mu.Lock()
+	var done []*record
+	chats := map[*record]*chat{}
+	for _, c := range m.byGroup {
+		c.orders = slices.DeleteFunc(c.orders, func(r *record) bool {
+			if slices.ContainsFunc(m.all, func(t *conversation) bool {
+				return t.chat == c && r.concerns(t.thread) && t.stopping()
+			}) {
+				return false
+			}
+			done, chats[r] = append(done, r), c
+			return true
+		})
+	}
+	m.mu.Unlock()
+	slices.SortFunc(done, places)
+	for _, r := range done {
+		c := chats[r]
+		if err := m.finish(c, r.gone); err != nil {
+			m.o.Log.Error("stopped messages not cleared away", "group", c.group.Folder, "error", err)
+		}
+		if err := m.tell(ctx, newConversation(c, r.Thread), m.stopReply(c, r), key(r.Key, string(r.Kind))); err != nil {
+			m.o.Log.Error("chat not told of an order", "group", c.group.Folder, "error", err)
+			continue // a later host tells
+		}
+		if err := m.finish(c, []*record{r}); err != nil {
+			m.o.Log.Error("order not cleared away", "group", c.group.Folder, "error", err)
+		}
+	}
+}
+
+// replay carries out the orders that an earlier host has left, before it resumes anything
+// that they end.
+func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*turn, error) {
+	var over []*record
+	var also []change
+	for _, r := range kept {
+		if r.Order == nil {
+			continue
+		}
+		c.orders = append(c.orders, r)
+		for _, h := range held {
+			if r.concerns(h.Thread) && h.before(r) {
+				over = append(over, h.all()...)
+			}
+		}
+		for _, other := range kept {
+			if r.ends(other) {
+				over = append(over, other)
+			}
+		}
+		also = append(also, c.forgettingSessions(r))
+	}
+	if len(c.orders) == 0 {
+		return kept, held, nil
+	}
+	kept = slices.DeleteFunc(kept, func(r *record) bool { return r.Order != nil || slices.Contains(over, r) })
+	return kept, held, m.finish(c, over, also...)
+}
+
+// requestsSince counts a group's requests in the queue that were written since the time.
+func (m *Manager) requestsSince(c *chat, since time.Time) (n int) {
+	queue, err := openDir(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
+	if err != nil {
+		return 0 // no request can come out of it either
+	}
+	defer queue.Close()
+	for _, name := range list(queue) {
+		if info, err := queue.Lstat(name); err == nil && !info.ModTime().Before(since) {
+			n++
+		}
+	}
+	return n
+}
