@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/transcribe"
 	"github.com/longshore-bridge/longshore/host/turns"
@@ -45,7 +46,7 @@ func (p plans) Limits() turns.Limits {
 
 func (p plans) OverBudget(folder string) bool { return p.overBudget(folder) }
 
-// transcriber implements turns.Transcriber with the entries of one configuration.
+// transcriber implements inbound.Transcriber with the entries of one configuration.
 type transcriber struct {
 	by      *transcribe.Transcriber
 	entries []transcribe.Entry
@@ -56,7 +57,7 @@ func (t transcriber) Transcribe(ctx context.Context, sound *os.File, mime string
 	return found.Text, found.Seconds, err
 }
 
-func (p plans) Transcriber(g groups.Group) turns.Transcriber {
+func (p plans) Transcriber(g groups.Group) inbound.Transcriber {
 	entries := TranscriptionOf(p.Config())
 	if len(entries) == 0 || g.Speech == groups.SpeechOff {
 		return nil

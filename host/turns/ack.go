@@ -3,6 +3,8 @@ package turns
 import (
 	"context"
 	"slices"
+
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // ack reacts to the last message that calls the assistant, if the group's `ack` asks for
@@ -13,16 +15,16 @@ func (m *Manager) ack(ctx context.Context, c *conversation, records []*record) {
 		return
 	}
 	for _, r := range slices.Backward(records) {
-		if r.Kind != callKind || r.ID == "" {
+		if r.Kind != inbound.KindCall || r.ID == "" {
 			continue
 		}
 		if r.Acked { // the turn is being retried
 			return
 		}
 		r.Acked = true
-		err := c.store.do("keep message", c.store.updating(r)) // before the reaction: a host that dies in between takes back what is not there
+		err := c.store.Do("keep message", c.store.Updating(&r.Message)) // before the reaction: a host that dies in between takes back what is not there
 		if err == nil {
-			err = m.o.Chat.React(ctx, c.group.Folder, r.Thread, r.ID, emoji, key(r.Key, "ack"))
+			err = m.o.Chat.React(ctx, c.group.Folder, r.Thread, r.ID, emoji, inbound.Key(r.Key, "ack"))
 		}
 		if err != nil {
 			m.o.Log.Warn("message not reacted to", "group", c.group.Folder, "error", err)
@@ -33,7 +35,7 @@ func (m *Manager) ack(ctx context.Context, c *conversation, records []*record) {
 
 // unack removes the reaction to a record.
 func (m *Manager) unack(c *chat, r *record) {
-	if err := m.o.Chat.React(context.Background(), c.group.Folder, r.Thread, r.ID, "", key(r.Key, "unack")); err != nil {
+	if err := m.o.Chat.React(context.Background(), c.group.Folder, r.Thread, r.ID, "", inbound.Key(r.Key, "unack")); err != nil {
 		m.o.Log.Warn("reaction not taken back", "group", c.group.Folder, "error", err)
 	}
 }

@@ -55,7 +55,6 @@ package turns
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -63,6 +62,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/cause"
@@ -78,8 +78,8 @@ type Options struct {
 	Chat      Chat
 	Plans     Plans
 	Platforms Platforms
-	Tasks     Tasks // nil: there are none
-	Disk      Disk  // nil: files of members may fill it
+	Tasks     Tasks        // nil: there are none
+	Disk      inbound.Disk // nil: files of members may fill it
 
 	IdleTimeout time.Duration // after which one with nothing to do is ended; 0: 30 min
 	TurnTimeout time.Duration // in which a turn must bring an output; 0: 30 min
@@ -138,7 +138,7 @@ type Plans interface {
 	Elsewhere(g groups.Group) bool
 	Zone(folder string) *time.Location
 	// Transcriber returns nil if the voice notes of a group's members are not transcribed.
-	Transcriber(g groups.Group) Transcriber
+	Transcriber(g groups.Group) inbound.Transcriber
 	// OverBudget reports whether the last call of the group's model was refused because its
 	// budget is used up.
 	OverBudget(folder string) bool
@@ -146,8 +146,7 @@ type Plans interface {
 
 // Platforms is what the channels can do for a chat: serve's platforms.
 type Platforms interface {
-	// Fetch opens a member's file through the channel of that name.
-	Fetch(ctx context.Context, channelName string, f channel.FileRef) (io.ReadCloser, error)
+	inbound.Channels
 	// RoleOf asks the platform for a member's role in a chat, by Inbound.Sender.
 	RoleOf(ctx context.Context, chat groups.Address, sender string) (channel.Role, error)
 	// HasThreads reports whether the chats of the channel of that name have threads.
@@ -159,13 +158,6 @@ type Platforms interface {
 // Tasks is told when the run of a task has ended, by the id that Manager.Task got:
 // *tasks.Tasks.
 type Tasks interface{ Ended(run string) }
-
-// Disk is the disk of the workspaces: serve's disk.
-type Disk interface {
-	// Reserve returns an error if that many bytes more may not be written; release gives
-	// them back.
-	Reserve(bytes int64) (release func(), err error)
-}
 
 // Limits bound what the assistants take from the machine.
 type Limits struct {
@@ -224,10 +216,9 @@ func (m *Manager) limits() Limits {
 // goroutines.
 type Manager struct {
 	o      Options
+	files  *inbound.Fetcher
 	secret []byte        // of this installation
 	wake   chan struct{} // to Run, of capacity one: something may be due
-
-	bringing chan struct{} // holds a value for each file that Bring fetches
 
 	opening sync.Mutex // held while conversations are opened; taken before mu
 
@@ -241,17 +232,18 @@ type Manager struct {
 	opened   []*conversation // since Run looked
 	queue    []*conversation // called, waiting for room, first come first served
 	running  int
-
-	fetchCtx context.Context // Run's; nil before and after
-	fetching sync.WaitGroup  // lanes
 }
 
 // New loads what an earlier host has left. It starts nothing. The directories of Layout must
 // exist.
 func New(o Options) (*Manager, error) {
-	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, troubles: map[cause.Cause]int64{}, bringing: make(chan struct{}, bringing)}
+	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, troubles: map[cause.Cause]int64{}}
+	m.files = inbound.NewFetcher(inbound.Options{Layout: m.o.Layout, Channels: m.o.Platforms, Disk: m.o.Disk, MaxFile: m.o.MaxFile, Log: m.o.Log})
 	var err error
-	if m.secret, err = begin(m.o.State); err != nil {
+	if m.secret, err = inbound.Secret(m.o.State); err != nil {
+		return nil, err
+	}
+	if err := endRuns(m.o.State); err != nil {
 		return nil, err
 	}
 	if err := m.follow(); err != nil {
@@ -265,14 +257,14 @@ func New(o Options) (*Manager, error) {
 func (m *Manager) Run(ctx context.Context) error {
 	var sessions sync.WaitGroup
 	defer sessions.Wait()
-	defer m.startFetching(ctx)()
+	defer m.files.Start(ctx)()
 	for {
 		if err := m.follow(); err != nil {
 			m.o.Log.Error("assistant cannot be called; a message to it tries again", "error", err)
 		}
 		for _, c := range m.takeOpened() {
 			m.settleInterrupted(ctx, c)
-			m.kick(c.chat)
+			c.inbox.Kick()
 		}
 		m.finishOrders(ctx)
 		next := m.schedule(func(c *conversation) {

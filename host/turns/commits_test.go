@@ -44,7 +44,7 @@ func TestKilledBetweenAnyTwoCommitsOfAMessage(t *testing.T) {
 				continue // without the table said
 			}
 			said := next.texts()
-			if n := next.count(`SELECT (SELECT COUNT(*) FROM journal_inbound WHERE state <> 'done') + (SELECT COUNT(*) FROM assistant_message)`); n != 1 && i > 1 {
+			if n := next.count(`SELECT (SELECT COUNT(*) FROM journal_inbound WHERE state <> 'done') + (SELECT COUNT(*) FROM inbound_message)`); n != 1 && i > 1 {
 				t.Errorf("killed after commit %d: %d have the message", i, n)
 			}
 			next.journals(ask)
@@ -62,8 +62,8 @@ func TestKilledBetweenAnyTwoCommitsOfAMessage(t *testing.T) {
 				t.Errorf("killed after commit %d of %d with %q said: %d turns, and then %q", i, len(ends), said, turns, next.texts())
 			}
 			// A message does not wait again for its file after a start: then a notice waits for the next turn.
-			if n := next.count(`SELECT COUNT(*) FROM assistant_message WHERE done = 0 AND body NOT LIKE '%now lies in the inbox%'`); n != 0 ||
-				next.wanted("family") != 0 || next.count(`SELECT COUNT(*) FROM assistant_turn`) != 0 {
+			if n := next.count(`SELECT COUNT(*) FROM inbound_message WHERE done = 0 AND body NOT LIKE '%now lies in the inbox%'`); n != 0 ||
+				next.wanted("family") != 0 || next.count(`SELECT COUNT(*) FROM turn`) != 0 {
 				t.Errorf("killed after commit %d: something is left", i)
 			}
 		}

@@ -3,15 +3,13 @@ package turns
 import (
 	"io"
 	"mime"
-	"os"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // The limits for members' text files in a prompt, in bytes.
@@ -40,7 +38,7 @@ func (m *Manager) readContents(c *chat, records []*record) {
 			if room -= len(text); text != "" {
 				m.mu.Lock()
 				r.Files = slices.Clone(r.Files) // others may be reading them
-				r.Files[i].content = text
+				r.Files[i].Content = text
 				m.mu.Unlock()
 			}
 		}
@@ -48,7 +46,7 @@ func (m *Manager) readContents(c *chat, records []*record) {
 }
 
 // isText reports whether a file claims to be text.
-func isText(f file) bool {
+func isText(f inbound.File) bool {
 	kind, _, _ := mime.ParseMediaType(f.MIME)
 	return strings.HasPrefix(kind, "text/") || kind == "application/json" || slices.Contains(textNames, strings.ToLower(path.Ext(f.Name)))
 }
@@ -56,24 +54,11 @@ func isText(f file) bool {
 // smallText reads a text file from the inbox; it returns "" if the file is not text. The
 // workspace belongs to the agent, so smallText follows no link and waits for nothing.
 func smallText(workspace, name string) string {
-	home, err := openDir(workspace)
-	if err != nil {
-		return ""
-	}
-	defer home.Close()
-	inbox, err := safefs.OpenDir(home, inboxDir)
-	if err != nil {
-		return ""
-	}
-	defer inbox.Close()
-	f, err := inbox.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := inbound.OpenFile(workspace, name, contentOne)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
 	b, err := io.ReadAll(io.LimitReader(f, contentOne+1))
 	if err != nil || len(b) > contentOne || !utf8.Valid(b) || slices.Contains(b, 0) {
 		return ""

@@ -10,7 +10,7 @@ import (
 // The assistant may put anything in the place of a member's file before its next prompt.
 func TestLinksAndPipesOfTheInboxAreNotReadIntoThePrompt(t *testing.T) {
 	workspace := t.TempDir()
-	inbox := filepath.Join(workspace, inboxDir)
+	inbox := filepath.Join(workspace, "inbox")
 	secret := filepath.Join(t.TempDir(), "secret")
 	for _, err := range []error{
 		os.Mkdir(inbox, 0o755), os.WriteFile(secret, []byte("of the host"), 0o600), os.WriteFile(filepath.Join(inbox, "a.txt"), []byte("mine"), 0o600),

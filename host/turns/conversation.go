@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -28,27 +29,24 @@ const (
 type chat struct {
 	group groups.Group // as it was opened: folder and chat stay as long as it does
 	store *store
+	inbox *inbound.Inbox
 	ctx   context.Context    // done when the group has left the configuration
 	leave context.CancelFunc // ends ctx
 	plans Plans
 
 	receiving sync.Mutex // one message, order or acknowledgement at a time, to keep their order
-	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
-	counted   inboxCount // for those who ask often
 	updating  sync.Mutex // one file at a time that changes a record
 	answers   answerPace // limits the host's answers to members
 
 	// Guarded by Manager.mu.
-	running        int // conversations whose assistant runs
-	ignored        Ignored
-	turns          Turns
-	orders         []*record     // of members, until the chat was told the result
-	over           []*record     // messages that nobody needs any more: the next transaction ends them
-	changed        chan struct{} // closed when there is something new to fetch; nil: nobody waits
-	fetched        time.Time     // when the assistant elsewhere last asked for messages; zero: never
-	users          int           // who works with it at this moment, beside its sessions and lanes
-	quick, patient lane          // files to fetch
-	speech         lane          // sounds to transcribe
+	running int // conversations whose assistant runs
+	ignored Ignored
+	turns   Turns
+	orders  []*record     // of members, until the chat was told the result
+	over    []*record     // messages that nobody needs any more: the next transaction ends them
+	changed chan struct{} // closed when there is something new to fetch; nil: nobody waits
+	fetched time.Time     // when the assistant elsewhere last asked for messages; zero: never
+	users   int           // who works with it at this moment, beside its sessions and inbox
 }
 
 // conversation is the messages of one thread, or of the chat itself, and the
@@ -92,11 +90,9 @@ type conversation struct {
 
 // open opens a group with what an earlier host has left, and handles the turns among it.
 func (m *Manager) open(g groups.Group, from *left) (*chat, []*conversation, error) {
-	c := &chat{group: g, plans: m.o.Plans, store: &store{db: m.o.State, folder: g.Folder, secret: keyOf(m.secret, g.Folder)}}
+	c := &chat{group: g, plans: m.o.Plans, store: &store{inbound.NewStore(m.o.State, g.Folder, m.secret, from.Messages)}}
 	c.ctx, c.leave = context.WithCancel(context.Background())
-	for _, r := range from.kept {
-		c.store.last = later(c.store.last, r.Kept)
-	}
+	c.inbox = m.files.Open(c.ctx, g, c.store.Store, waitingFiles{m, c}, from.Files)
 	held := from.turns
 	kept, err := m.leaveElsewhere(c, from.kept, held)
 	if err != nil {
@@ -104,16 +100,6 @@ func (m *Manager) open(g groups.Group, from *left) (*chat, []*conversation, erro
 	}
 	if kept, held, err = m.replay(c, kept, held); err != nil {
 		return nil, nil, err
-	}
-	c.patient.patient, c.speech.transcribes = true, true
-	for _, w := range from.pending {
-		switch {
-		case elsewhere(w.Chat, g):
-		case w.File.Path != "":
-			c.speech.files = append(c.speech.files, w)
-		default:
-			c.patient.files = append(c.patient.files, w)
-		}
 	}
 	all := []*conversation{newConversation(c, "")}
 	of := func(thread string) *conversation {
@@ -171,21 +157,21 @@ func (m *Manager) resume(c *conversation, held *turn, unread map[string]bool) er
 		c.broken = append(c.broken, held)
 	default:
 		c.attempt = held.Attempt + 1
-		held.all() // they wait
+		held.takeAll() // they wait
 	}
-	return c.store.do("note turn", c.store.savingTurn(held))
+	return c.store.Do("note turn", c.store.savingTurn(held))
 }
 
 // leaveElsewhere leaves out messages from a former chat of the group: the present chat
 // must not see them. A turn that had sent something there has ended.
 func (m *Manager) leaveElsewhere(c *chat, kept []*record, held []*turn) ([]*record, error) {
-	kept = slices.DeleteFunc(kept, func(r *record) bool { return elsewhere(r.Chat, c.group) })
+	kept = slices.DeleteFunc(kept, func(r *record) bool { return inbound.Elsewhere(r.Chat, c.group) })
 	var over []*record
 	for _, h := range held {
 		for _, r := range h.records {
-			if elsewhere(r.Chat, c.group) {
+			if inbound.Elsewhere(r.Chat, c.group) {
 				over = append(over, r)
-				h.take(r.id)
+				h.take(r.Seq)
 			}
 		}
 	}
@@ -197,13 +183,13 @@ func (m *Manager) leaveElsewhere(c *chat, kept []*record, held []*turn) ([]*reco
 }
 
 // called reports whether a waiting message calls the assistant.
-func (c *conversation) called() bool { return slices.ContainsFunc(c.free(), (*record).calls) }
+func (c *conversation) called() bool { return slices.ContainsFunc(c.free(), (*record).Calls) }
 
 // firstCall returns when the oldest such message was kept.
 func (c *conversation) firstCall() time.Time {
 	for _, r := range c.free() {
-		if r.calls() {
-			return r.since()
+		if r.Calls() {
+			return r.Since()
 		}
 	}
 	return time.Now()
@@ -222,16 +208,16 @@ const maxCalls = 1000
 // surplus removes the oldest records from kept that do not call the assistant: messages
 // beyond limit, as many notices, and events beyond maxEvents.
 func (c *conversation) surplus(limit int) (out []*record) {
-	count := map[kind]int{}
+	count := map[inbound.Kind]int{}
 	for _, r := range c.kept {
 		count[r.Kind]++
 	}
 	return c.cut(func(r *record) bool {
 		count[r.Kind]--
-		if r.Kind == eventKind {
+		if r.Kind == inbound.KindEvent {
 			return count[r.Kind] >= maxEvents
 		}
-		return !r.calls() && count[r.Kind] >= limit
+		return !r.Calls() && count[r.Kind] >= limit
 	})
 }
 
@@ -249,7 +235,7 @@ func (c *conversation) cut(is func(*record) bool) (out []*record) {
 
 // urgent reports whether a record waits that a running assistant should get now.
 func (c *conversation) urgent() bool {
-	return slices.ContainsFunc(c.free(), func(r *record) bool { return r.calls() || r.Kind == noticeKind && !r.Quiet })
+	return slices.ContainsFunc(c.free(), func(r *record) bool { return r.Calls() || r.Kind == inbound.KindNotice && !r.Quiet })
 }
 
 // succeeded handles the end of a successful turn.

@@ -3,12 +3,12 @@ package turns
 import (
 	"context"
 	"crypto/hmac"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -103,10 +103,10 @@ func (m *Manager) give(c *chat, thread, after string) (all []given, fresh []*rec
 	room, behind := maxInboxText, placeOf(after)
 	for _, r := range t.forFetching() {
 		waiting++
-		if r.place() <= behind || room < 0 {
+		if placeIn(r) <= behind || room < 0 {
 			continue
 		}
-		if room -= weight(r); len(all) == maxInbox || room < 0 && len(all) > 0 {
+		if room -= weight(&r.Message); len(all) == maxInbox || room < 0 && len(all) > 0 {
 			room = -1
 			continue
 		}
@@ -118,14 +118,14 @@ func (m *Manager) give(c *chat, thread, after string) (all []given, fresh []*rec
 	}
 	for b := range bursts(t.kept, t.configured().Gather) {
 		for i := range all {
-			all[i].asks = all[i].asks || all[i].calls() || all[i].Kind == contextKind && !b.called.IsZero() && b.has(all[i].id)
+			all[i].asks = all[i].asks || all[i].Calls() || all[i].Kind == inbound.KindContext && !b.called.IsZero() && b.has(all[i].Seq)
 		}
 	}
 	return all, fresh, waiting
 }
 
 func (b *burst) has(id int64) bool {
-	return slices.ContainsFunc(b.records, func(r *record) bool { return r.id == id })
+	return slices.ContainsFunc(b.records, func(r *record) bool { return r.Seq == id })
 }
 
 // forFetching returns what an assistant elsewhere may fetch: all that is complete if
@@ -151,7 +151,7 @@ func (c *conversation) present() {
 // placeSize is how many digits a record's place has in its id for assistants elsewhere.
 const placeSize = 20
 
-func (r *record) place() string { return fmt.Sprintf("%0*d", placeSize, r.id) }
+func placeIn(r *record) string { return fmt.Sprintf("%0*d", placeSize, r.Seq) }
 
 // placeOf returns the place in an id that inboxID has made; that of no id is before all.
 func placeOf(id string) string {
@@ -161,10 +161,10 @@ func placeOf(id string) string {
 
 // inboxID is the id of a record for an assistant elsewhere. Nobody can make one for another
 // thread, or for a message that never was.
-func (s *store) inboxID(thread string, r *record) string { return s.signed(thread, r.place()) }
+func (s *store) inboxID(thread string, r *record) string { return s.signed(thread, placeIn(r)) }
 
 func (s *store) signed(thread, place string) string {
-	return place + "-" + hex.EncodeToString(mac(s.secret, "inbox\x00"+thread+"\x00"+place)[:16])
+	return place + "-" + s.Sign("inbox\x00"+thread+"\x00"+place)
 }
 
 // made reports whether inboxID has made an id for a thread.
@@ -198,7 +198,7 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 			m.o.Log.Warn("answer not taken", "group", folder, "error", err)
 			return false, ErrNoRoom
 		}
-		if err := m.say(ctx, newConversation(c, thread), answer, key(r.Key, "answer")); err != nil {
+		if err := m.say(ctx, newConversation(c, thread), answer, inbound.Key(r.Key, "answer")); err != nil {
 			return false, err
 		}
 	}
@@ -216,7 +216,7 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 // acknowledged takes a finished record out of its conversation. The caller holds mu.
 func (m *Manager) acknowledged(c *chat, r *record, thread string) {
 	c.turns.Done = time.Now()
-	if r.calls() {
+	if r.Calls() {
 		c.turns.Answered++
 	}
 	t := m.in(c, thread)
@@ -239,7 +239,7 @@ func (m *Manager) waiting(c *chat, thread, id string) *record {
 		return nil
 	}
 	for _, r := range t.kept {
-		if r.place() == placeOf(id) {
+		if placeIn(r) == placeOf(id) {
 			return r
 		}
 	}
@@ -251,36 +251,23 @@ func (m *Manager) message(c *chat, thread string, g given) ipc.Message {
 	r := &g.record
 	out := ipc.Message{
 		ID: c.store.inboxID(thread, r), Kind: "message", Calls: g.asks, Time: r.Time.UTC(), Thread: r.Thread,
-		MessageID: r.ID, From: visible(oneLine(r.From)), SenderID: r.Sender, Text: visible(cut(r.Text, maxText)), Forwarded: r.Forwarded, Author: visible(oneLine(r.Author)),
+		MessageID: r.ID, From: inbound.Visible(inbound.OneLine(r.From)), SenderID: r.Sender, Text: inbound.Visible(inbound.Cut(r.Text, maxText)), Forwarded: r.Forwarded, Author: inbound.Visible(inbound.OneLine(r.Author)),
 	}
 	switch r.Kind {
-	case noticeKind, taskKind:
+	case inbound.KindNotice, inbound.KindTask:
 		out.Kind = string(r.Kind)
-	case eventKind:
+	case inbound.KindEvent:
 		out.Kind, out.Event, out.Target = string(r.Kind), string(r.Event.What), r.Event.Target
 	}
-	out.Quote = quoteOf(r, maxQuote)
+	out.Quote = r.QuoteFor(maxQuote)
 	room := maxTranscripts
 	for i, f := range r.Files {
 		file := m.messageFile(c, f, i+1)
-		file.Transcript = cut(file.Transcript, room)
+		file.Transcript = inbound.Cut(file.Transcript, room)
 		room = max(room-len(file.Transcript), 0)
 		out.Files = append(out.Files, file)
 	}
 	return out
-}
-
-// quoteOf is what a record answers, in the form that an assistant gets, with texts of up to
-// limit bytes; nil if it answers nothing.
-func quoteOf(r *record, limit int) *ipc.Quote {
-	q := r.Quote
-	if q == nil {
-		return nil
-	}
-	return &ipc.Quote{
-		MessageID: q.ID, From: visible(oneLine(q.From)), SenderID: q.Sender, Text: visible(cut(q.Text, limit)), Selected: visible(cut(q.Selected, limit)),
-		Own: q.Own && !q.Unverified, Unverified: q.Unverified, Forwarded: q.Forwarded, Elsewhere: q.Elsewhere,
-	}
 }
 
 // toAck marks the last of the records that calls the assistant, if the group's `ack` asks
@@ -290,7 +277,7 @@ func (m *Manager) toAck(c *chat, fresh []*record) *record {
 		return nil
 	}
 	for _, r := range slices.Backward(fresh) {
-		if r.Kind == callKind && r.ID != "" && !r.Acked {
+		if r.Kind == inbound.KindCall && r.ID != "" && !r.Acked {
 			r.Acked = true
 			acked := *r
 			return &acked
@@ -304,9 +291,9 @@ func (m *Manager) showAck(ctx context.Context, c *chat, r *record) {
 	if r == nil {
 		return
 	}
-	err := c.store.do("keep message", c.store.updating(r)) // before the reaction, as in ack
+	err := c.store.Do("keep message", c.store.Updating(&r.Message)) // before the reaction, as in ack
 	if err == nil {
-		err = m.o.Chat.React(ctx, c.group.Folder, r.Thread, r.ID, c.configured().Ack, key(r.Key, "ack"))
+		err = m.o.Chat.React(ctx, c.group.Folder, r.Thread, r.ID, c.configured().Ack, inbound.Key(r.Key, "ack"))
 	}
 	if err != nil {
 		m.o.Log.Warn("message not reacted to", "group", c.group.Folder, "error", err)

@@ -1,14 +1,13 @@
 package turns
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path"
 	"slices"
 
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -36,22 +35,22 @@ func (m *Manager) FetchFile(folder, thread, id string, number int) (*os.File, ip
 	if f.Missing != "" {
 		return nil, f, &refusal.Error{Code: "file_gone", Message: "the file cannot be had: " + f.Missing, Hint: "ask the member to send it again"}
 	}
-	opened, err := openInbox(m.o.Layout.Workspace(folder), path.Base(files[number-1].Path), m.o.MaxFile)
+	opened, err := inbound.OpenFile(m.o.Layout.Workspace(folder), path.Base(files[number-1].Path), m.o.MaxFile)
 	return opened, f, err
 }
 
 // messageFile describes a file. Its size is that of the bytes that would be sent.
-func (m *Manager) messageFile(c *chat, f file, number int) ipc.MessageFile {
+func (m *Manager) messageFile(c *chat, f inbound.File, number int) ipc.MessageFile {
 	out := ipc.MessageFile{Number: number, Name: f.Name, Kind: f.Kind, MIME: f.MIME, Quoted: f.Quoted, Missing: f.Missing}
 	if f.Speech != nil {
-		out.Transcript = visible(cut(f.Speech.Text, maxText))
+		out.Transcript = inbound.Visible(inbound.Cut(f.Speech.Text, maxText))
 	}
 	if f.Missing != "" {
 		return out
 	}
-	opened, err := openInbox(m.o.Layout.Workspace(c.group.Folder), path.Base(f.Path), m.o.MaxFile)
+	opened, err := inbound.OpenFile(m.o.Layout.Workspace(c.group.Folder), path.Base(f.Path), m.o.MaxFile)
 	if err != nil {
-		out.Missing = notKept
+		out.Missing = inbound.NotKept
 		return out
 	}
 	defer opened.Close()
@@ -90,28 +89,7 @@ func (m *Manager) dropFiles(c *chat, ended []*record) {
 		}
 	}
 	m.mu.Unlock()
-	if err := removeFromInbox(m.o.Layout.Workspace(c.group.Folder), drop); err != nil {
+	if err := inbound.RemoveFiles(m.o.Layout.Workspace(c.group.Folder), drop); err != nil {
 		m.o.Log.Warn("files of acknowledged messages not removed", "group", c.group.Folder, "error", err)
 	}
-}
-
-// removeFromInbox removes files from a workspace's inbox.
-func removeFromInbox(workspace string, names map[string]bool) error {
-	home, err := openDir(workspace)
-	if err != nil {
-		return err
-	}
-	defer home.Close()
-	inbox, err := safefs.OpenDir(home, inboxDir)
-	if err != nil {
-		return err
-	}
-	defer inbox.Close()
-	var errs []error
-	for name, is := range names {
-		if info, err := inbox.Lstat(name); is && err == nil && info.Mode().IsRegular() {
-			errs = append(errs, inbox.Remove(name))
-		}
-	}
-	return errors.Join(errs...)
 }

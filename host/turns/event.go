@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // Limits for members' edits, deletions, reactions, votes and notes. They are counted apart, so a
@@ -13,23 +14,16 @@ const (
 	maxEventText = 500 // bytes of one
 )
 
-// event is what a member did to a message, or a note.
-type event struct {
-	What   channel.Kind `json:"what"`
-	Target string       `json:"target"`           // the platform's id of the message, by the member's word; empty: of a note about none
-	Starts bool         `json:"starts,omitempty"` // it calls the assistant
-}
-
 // eventText returns the content of an event: a text, an emoji or choices. It is empty if a
 // reaction or vote was withdrawn.
 func eventText(in channel.Inbound) string {
 	switch in.Kind {
 	case channel.KindEdit, channel.KindNote:
-		return cut(in.Text, maxEventText)
+		return inbound.Cut(in.Text, maxEventText)
 	case channel.KindReaction:
-		return cut(in.Emoji, maxEventText)
+		return inbound.Cut(in.Emoji, maxEventText)
 	case channel.KindVote:
-		return cut(strings.Join(in.Choices, ", "), maxEventText)
+		return inbound.Cut(strings.Join(in.Choices, ", "), maxEventText)
 	}
 	return ""
 }
@@ -37,10 +31,10 @@ func eventText(in channel.Inbound) string {
 // replaced removes the events from kept that r makes obsolete: a member's earlier reaction
 // to, or edit of, the same message.
 func (c *conversation) replaced(r *record) []*record {
-	if r.Kind != eventKind || r.Sender == "" || r.Event.What == channel.KindNote {
+	if r.Kind != inbound.KindEvent || r.Sender == "" || r.Event.What == channel.KindNote {
 		return nil
 	}
 	return c.cut(func(old *record) bool {
-		return old.Kind == eventKind && old.Sender == r.Sender && old.Event.What == r.Event.What && old.Event.Target == r.Event.Target
+		return old.Kind == inbound.KindEvent && old.Sender == r.Sender && old.Event.What == r.Event.What && old.Event.Target == r.Event.Target
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/turns"
 )
 
@@ -19,7 +20,7 @@ type options struct {
 	Limits    turns.Limits
 	Elsewhere bool
 	Plan      func(g groups.Group) (turns.Plan, error)
-	Hears     func() turns.Transcriber
+	Hears     func() inbound.Transcriber
 
 	Room  func(folder string) error
 	React func(ctx context.Context, folder, thread, target, emoji, key string) error
@@ -96,7 +97,7 @@ func (h host) Plan(g groups.Group) (turns.Plan, error) {
 	return h.options.Plan(g)
 }
 
-func (h host) Transcriber(groups.Group) turns.Transcriber {
+func (h host) Transcriber(groups.Group) inbound.Transcriber {
 	if h.options.Hears == nil {
 		return nil
 	}

@@ -114,7 +114,7 @@ func TestAFileThatComesSoonIsInThePrompt(t *testing.T) {
 // wanted counts the references of files that are kept.
 func (w *world) wanted(folder string) int {
 	w.t.Helper()
-	return w.count(`SELECT COUNT(*) FROM assistant_file WHERE folder = ?`, folder)
+	return w.count(`SELECT COUNT(*) FROM inbound_file WHERE folder = ?`, folder)
 }
 
 // A message stopped its chat, and four of them the whole account, until its

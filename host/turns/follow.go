@@ -125,7 +125,7 @@ func (c *chat) within(ctx context.Context) (context.Context, context.CancelFunc)
 // forgetLeft releases a removed chat once nothing uses it. If its group has come back
 // meanwhile, it is opened again. The caller holds mu.
 func (m *Manager) forgetLeft(c *chat) {
-	if !c.left() || c.running > 0 || c.quick.busy || c.patient.busy || c.speech.busy || c.users > 0 || m.byGroup[c.group.Folder] != c {
+	if !c.left() || c.running > 0 || c.inbox.Busy() || c.users > 0 || m.byGroup[c.group.Folder] != c {
 		return
 	}
 	delete(m.byGroup, c.group.Folder)

@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
+
+// filePatience is how long a message waits for the first attempt at its files.
+const filePatience = 15 * time.Second
 
 // burst is a group of messages of one conversation that follow each other closely, with
 // the notices and notes between them. It is handed to the assistant as a whole. Its bounds
@@ -42,7 +46,7 @@ func bursts(kept []*record, g groups.Gather) iter.Seq[burst] {
 
 // aside reports whether a record neither begins nor prolongs a burst.
 func (r *record) aside() bool {
-	return r.Kind == taskKind || !r.calls() && r.Kind != contextKind
+	return r.Kind == inbound.KindTask || !r.Calls() && r.Kind != inbound.KindContext
 }
 
 func (b *burst) note(r *record) {
@@ -52,10 +56,10 @@ func (b *burst) note(r *record) {
 	if b.begins.IsZero() {
 		b.begins = r.Kept
 	}
-	if b.called.IsZero() && r.calls() {
+	if b.called.IsZero() && r.Calls() {
 		b.called = r.Kept
 	}
-	b.last, b.arrivedAt = r.Kept, r.since()
+	b.last, b.arrivedAt = r.Kept, r.Since()
 }
 
 func (b *burst) takes(r *record, g groups.Gather) bool {
@@ -87,7 +91,7 @@ func (b *burst) ends(g groups.Gather) time.Time {
 // fetching reports whether a file of a burst still waits for its first attempt.
 func (b *burst) fetching(now time.Time) bool {
 	return slices.ContainsFunc(b.records, func(r *record) bool {
-		return len(r.waits) > 0 && now.Before(r.since().Add(filePatience))
+		return len(r.waits) > 0 && now.Before(r.Since().Add(filePatience))
 	})
 }
 
@@ -111,8 +115,8 @@ func (c *conversation) takeFree() []*record {
 	c.kept = slices.DeleteFunc(slices.Clone(c.kept), func(r *record) bool { return slices.Contains(free, r) })
 	for b := range bursts(free, c.configured().Gather) {
 		for _, r := range b.records {
-			if r.Kind == contextKind && !b.called.IsZero() {
-				r.Kind = callKind
+			if r.Kind == inbound.KindContext && !b.called.IsZero() {
+				r.Kind = inbound.KindCall
 			}
 		}
 	}

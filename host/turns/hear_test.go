@@ -13,7 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -35,7 +35,7 @@ func (e *ears) transcribe(ctx context.Context, sound *os.File, _ string) (string
 
 func hearing(t *testing.T, e *ears, gs ...groups.Group) *world {
 	return newWorld(t, func(o *options) {
-		o.Hears = func() turns.Transcriber { return transcriber(e.transcribe) }
+		o.Hears = func() inbound.Transcriber { return transcriber(e.transcribe) }
 	}, gs...)
 }
 
@@ -186,7 +186,7 @@ func TestALinkInTheInboxIsNotTranscribed(t *testing.T) {
 		var w *world
 		e := &ears{hear: says("the secret")}
 		w = newWorld(t, func(o *options) {
-			o.Hears = func() turns.Transcriber {
+			o.Hears = func() inbound.Transcriber {
 				dir := w.state + "/groups/family/inbox/" // the agent is faster
 				if os.Remove(dir+"voice.ogg") == nil {
 					check(t, os.Symlink("/etc/passwd", dir+"voice.ogg"))

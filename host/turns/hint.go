@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // hints reports whether a group's chat is told the word that calls the assistant. The chat
@@ -16,10 +17,10 @@ func hints(g groups.Group) bool {
 // wantsHint reports whether a message that is to be kept is the first one, and the chat is to
 // be told the word.
 func (m *Manager) wantsHint(c *chat, g groups.Group, r *record) (bool, error) {
-	if r.Kind != contextKind || g.Trigger == "" || !hints(g) {
+	if r.Kind != inbound.KindContext || g.Trigger == "" || !hints(g) {
 		return false, nil
 	}
-	return c.store.untouched()
+	return c.store.Untouched()
 }
 
 // hint tells a new chat the word that calls the assistant, after a first message without
@@ -32,7 +33,7 @@ func (m *Manager) hint(ctx context.Context, c *chat, g groups.Group, r *record) 
 		return
 	}
 	words := fmt.Sprintf("The assistant answers messages that contain %s.", g.Trigger)
-	if err := m.tell(ctx, t, words, key(g.Address().String(), "hint")); err != nil {
+	if err := m.tell(ctx, t, words, inbound.Key(g.Address().String(), "hint")); err != nil {
 		m.o.Log.Error("chat not told", "group", g.Folder, "error", err)
 	}
 }

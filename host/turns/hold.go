@@ -3,6 +3,8 @@ package turns
 import (
 	"context"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // The limits of what a conversation keeps while its assistant waits for an operator: the
@@ -28,12 +30,12 @@ func (c *conversation) tooMany(since time.Time) []*record {
 	drop := map[*record]bool{}
 	for i := len(c.kept) - 1; i >= 0; i-- {
 		r := c.kept[i]
-		if !r.calls() {
+		if !r.Calls() {
 			continue
 		}
 		calls++
 		bytes += len(r.Text)
-		drop[r] = calls > maxHeld || bytes > maxHeldBytes && calls > 1 || r.since().Before(since)
+		drop[r] = calls > maxHeld || bytes > maxHeldBytes && calls > 1 || r.Since().Before(since)
 	}
 	return c.cut(func(r *record) bool { return drop[r] })
 }
@@ -44,7 +46,7 @@ func (m *Manager) sortHeld(ctx context.Context) {
 	hold := m.limits().Hold
 	for c, gone := range m.takeTooMany(time.Now().Add(-hold)) {
 		words := expired(len(gone), hold)
-		if err := m.tell(ctx, c, words, key(gone[len(gone)-1].Key, words)); err != nil {
+		if err := m.tell(ctx, c, words, inbound.Key(gone[len(gone)-1].Key, words)); err != nil {
 			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
 		}
 		if err := m.finish(c.chat, gone); err != nil {

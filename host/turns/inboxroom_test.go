@@ -125,7 +125,7 @@ func TestRoomIsAskedForAsBytesCome(t *testing.T) {
 			t.Error("a file was kept without room")
 		}
 		var last string
-		check(t, w.db.QueryRow(`SELECT body FROM assistant_message WHERE done = 0 ORDER BY id DESC LIMIT 1`).Scan(&last))
+		check(t, w.db.QueryRow(`SELECT body FROM inbound_message WHERE done = 0 ORDER BY id DESC LIMIT 1`).Scan(&last))
 		has(t, last, "the host's disk is full")
 		if strings.Contains(last, "/var/lib/host") {
 			t.Error("the record names a host path")

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // closeFile asks the assistant to end; the name is NanoClaw v1's.
@@ -51,14 +54,14 @@ func (in *inputs) write(name, text string) error {
 func (in *inputs) close() error { return in.put(closeFile, nil) }
 
 func (in *inputs) put(name string, data []byte) error {
-	root, err := openDir(in.dir)
+	root, err := safefs.OpenDirAt(in.dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	tmp := "." + name + ".tmp"
 	root.Remove(tmp) // of an earlier try, or planted
-	f, err := createNew(root, tmp)
+	f, err := safefs.CreateNew(root, tmp, groups.Agent())
 	if err != nil {
 		return err
 	}
@@ -90,7 +93,7 @@ func (in *inputs) drain() map[string]bool {
 // directory cannot be opened.
 func (in *inputs) those(is func(root *os.Root, name string) bool) map[string]bool {
 	names := map[string]bool{}
-	root, err := openDir(in.dir)
+	root, err := safefs.OpenDirAt(in.dir)
 	if err != nil {
 		return names
 	}

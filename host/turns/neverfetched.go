@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
@@ -15,7 +16,7 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 	free := c.free()
 	newest := ""
 	if len(free) > 0 && c.urgent() {
-		newest = fmt.Sprint(len(free), free[len(free)-1].id)
+		newest = fmt.Sprint(len(free), free[len(free)-1].Seq)
 	}
 	if newest != c.announced && newest != "" && c.changed != nil {
 		close(c.changed)
@@ -29,8 +30,8 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 	}
 	wait := m.limits().Hold
 	for _, r := range free {
-		if r.calls() {
-			wait = min(wait, max(m.neverFetchedAfter(c, r, now), 0), max(r.since().Add(wait).Sub(now), time.Second))
+		if r.Calls() {
+			wait = min(wait, max(m.neverFetchedAfter(c, r, now), 0), max(r.Since().Add(wait).Sub(now), time.Second))
 			break
 		}
 	}
@@ -54,7 +55,7 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 // asks for messages.
 func (m *Manager) neverFetchedAfter(c *conversation, r *record, now time.Time) time.Duration {
 	if !r.read() {
-		return later(r.since(), c.since).Add(m.limits().NoticeAfter).Sub(now)
+		return later(r.Since(), c.since).Add(m.limits().NoticeAfter).Sub(now)
 	}
 	last := later(r.fetchedAt, c.fetched)
 	turn := m.o.TurnTimeout
@@ -105,7 +106,7 @@ func (m *Manager) tellNeverFetched(ctx context.Context) {
 			continue
 		}
 		for _, r := range c.free() {
-			if r.calls() {
+			if r.Calls() {
 				c.told, said[c] = true, r.Key
 				break
 			}
@@ -114,7 +115,7 @@ func (m *Manager) tellNeverFetched(ctx context.Context) {
 	m.mu.Unlock()
 	words := waitsFor(cause.Absent, "", m.limits().Hold)
 	for c, of := range said {
-		if err := m.tell(ctx, c, words, key(of, string(cause.Absent))); err != nil {
+		if err := m.tell(ctx, c, words, inbound.Key(of, string(cause.Absent))); err != nil {
 			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
 		}
 	}

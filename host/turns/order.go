@@ -11,34 +11,14 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
-)
-
-// The kinds of a record that is a member's order to the host.
-const (
-	stopKind kind = kind(stopWord)
-	newKind  kind = kind(newWord)
 )
 
 // errOrdered ends a session that a member or an operator stopped.
 var errOrdered = errors.New("a member stopped it")
-
-// order is the extra part of a record that is a member's order. It is kept before it
-// takes effect, and until the chat was told the result: if the host is killed in between,
-// the next host carries it out.
-type order struct {
-	Whole  bool      `json:"whole,omitempty"`  // it applies to all threads of the chat
-	More   bool      `json:"more,omitempty"`   // more words followed it, which are ignored
-	Turns  []stopped `json:"turns,omitempty"`  // the turns under way
-	Waited int       `json:"waited,omitempty"` // waiting messages that will not be answered
-}
-
-// stopped is a turn that an order ends.
-type stopped struct {
-	Thread  string    `json:"thread,omitempty"`
-	Started time.Time `json:"started"`
-}
 
 // concerns reports whether an order applies to a thread.
 func (r *record) concerns(thread string) bool {
@@ -48,25 +28,25 @@ func (r *record) concerns(thread string) bool {
 // ends reports whether an order ends another record: a call from before the order or, if a
 // new conversation begins, any record from before it.
 func (r *record) ends(other *record) bool {
-	return r.concerns(other.Thread) && other.Order == nil && other.id < r.id && (other.calls() || r.Kind == newKind)
+	return r.concerns(other.Thread) && other.Order == nil && other.Seq < r.Seq && (other.Calls() || r.Kind == inbound.KindNew)
 }
 
 // obey answers a member's order, or carries it out.
 func (m *Manager) obey(ctx context.Context, at *conversation, g groups.Group, in *channel.Inbound, w word, more bool) error {
-	sender := at.store.senderID(in.Sender)
-	id := key(g.Channel, string(in.Chat), sender, in.ID)
+	sender := at.store.SenderID(in.Sender)
+	id := inbound.Key(g.Channel, string(in.Chat), sender, in.ID)
 	// A message that begins a thread is for the chat, as is one outside all threads.
 	whole := at.thread == "" || in.Thread == in.ID
 	switch w {
 	case stopWord, newWord:
-		r := &record{
-			Key: id, Kind: kind(w), Chat: g.Address().String(), Thread: at.thread, ID: in.ID, Sender: sender, Time: time.Now(),
-			Order: &order{Whole: whole, More: more},
-		}
+		r := newRecord(inbound.Message{
+			Key: id, Kind: inbound.Kind(w), Chat: g.Address().String(), Thread: at.thread, ID: in.ID, Sender: sender, Time: time.Now(),
+			Order: &inbound.Order{Whole: whole, More: more},
+		})
 		return m.order(ctx, at, r, sender)
 	case statusWord:
 		if at.answers.allow(sender) {
-			m.answer(ctx, at, m.statusText(g, at, whole), key(id, string(w)))
+			m.answer(ctx, at, m.statusText(g, at, whole), inbound.Key(id, string(w)))
 		}
 	case helpWord:
 		text, err := m.helpText(ctx, g, in)
@@ -74,7 +54,7 @@ func (m *Manager) obey(ctx context.Context, at *conversation, g groups.Group, in
 			return err
 		}
 		if at.answers.allow(sender) {
-			m.answer(ctx, at, text, key(id, string(w)))
+			m.answer(ctx, at, text, inbound.Key(id, string(w)))
 		}
 	}
 	return nil
@@ -86,13 +66,13 @@ func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender
 	c := at.chat
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	if known, _, err := c.store.knows(r.Key); known || err != nil {
+	if known, _, err := c.store.Knows(r.Key); known || err != nil {
 		return err
 	}
 	m.survey(c, r)
-	if r.Kind == stopKind && len(r.Order.Turns) == 0 && r.Order.Waited == 0 {
+	if r.Kind == inbound.KindStop && len(r.Order.Turns) == 0 && r.Order.Waited == 0 {
 		if at.answers.allow(sender) {
-			m.answer(ctx, at, nothingRuns, key(r.Key, string(r.Kind)))
+			m.answer(ctx, at, nothingRuns, inbound.Key(r.Key, string(r.Kind)))
 		}
 		return nil
 	}
@@ -112,10 +92,10 @@ func (m *Manager) StopGroup(folder string) (turns, waited int, err error) {
 	defer m.exit(c)
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	r := &record{
-		Key: key(folder, uuid.NewString()), Kind: stopKind, Chat: c.configured().Address().String(), Time: time.Now(),
-		Order: &order{Whole: true},
-	}
+	r := newRecord(inbound.Message{
+		Key: inbound.Key(folder, uuid.NewString()), Kind: inbound.KindStop, Chat: c.configured().Address().String(), Time: time.Now(),
+		Order: &inbound.Order{Whole: true},
+	})
 	m.survey(c, r)
 	turns, waited = len(r.Order.Turns), r.Order.Waited
 	if turns == 0 && waited == 0 {
@@ -127,7 +107,7 @@ func (m *Manager) StopGroup(folder string) (turns, waited int, err error) {
 
 // enact makes an order durable and carries it out. The caller holds c.receiving.
 func (m *Manager) enact(c *chat, r *record) error {
-	if err := m.finish(c, nil, c.store.adding(r), c.forgettingSessions(r)); err != nil {
+	if err := m.finish(c, nil, c.store.Adding(&r.Message), c.forgettingSessions(r)); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -157,7 +137,7 @@ func (m *Manager) survey(c *chat, r *record) {
 					continue
 				}
 			}
-			r.Order.Turns = append(r.Order.Turns, stopped{t.thread, started})
+			r.Order.Turns = append(r.Order.Turns, inbound.Stopped{Thread: t.thread, Started: started})
 		}
 	}
 }
@@ -171,8 +151,8 @@ func (m *Manager) carryOut(c *chat, r *record) {
 		}
 		r.gone = append(r.gone, t.cut(r.ends)...)
 		t.succeeded()
-		if t.phase == running && (!t.resting || r.Kind == newKind) {
-			t.anew = t.anew || r.Kind == newKind
+		if t.phase == running && (!t.resting || r.Kind == inbound.KindNew) {
+			t.anew = t.anew || r.Kind == inbound.KindNew
 			t.halt(errOrdered)
 		}
 	}
@@ -190,11 +170,11 @@ func (s *session) halted(ctx context.Context) bool {
 	s.c.anew = false
 	s.c.succeeded()
 	s.m.mu.Unlock()
-	var also []change
+	var also []inbound.Change
 	if s.agent = ""; anew {
 		also = append(also, s.c.store.forgettingSession(s.c.thread))
 	}
-	s.save(s.turn.all(), also...)
+	s.save(s.turn.takeAll(), also...)
 	return true
 }
 
@@ -206,9 +186,9 @@ func (c *conversation) stopping() bool { return c.run != nil && ordered(c.run) }
 
 // forgettingSessions makes the next turn begin a new conversation, in the threads of an order
 // that asks for it. Running sessions are forgotten at their end.
-func (c *chat) forgettingSessions(r *record) change {
+func (c *chat) forgettingSessions(r *record) inbound.Change {
 	switch {
-	case r.Kind != newKind:
+	case r.Kind != inbound.KindNew:
 		return func(*state.Tx) error { return nil }
 	case r.Order.Whole:
 		return c.store.forgettingSessions()
@@ -240,7 +220,7 @@ func (m *Manager) finishOrders(ctx context.Context) {
 		if err := m.finish(c, r.gone); err != nil {
 			m.o.Log.Error("stopped messages not cleared away", "group", c.group.Folder, "error", err)
 		}
-		if err := m.tell(ctx, newConversation(c, r.Thread), m.stopReply(c, r), key(r.Key, string(r.Kind))); err != nil {
+		if err := m.tell(ctx, newConversation(c, r.Thread), m.stopReply(c, r), inbound.Key(r.Key, string(r.Kind))); err != nil {
 			m.o.Log.Error("chat not told of an order", "group", c.group.Folder, "error", err)
 			continue // a later host tells
 		}
@@ -254,7 +234,7 @@ func (m *Manager) finishOrders(ctx context.Context) {
 // that they end.
 func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*turn, error) {
 	var over []*record
-	var also []change
+	var also []inbound.Change
 	for _, r := range kept {
 		if r.Order == nil {
 			continue
@@ -262,7 +242,7 @@ func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*t
 		c.orders = append(c.orders, r)
 		for _, h := range held {
 			if r.concerns(h.Thread) && h.before(r) {
-				over = append(over, h.all()...)
+				over = append(over, h.takeAll()...)
 			}
 		}
 		for _, other := range kept {
@@ -281,7 +261,7 @@ func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*t
 
 // requestsSince counts a group's requests in the queue that were written since the time.
 func (m *Manager) requestsSince(c *chat, since time.Time) (n int) {
-	queue, err := openDir(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
+	queue, err := safefs.OpenDirAt(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
 	if err != nil {
 		return 0 // no request can come out of it either
 	}

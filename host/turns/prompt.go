@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -42,13 +42,13 @@ const (
 // the answer's writer vouches for it, forwarded="yes" likewise, elsewhere="yes" if it
 // stands in another chat, and in selected="…" the part that the answer is about. All untrusted text is
 // escaped, so that no message can imitate another.
-func prompt(records []*record, zone *time.Location) string {
+func prompt(records []*inbound.Message, zone *time.Location) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<context timezone=\"%s\" />\n", attribute(zone.String()))
 	messages, omitted := fit(records)
 	for _, r := range records {
-		if r.Kind == noticeKind {
-			fmt.Fprintf(&b, "<notice time=\"%s\">%s</notice>\n", clockTime(r.Time, zone), escape(cut(r.Text, maxText)))
+		if r.Kind == inbound.KindNotice {
+			fmt.Fprintf(&b, "<notice time=\"%s\">%s</notice>\n", clockTime(r.Time, zone), escape(inbound.Cut(r.Text, maxText)))
 		}
 	}
 	if len(messages) == 0 {
@@ -60,10 +60,10 @@ func prompt(records []*record, zone *time.Location) string {
 	}
 	for _, r := range messages {
 		switch r.Kind {
-		case eventKind:
+		case inbound.KindEvent:
 			writeEvent(&b, r, zone)
-		case taskKind:
-			fmt.Fprintf(&b, "<task time=\"%s\">%s</task>\n", clockTime(r.Time, zone), escape(cut(r.Text, maxText)))
+		case inbound.KindTask:
+			fmt.Fprintf(&b, "<task time=\"%s\">%s</task>\n", clockTime(r.Time, zone), escape(inbound.Cut(r.Text, maxText)))
 		default:
 			writeMessage(&b, r, zone)
 		}
@@ -74,10 +74,10 @@ func prompt(records []*record, zone *time.Location) string {
 
 // fit drops the oldest context messages, and then the oldest messages of all, until the
 // rest is small enough.
-func fit(records []*record) (messages []*record, omitted int) {
+func fit(records []*inbound.Message) (messages []*inbound.Message, omitted int) {
 	room := maxPrompt
-	keep := map[*record]bool{}
-	for _, want := range []kind{taskKind, callKind, contextKind, eventKind} {
+	keep := map[*inbound.Message]bool{}
+	for _, want := range []inbound.Kind{inbound.KindTask, inbound.KindCall, inbound.KindContext, inbound.KindEvent} {
 		for i := len(records) - 1; i >= 0; i-- {
 			r := records[i]
 			if r.Kind != want {
@@ -93,17 +93,17 @@ func fit(records []*record) (messages []*record, omitted int) {
 		switch {
 		case keep[r]:
 			messages = append(messages, r)
-		case r.Kind == taskKind, r.Kind == callKind, r.Kind == contextKind:
+		case r.Kind == inbound.KindTask, r.Kind == inbound.KindCall, r.Kind == inbound.KindContext:
 			omitted++
 		}
 	}
 	return messages, omitted
 }
 
-func weight(r *record) int {
+func weight(r *inbound.Message) int {
 	w := min(len(r.Text), maxText) + 300*(1+len(r.Files))
 	for _, f := range r.Files {
-		w += len(f.content)
+		w += len(f.Content)
 		if f.Speech != nil {
 			w += min(len(f.Speech.Text), maxText)
 		}
@@ -111,7 +111,7 @@ func weight(r *record) int {
 	return w
 }
 
-func writeMessage(b *strings.Builder, r *record, zone *time.Location) {
+func writeMessage(b *strings.Builder, r *inbound.Message, zone *time.Location) {
 	b.WriteString("<message")
 	optional(b, "id", r.ID)
 	writeSender(b, r, zone)
@@ -126,14 +126,14 @@ func writeMessage(b *strings.Builder, r *record, zone *time.Location) {
 	if r.Quote != nil {
 		writeQuote(b, r.Quote, r.Files)
 	}
-	b.WriteString(escape(cut(r.Text, maxText)))
+	b.WriteString(escape(inbound.Cut(r.Text, maxText)))
 	if writeFiles(b, r.Files, false) {
 		b.WriteString("\n")
 	}
 	b.WriteString("</message>\n")
 }
 
-func writeEvent(b *strings.Builder, r *record, zone *time.Location) {
+func writeEvent(b *strings.Builder, r *inbound.Message, zone *time.Location) {
 	fmt.Fprintf(b, `<event kind="%s"`, attribute(string(r.Event.What)))
 	writeSender(b, r, zone)
 	optional(b, "message", r.Event.Target)
@@ -143,13 +143,13 @@ func writeEvent(b *strings.Builder, r *record, zone *time.Location) {
 	fmt.Fprintf(b, ">%s</event>\n", escape(r.Text))
 }
 
-func writeSender(b *strings.Builder, r *record, zone *time.Location) {
+func writeSender(b *strings.Builder, r *inbound.Message, zone *time.Location) {
 	fmt.Fprintf(b, ` sender="%s"`, attribute(r.From))
 	optional(b, "sender_id", r.Sender)
 	fmt.Fprintf(b, ` time="%s"`, clockTime(r.Time, zone))
 }
 
-func writeQuote(b *strings.Builder, q *channel.Quote, files []file) {
+func writeQuote(b *strings.Builder, q *channel.Quote, files []inbound.File) {
 	fmt.Fprintf(b, `<quoted_message from="%s"`, attribute(q.From))
 	switch {
 	case q.Unverified:
@@ -166,14 +166,14 @@ func writeQuote(b *strings.Builder, q *channel.Quote, files []file) {
 		optional(b, "elsewhere", "yes")
 	}
 	optional(b, "selected", q.Selected)
-	fmt.Fprintf(b, `>%s`, escape(cut(q.Text, maxQuote)))
+	fmt.Fprintf(b, `>%s`, escape(inbound.Cut(q.Text, maxQuote)))
 	writeFiles(b, files, true)
 	b.WriteString("</quoted_message>")
 }
 
 // writeFiles writes the files of a message, or of the message that it answers, and reports
 // whether there are any.
-func writeFiles(b *strings.Builder, files []file, quoted bool) (any bool) {
+func writeFiles(b *strings.Builder, files []inbound.File, quoted bool) (any bool) {
 	for _, f := range files {
 		if f.Quoted != quoted {
 			continue
@@ -185,15 +185,15 @@ func writeFiles(b *strings.Builder, files []file, quoted bool) (any bool) {
 		}
 		b.WriteString(" />")
 		writeSpeech(b, f.Speech)
-		if f.content != "" {
-			fmt.Fprintf(b, "\n<content name=\"%s\">\n%s\n</content>", attribute(f.Name), escape(f.content))
+		if f.Content != "" {
+			fmt.Fprintf(b, "\n<content name=\"%s\">\n%s\n</content>", attribute(f.Name), escape(f.Content))
 		}
 	}
 	return any
 }
 
 // writeSpeech writes the transcript of the voice note before it.
-func writeSpeech(b *strings.Builder, s *speech) {
+func writeSpeech(b *strings.Builder, s *inbound.Speech) {
 	if s == nil {
 		return
 	}
@@ -206,7 +206,7 @@ func writeSpeech(b *strings.Builder, s *speech) {
 		b.WriteString(" />")
 		return
 	}
-	fmt.Fprintf(b, ` transcript="machine">%s</voice>`, escape(cut(s.Text, maxText)))
+	fmt.Fprintf(b, ` transcript="machine">%s</voice>`, escape(inbound.Cut(s.Text, maxText)))
 }
 
 // optional writes an attribute, unless it is empty.
@@ -227,38 +227,13 @@ func clockTime(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("Jan 2, 2006, 3:04 PM")
 }
 
-// cut shortens a text and says by how much.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	head := strings.ToValidUTF8(text[:limit], "")
-	return head + " [" + strconv.Itoa(len(text)-len(head)) + " more bytes left out]"
-}
-
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 
 // escape makes text safe inside an element.
-func escape(text string) string { return xmlEscapes.Replace(visible(text)) }
-
-// visible is text without control characters, and without characters that a model reads
-// and a person cannot see. Direction marks stay, because Arabic and Hebrew need them.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff {
-			return -1
-		}
-		if r == utf8.RuneError {
-			return '?'
-		}
-		return r
-	}, media.WithoutHidden(text))
-}
+func escape(text string) string { return xmlEscapes.Replace(inbound.Visible(text)) }
 
 // attribute makes text safe between double quotes, on one line.
-func attribute(text string) string { return escape(oneLine(text)) }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(cut(text, 500)), " ") }
+func attribute(text string) string { return escape(inbound.OneLine(text)) }
 
 // maxReply is the longest text that one output sends to the chat, in bytes. The outbox
 // splits it into a platform's messages.
@@ -270,7 +245,7 @@ func chatText(result *string) string {
 	if result == nil {
 		return ""
 	}
-	return cut(strings.TrimSpace(withoutInternal(*result)), maxReply)
+	return inbound.Cut(strings.TrimSpace(withoutInternal(*result)), maxReply)
 }
 
 // withoutInternal removes the text between the internal marks. It searches for the marks,

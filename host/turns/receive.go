@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -50,17 +51,20 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	r := m.recordOf(c, g, in)
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	if known, _, err := c.store.knows(r.Key); known || err != nil {
+	if known, _, err := c.store.Knows(r.Key); known || err != nil {
 		return err
 	}
 	m.countTold(cmp.Or(g.Channel, g.Chat.Channel()), folder, in.Told)
-	if r.Kind == eventKind {
-		return m.keep(c, r, received(in), c.store.rememberingChange(in, r.Sender))
+	if r.Kind == inbound.KindEvent {
+		return m.keep(c, r, received(in), c.store.RememberingChange(in, r.Sender))
 	}
-	wants := m.takeFiles(c, r, in)
-	also := []change{received(in), c.store.pending(wants...)}
-	if remembersAll(g) {
-		also = append(also, c.store.remembering([]*record{r}))
+	wants := c.inbox.Take(&r.Message, in)
+	for _, w := range wants {
+		r.waits[w.Index] = true
+	}
+	also := []inbound.Change{received(in), c.store.Pending(wants...)}
+	if g.History == groups.HistoryAll {
+		also = append(also, c.store.Remembering([]*inbound.Message{&r.Message}))
 	}
 	hint, err := m.wantsHint(c, g, r)
 	if err != nil {
@@ -69,7 +73,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if err := m.keep(c, r, also...); err != nil {
 		return err
 	}
-	if r.Kind == contextKind && in.Kind != channel.KindSticker {
+	if r.Kind == inbound.KindContext && in.Kind != channel.KindSticker {
 		m.ignore(c, Ignored{NotCalled: 1})
 	}
 	if hint {
@@ -80,7 +84,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 }
 
 // received ends the channel's entry of what a member wrote or did.
-func received(in channel.Inbound) change {
+func received(in channel.Inbound) inbound.Change {
 	return func(t *state.Tx) error {
 		if in.Entry == nil {
 			return nil
@@ -91,11 +95,12 @@ func received(in channel.Inbound) change {
 
 // recordOf makes a record of what a member wrote or did.
 func (m *Manager) recordOf(c *chat, g groups.Group, in channel.Inbound) *record {
-	r := &record{
-		Kind: contextKind, Chat: c.group.Address().String(), Thread: in.Thread, ID: in.ID, Forwarded: in.Forwarded, Author: in.Author,
-		From: in.From, Sender: c.store.senderID(in.Sender), Text: in.Text, Time: in.Time,
-	}
-	r.Key = key(g.Channel, string(in.Chat), r.Sender, in.ID)
+	r := newRecord(inbound.Message{
+		Kind: inbound.KindContext, Chat: c.group.Address().String(), Thread: in.Thread, ID: in.ID, Forwarded: in.Forwarded, Author: in.Author,
+		From: in.From, Sender: c.store.SenderID(in.Sender), Text: in.Text, Time: in.Time,
+	})
+	r.waits = map[int]bool{}
+	r.Key = inbound.Key(g.Channel, string(in.Chat), r.Sender, in.ID)
 	if m.threads(g) == 0 {
 		r.Thread = ""
 	}
@@ -104,7 +109,7 @@ func (m *Manager) recordOf(c *chat, g groups.Group, in channel.Inbound) *record 
 	}
 	if in.Quote != nil {
 		quote := *in.Quote
-		quote.Sender, quote.Also = c.store.senderID(quote.Sender), "" // which no model reads
+		quote.Sender, quote.Also = c.store.SenderID(quote.Sender), "" // which no model reads
 		quote.Files = nil                                             // which are among the record's
 		quote.Selected = media.Cut(quote.Selected, maxQuote)
 		if quote.Elsewhere { // the id may be another message's here
@@ -114,9 +119,9 @@ func (m *Manager) recordOf(c *chat, g groups.Group, in channel.Inbound) *record 
 	}
 	switch calls := starts(g, &in); {
 	case isEvent(in.Kind):
-		r.Kind, r.Text, r.Event = eventKind, eventText(in), &event{What: in.Kind, Target: in.Target, Starts: calls}
+		r.Kind, r.Text, r.Event = inbound.KindEvent, eventText(in), &inbound.Event{What: in.Kind, Target: in.Target, Starts: calls}
 	case calls:
-		r.Kind = callKind
+		r.Kind = inbound.KindCall
 	}
 	return r
 }
@@ -133,21 +138,21 @@ func (m *Manager) Notify(folder, thread, text string) error {
 	if m.threads(c.group) == 0 {
 		thread = ""
 	}
-	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Thread: thread, Text: text, Time: time.Now()})
+	return m.keep(c, newRecord(inbound.Message{Key: inbound.Key(folder, uuid.NewString()), Kind: inbound.KindNotice, Thread: thread, Text: text, Time: time.Now()}))
 }
 
 // finish ends records, with what the chat, the inbox and the tasks have of them. What also
 // changes is part of the same transaction.
-func (m *Manager) finish(c *chat, records []*record, also ...change) error {
+func (m *Manager) finish(c *chat, records []*record, also ...inbound.Change) error {
 	if len(records) == 0 && len(also) == 0 {
 		return nil
 	}
-	if err := c.store.do("end messages", append(also, c.store.ending(records))...); err != nil {
+	if err := c.store.Do("end messages", append(also, c.store.Ending(messages(records)))...); err != nil {
 		return err
 	}
 	m.dropFiles(c, records)
 	for _, r := range records {
-		if r.Kind == taskKind && m.o.Tasks != nil {
+		if r.Kind == inbound.KindTask && m.o.Tasks != nil {
 			m.o.Tasks.Ended(r.Key)
 		}
 		if r.Acked {
@@ -159,12 +164,12 @@ func (m *Manager) finish(c *chat, records []*record, also ...change) error {
 
 // keep makes a record durable, with what also changes in the same transaction, and wakes its
 // readers.
-func (m *Manager) keep(c *chat, r *record, also ...change) error {
+func (m *Manager) keep(c *chat, r *record, also ...inbound.Change) error {
 	m.mu.Lock()
 	over := c.over
 	c.over = nil
 	m.mu.Unlock()
-	err := m.finish(c, over, append([]change{c.store.adding(r)}, also...)...)
+	err := m.finish(c, over, append([]inbound.Change{c.store.Adding(&r.Message)}, also...)...)
 	m.mu.Lock()
 	if err != nil {
 		c.over = append(over, c.over...)
@@ -180,7 +185,7 @@ func (m *Manager) keep(c *chat, r *record, also ...change) error {
 	t.giveBack([]*record{r}) // in the order of their places, whoever was faster
 	surplus := slices.Concat(former, t.surplus(m.o.Context), m.oldestCalls(c), m.oldestThread(c))
 	surplus = slices.DeleteFunc(surplus, func(r *record) bool {
-		if waits := r.Kind == contextKind && !r.Acked; waits { // for the next message's transaction
+		if waits := r.Kind == inbound.KindContext && !r.Acked; waits { // for the next message's transaction
 			c.over = append(c.over, r)
 			return true
 		}

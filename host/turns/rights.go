@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // What a member without a right is told, once.
@@ -86,16 +87,16 @@ func (m *Manager) hideQuote(ctx context.Context, g groups.Group, in *channel.Inb
 
 // refuse tells a member what they may not do, once for each right.
 func (m *Manager) refuse(ctx context.Context, at *conversation, in *channel.Inbound, r groups.Right) {
-	who := at.store.senderID(in.Sender)
+	who := at.store.SenderID(in.Sender)
 	m.o.Log.Info("a member may not do this", "group", at.group.Folder, "right", string(r), "member", who)
-	if at.store.wasRefused(string(r)+" "+who) || !at.answers.allow(who) {
+	if at.store.WasRefused(string(r)+" "+who) || !at.answers.allow(who) {
 		return
 	}
-	if err := at.store.refused(string(r) + " " + who); err != nil {
+	if err := at.store.Refused(string(r) + " " + who); err != nil {
 		m.o.Log.Error("a refusal not noted", "group", at.group.Folder, "error", err)
 		return
 	}
-	m.answer(ctx, at, refusals[r], key("refused", string(r), who))
+	m.answer(ctx, at, refusals[r], inbound.Key("refused", string(r), who))
 }
 
 // answer sends the host's own words in reply to a member. If they cannot be kept, nothing
@@ -104,25 +105,6 @@ func (m *Manager) answer(ctx context.Context, at *conversation, text, key string
 	if err := m.tell(ctx, at, text, key); err != nil {
 		m.o.Log.Error("chat not told", "group", at.group.Folder, "error", err)
 	}
-}
-
-// maxRefused is how many refusals of a chat are remembered.
-const maxRefused = 500
-
-// wasRefused reports whether a refusal was told before. An error is as if it was not: it is
-// told once more.
-func (s *store) wasRefused(what string) bool {
-	var one int
-	known, _ := s.found([]any{&one}, `SELECT 1 FROM assistant_refusal WHERE folder = ? AND what = ?`, s.folder, what)
-	return known
-}
-
-// refused remembers a refusal.
-func (s *store) refused(what string) error {
-	return s.do("remember a refusal",
-		exec(`INSERT INTO assistant_refusal (folder, what, seq) VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM assistant_refusal WHERE folder = ?))
-			ON CONFLICT (folder, what) DO NOTHING`, s.folder, what, s.folder),
-		exec(`DELETE FROM assistant_refusal WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM assistant_refusal WHERE folder = ?) - ?`, s.folder, s.folder, maxRefused))
 }
 
 // How often the host answers members: in a chat, and one member of it.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/time/rate"
 
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
@@ -96,7 +97,7 @@ func (s *session) run(ctx context.Context) {
 	err := context.Cause(ctx)
 	if err == nil {
 		s.m.readContents(s.c.chat, records)
-		err = s.start(ctx, records, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
+		err = s.start(ctx, records, prompt(messages(records), s.m.o.Plans.Zone(s.c.group.Folder)))
 	}
 	if err == nil {
 		s.c.lost = time.Time{}
@@ -177,7 +178,7 @@ func (s *session) onOutput(ctx context.Context, out runtime.Output) {
 		if s.fault == "" {
 			s.why = cmp.Or(cause.Parse(out.Cause), cause.Failed)
 		}
-		s.fail("the assistant reports: %q", cut(out.Error, 500))
+		s.fail("the assistant reports: %q", inbound.Cut(out.Error, 500))
 		return
 	}
 	text := chatText(out.Result)
@@ -198,7 +199,7 @@ func (s *session) reply(ctx context.Context, text string) error {
 		return errOrdered
 	}
 	s.replies++
-	return s.m.say(ctx, s.c, text, key(s.id, fmt.Sprint(s.replies)))
+	return s.m.say(ctx, s.c, text, inbound.Key(s.id, fmt.Sprint(s.replies)))
 }
 
 // awaitRoom delays an answer while too much of the group waits to be sent: if a platform
@@ -273,9 +274,9 @@ func (s *session) followUp(records []*record) {
 	}
 	s.turn.add(name, records)
 	s.m.readContents(s.c.chat, records)
-	err := s.record(nil, s.c.store.remembering(records)) // before the assistant can have read it
+	err := s.record(nil, s.c.store.Remembering(messages(records))) // before the assistant can have read it
 	if err == nil {
-		err = s.inputs.write(name, prompt(records, s.m.o.Plans.Zone(s.c.group.Folder)))
+		err = s.inputs.write(name, prompt(messages(records), s.m.o.Plans.Zone(s.c.group.Folder)))
 	}
 	if err != nil {
 		s.log.Error("follow-up not handed over", "error", err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // errMoved keeps an answer out of a chat in which nobody asked for it.
@@ -15,7 +17,7 @@ const sayTries = 3
 
 // tellOnce sends a message of the host to the chat, once per turn and text.
 func (m *Manager) tellOnce(ctx context.Context, c *conversation, t *turn, words string) error {
-	err := m.tell(ctx, c, words, key(t.ID, words))
+	err := m.tell(ctx, c, words, inbound.Key(t.ID, words))
 	if err != nil {
 		m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
 	}

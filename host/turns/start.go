@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
@@ -58,12 +59,12 @@ func (s *session) start(ctx context.Context, records []*record, prompt string) e
 // begin records the turn with its records, and to which thread the requests of this session
 // belong. It tells a thread if the assistant has forgotten it.
 func (s *session) begin(ctx context.Context, records []*record) error {
-	also := []change{s.c.store.remembering(records)}
+	also := []inbound.Change{s.c.store.Remembering(messages(records))}
 	if keep := s.m.threads(s.c.group); keep > 0 {
 		s.stamp = s.turn.ID
 		forgotten, err := s.c.store.wasForgotten(s.c.thread)
 		if err == nil && forgotten {
-			err = s.m.tell(ctx, s.c, startsAnew, key(records[0].Key, startsAnew))
+			err = s.m.tell(ctx, s.c, startsAnew, inbound.Key(records[0].Key, startsAnew))
 			s.turn.Started = now().Add(time.Millisecond) // after the words above, which count as sent
 		}
 		if err != nil {
@@ -101,7 +102,7 @@ func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error
 
 // record makes durable, as one change, that records are done, what is left of the turn, the
 // agent's session, and what also changes.
-func (s *session) record(done []*record, also ...change) error {
+func (s *session) record(done []*record, also ...inbound.Change) error {
 	agent := s.agent
 	if agent != "" {
 		also = append(also, s.c.store.savingSession(s.c.thread, agent))
@@ -126,7 +127,7 @@ func (s *session) record(done []*record, also ...change) error {
 
 // save is record that leaves an error to the operator: a later host finds the messages as
 // they were.
-func (s *session) save(done []*record, also ...change) {
+func (s *session) save(done []*record, also ...inbound.Change) {
 	if err := s.record(done, also...); err != nil {
 		s.log.Error("turn not noted", "error", err)
 	}

@@ -129,3 +129,15 @@ func (m *Manager) Status() []Status {
 	}
 	return all
 }
+
+// InboxUse returns the bytes of the files in a group's inbox, as they were a minute ago at
+// most. They are 0 for a group that is not served, and for an inbox that cannot be read.
+func (m *Manager) InboxUse(folder string) int64 {
+	m.mu.Lock()
+	c := m.byGroup[folder]
+	m.mu.Unlock()
+	if c == nil {
+		return 0
+	}
+	return c.inbox.Use()
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -31,7 +32,7 @@ func (m *Manager) stopReply(c *chat, r *record) string {
 	case n > 1:
 		fmt.Fprintf(&b, " %d messages that waited will not be answered.", n)
 	}
-	if r.Kind == newKind {
+	if r.Kind == inbound.KindNew {
 		b.WriteString(" A new conversation begins: the assistant no longer remembers what was said before.")
 		if r.Order.More {
 			b.WriteString(" It has not read what you wrote behind /new; please write that again.")
@@ -41,7 +42,7 @@ func (m *Manager) stopReply(c *chat, r *record) string {
 }
 
 // writeSent lists what turns had sent before they were stopped.
-func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []stopped) {
+func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []inbound.Stopped) {
 	var done, open []string
 	queued := 0
 	for _, t := range turns {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // Task begins a run of a scheduled task in a thread of a group's chat: a turn whose prompt
@@ -24,10 +26,10 @@ func (m *Manager) Task(folder, thread, run, text string, isolated bool) (open bo
 	}
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	if known, over, err := c.store.knows(run); known || err != nil {
+	if known, over, err := c.store.Knows(run); known || err != nil {
 		return !over, err
 	}
-	return true, m.keep(c, &record{Key: run, Kind: taskKind, Thread: thread, Text: text, Isolated: isolated, Time: time.Now()})
+	return true, m.keep(c, newRecord(inbound.Message{Key: run, Kind: inbound.KindTask, Thread: thread, Text: text, Isolated: isolated, Time: time.Now()}))
 }
 
 // isolate limits the records that may be handed over so that an isolated task is alone:
@@ -37,7 +39,7 @@ func isolate(free []*record) []*record {
 	switch {
 	case i < 0:
 		return free
-	case slices.ContainsFunc(free[:i], (*record).calls):
+	case slices.ContainsFunc(free[:i], (*record).Calls):
 		return free[:i]
 	}
 	return free[i : i+1]

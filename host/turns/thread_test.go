@@ -404,7 +404,7 @@ func TestAFlatChatIsOneConversation(t *testing.T) {
 		if a.input.Turn+a.input.Thread != "" {
 			t.Errorf("it is told of threads: %+v", a.input)
 		}
-		if n := w.count(`SELECT COUNT(*) FROM assistant_run`) + w.count(`SELECT COUNT(*) FROM assistant_thread WHERE thread <> ''`); n > 0 {
+		if n := w.count(`SELECT COUNT(*) FROM turn_run`) + w.count(`SELECT COUNT(*) FROM turn_thread WHERE thread <> ''`); n > 0 {
 			t.Errorf("%d threads or runs are kept", n)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -16,68 +17,68 @@ const (
 
 // session is the agent's session id in a thread, or empty.
 func (s *store) session(thread string) (id string, err error) {
-	_, err = s.found([]any{&id}, `SELECT session FROM assistant_thread WHERE folder = ? AND thread = ?`, s.folder, thread)
+	_, err = s.Found([]any{&id}, `SELECT session FROM turn_thread WHERE folder = ? AND thread = ?`, s.Folder, thread)
 	return id, err
 }
 
 // savingSession keeps the agent's session id of a thread, unless the thread was forgotten
 // meanwhile.
-func (s *store) savingSession(thread, id string) change {
+func (s *store) savingSession(thread, id string) inbound.Change {
 	if thread == "" {
-		return exec(`INSERT INTO assistant_thread (folder, thread, session, forgotten, used) VALUES (?, '', ?, 0, 0)
-			ON CONFLICT (folder, thread) DO UPDATE SET session = excluded.session`, s.folder, id)
+		return inbound.Exec(`INSERT INTO turn_thread (folder, thread, session, forgotten, used) VALUES (?, '', ?, 0, 0)
+			ON CONFLICT (folder, thread) DO UPDATE SET session = excluded.session`, s.Folder, id)
 	}
-	return exec(`UPDATE assistant_thread SET session = ?, forgotten = 0 WHERE folder = ? AND thread = ?`, id, s.folder, thread)
+	return inbound.Exec(`UPDATE turn_thread SET session = ?, forgotten = 0 WHERE folder = ? AND thread = ?`, id, s.Folder, thread)
 }
 
 // forgettingSession makes a thread's next turn begin a new conversation.
-func (s *store) forgettingSession(thread string) change {
-	return exec(`UPDATE assistant_thread SET session = '' WHERE folder = ? AND thread = ?`, s.folder, thread)
+func (s *store) forgettingSession(thread string) inbound.Change {
+	return inbound.Exec(`UPDATE turn_thread SET session = '' WHERE folder = ? AND thread = ?`, s.Folder, thread)
 }
 
 // forgettingSessions does the same for the chat and all of its threads.
-func (s *store) forgettingSessions() change {
-	return exec(`UPDATE assistant_thread SET session = '', forgotten = 0 WHERE folder = ?`, s.folder)
+func (s *store) forgettingSessions() inbound.Change {
+	return inbound.Exec(`UPDATE turn_thread SET session = '', forgotten = 0 WHERE folder = ?`, s.Folder)
 }
 
 // wasForgotten reports whether a thread's session was dropped to make room.
 func (s *store) wasForgotten(thread string) (forgotten bool, err error) {
-	_, err = s.found([]any{&forgotten}, `SELECT forgotten = 1 FROM assistant_thread WHERE folder = ? AND thread = ?`, s.folder, thread)
+	_, err = s.Found([]any{&forgotten}, `SELECT forgotten = 1 FROM turn_thread WHERE folder = ? AND thread = ?`, s.Folder, thread)
 	return forgotten, err
 }
 
 // beginning records a run that starts now, and forgets the least recently used threads
 // beyond keep.
-func (s *store) beginning(stamp, thread string, keep int) change {
+func (s *store) beginning(stamp, thread string, keep int) inbound.Change {
 	began := time.Now().UnixNano()
 	return func(t *state.Tx) error {
-		_, err := t.Exec(`INSERT INTO assistant_run (folder, stamp, thread, seq, began)
-			VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM assistant_run WHERE folder = ?), ?) ON CONFLICT (folder, stamp) DO NOTHING`,
-			s.folder, stamp, thread, s.folder, began)
+		_, err := t.Exec(`INSERT INTO turn_run (folder, stamp, thread, seq, began)
+			VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM turn_run WHERE folder = ?), ?) ON CONFLICT (folder, stamp) DO NOTHING`,
+			s.Folder, stamp, thread, s.Folder, began)
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM assistant_run WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM assistant_run WHERE folder = ?) - ?`, s.folder, s.folder, maxRuns)
+			_, err = t.Exec(`DELETE FROM turn_run WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM turn_run WHERE folder = ?) - ?`, s.Folder, s.Folder, maxRuns)
 		}
 		if err != nil || thread == "" {
 			return err
 		}
-		_, err = t.Exec(`INSERT INTO assistant_thread (folder, thread, session, forgotten, used)
-			VALUES (?, ?, '', 0, (SELECT COALESCE(MAX(used), 0) + 1 FROM assistant_thread WHERE folder = ?))
-			ON CONFLICT (folder, thread) DO UPDATE SET forgotten = 0, used = excluded.used`, s.folder, thread, s.folder)
+		_, err = t.Exec(`INSERT INTO turn_thread (folder, thread, session, forgotten, used)
+			VALUES (?, ?, '', 0, (SELECT COALESCE(MAX(used), 0) + 1 FROM turn_thread WHERE folder = ?))
+			ON CONFLICT (folder, thread) DO UPDATE SET forgotten = 0, used = excluded.used`, s.Folder, thread, s.Folder)
 		if err == nil {
-			_, err = t.Exec(`UPDATE assistant_thread SET session = '', forgotten = 1 WHERE folder = ? AND thread <> '' AND forgotten = 0
-				AND used <= (SELECT used FROM assistant_thread WHERE folder = ? AND thread <> '' ORDER BY used DESC LIMIT 1 OFFSET ?)`, s.folder, s.folder, keep)
+			_, err = t.Exec(`UPDATE turn_thread SET session = '', forgotten = 1 WHERE folder = ? AND thread <> '' AND forgotten = 0
+				AND used <= (SELECT used FROM turn_thread WHERE folder = ? AND thread <> '' ORDER BY used DESC LIMIT 1 OFFSET ?)`, s.Folder, s.Folder, keep)
 		}
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM assistant_thread WHERE folder = ? AND thread <> ''
-				AND used <= (SELECT used FROM assistant_thread WHERE folder = ? AND thread <> '' ORDER BY used DESC LIMIT 1 OFFSET ?)`, s.folder, s.folder, maxThreads)
+			_, err = t.Exec(`DELETE FROM turn_thread WHERE folder = ? AND thread <> ''
+				AND used <= (SELECT used FROM turn_thread WHERE folder = ? AND thread <> '' ORDER BY used DESC LIMIT 1 OFFSET ?)`, s.Folder, s.Folder, maxThreads)
 		}
 		return err
 	}
 }
 
 // ended records that a run has ended. If the host dies before, the next host finds out.
-func (s *store) ended(stamp string) change {
-	return exec(`UPDATE assistant_run SET ended = ? WHERE folder = ? AND stamp = ?`, time.Now().UnixNano(), s.folder, stamp)
+func (s *store) ended(stamp string) inbound.Change {
+	return inbound.Exec(`UPDATE turn_run SET ended = ? WHERE folder = ? AND stamp = ?`, time.Now().UnixNano(), s.Folder, stamp)
 }
 
 // threadOf returns the thread of the run that stamped a request, or else of the only run
@@ -85,16 +86,16 @@ func (s *store) ended(stamp string) change {
 // the stamp.
 func (s *store) threadOf(stamp string, written time.Time) (thread string, known bool, err error) {
 	if stamp != "" {
-		known, err = s.found([]any{&thread}, `SELECT thread FROM assistant_run WHERE folder = ? AND stamp = ?`, s.folder, stamp)
+		known, err = s.Found([]any{&thread}, `SELECT thread FROM turn_run WHERE folder = ? AND stamp = ?`, s.Folder, stamp)
 		if known || err != nil {
 			return thread, known, err
 		}
 	}
 	var ran []string
-	err = each(s.db, func(scan func(...any) error) error {
+	err = inbound.Each(s.DB, func(scan func(...any) error) error {
 		ran = append(ran, "")
 		return scan(&ran[len(ran)-1])
-	}, `SELECT thread FROM assistant_run WHERE folder = ? AND began <= ? AND (ended = 0 OR ended >= ?) LIMIT 2`, s.folder, written.UnixNano(), written.UnixNano())
+	}, `SELECT thread FROM turn_run WHERE folder = ? AND began <= ? AND (ended = 0 OR ended >= ?) LIMIT 2`, s.Folder, written.UnixNano(), written.UnixNano())
 	if len(ran) == 1 {
 		thread = ran[0]
 	}
@@ -167,7 +168,7 @@ func (m *Manager) oldestCalls(c *chat) (out []*record) {
 func calling(records []*record) iter.Seq[*record] {
 	return func(yield func(*record) bool) {
 		for _, r := range records {
-			if r.calls() && !yield(r) {
+			if r.Calls() && !yield(r) {
 				return
 			}
 		}
@@ -200,7 +201,7 @@ func (c *conversation) latest() int64 {
 	if len(c.kept) == 0 {
 		return 0
 	}
-	return c.kept[len(c.kept)-1].id
+	return c.kept[len(c.kept)-1].Seq
 }
 
 // outstayed reports whether another thread has waited so long for a conversation's turn

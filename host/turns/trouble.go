@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
@@ -46,13 +47,13 @@ func (s *session) report(out runtime.Output) {
 	now, was := s.budgeted(cause.Parse(out.Cause)), s.trouble.cause
 	s.trouble.cause = now
 	s.m.mu.Lock()
-	s.c.cause, s.c.lastErr = now, cut(out.Error, 500)
+	s.c.cause, s.c.lastErr = now, inbound.Cut(out.Error, 500)
 	if now != "" && now != was {
 		s.m.troubles[now]++
 	}
 	s.m.mu.Unlock()
 	if now != "" && now != was {
-		s.log.Warn("assistant has trouble", "cause", string(now), "error", cut(out.Error, 500))
+		s.log.Warn("assistant has trouble", "cause", string(now), "error", inbound.Cut(out.Error, 500))
 	}
 	switch {
 	case now == was:
@@ -92,7 +93,7 @@ func (s *session) tellTrouble(ctx context.Context) {
 // remark says something in the host's own words while the turn goes on. It does not
 // count as sent by the turn.
 func (s *session) remark(ctx context.Context, words string) {
-	id := key(s.turn.ID, words, fmt.Sprint(len(s.turn.Remarks)))
+	id := inbound.Key(s.turn.ID, words, fmt.Sprint(len(s.turn.Remarks)))
 	s.turn.Remarks = append(s.turn.Remarks, id)
 	s.save(nil) // before it is said: a host that dies in between must know it
 	if err := s.m.tell(ctx, s.c, words, id); err != nil {

@@ -188,7 +188,7 @@ func TestGroupsWithoutAssistantAreLeftAlone(t *testing.T) {
 		w.run()
 		w.write("silent", "1", "hello")
 		w.write("unknown", "1", "hello")
-		if w.runtime.next() != nil || w.count(`SELECT COUNT(*) FROM assistant_message`) != 0 {
+		if w.runtime.next() != nil || w.count(`SELECT COUNT(*) FROM inbound_message`) != 0 {
 			t.Errorf("recorded %v", w.texts())
 		}
 		if err := w.m.Notify("silent", "", "x"); err == nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
@@ -37,7 +38,7 @@ func (s *session) settle(ctx context.Context, err error) {
 		// The next host finds the records. It runs them again unless it finds
 		// the turn too.
 		if !sent {
-			s.turn.all()
+			s.turn.takeAll()
 		}
 		s.save(nil)
 		return
@@ -130,7 +131,7 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 	if again && errors.Is(err, runtime.ErrLost) {
 		c.lost = now().Add(time.Millisecond) // after the words above, which count as sent
 	}
-	attempt, records := s.turn.Attempt+1, s.turn.all()
+	attempt, records := s.turn.Attempt+1, s.turn.takeAll()
 	if free {
 		attempt--
 	}
@@ -174,7 +175,7 @@ func (s *session) tell(ctx context.Context, words string) error {
 	if s.c.cause.Permanent() && len(s.turn.IDs) > 0 {
 		id = s.turn.records[s.turn.IDs[0]].Key
 	}
-	err := s.m.tell(ctx, s.c, words, key(id, words))
+	err := s.m.tell(ctx, s.c, words, inbound.Key(id, words))
 	if err != nil {
 		s.log.Error("chat not told", "error", err)
 	}
@@ -237,7 +238,7 @@ func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 		if m.tellOnce(ctx, c, t, words) != nil {
 			continue
 		}
-		if err := m.finish(c.chat, t.all(), c.store.savingTurn(t)); err != nil {
+		if err := m.finish(c.chat, t.takeAll(), c.store.savingTurn(t)); err != nil {
 			m.o.Log.Error("lost turn not cleared away", "group", c.group.Folder, "error", err)
 		}
 	}

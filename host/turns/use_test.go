@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -266,7 +267,7 @@ func TestForwardsAndQuotesAreShownWhole(t *testing.T) {
 		synctest.Wait()
 		past, err := next.m.Past("family", "")
 		check(t, err)
-		slices.SortFunc(past, func(a, b turns.Past) int { return strings.Compare(a.ID, b.ID) })
+		slices.SortFunc(past, func(a, b inbound.Past) int { return strings.Compare(a.ID, b.ID) })
 		if len(past) != 2 || !past[0].Forwarded || past[0].Author != `Bo "<b>"` || past[1].Quote == nil || !past[1].Quote.Elsewhere || !past[1].Quote.Forwarded || !strings.HasPrefix(past[1].Quote.Selected, "since nine!") || len(past[1].Quote.Selected) > 1000 {
 			t.Errorf("can be read again: %+v", past)
 		}

@@ -17,7 +17,7 @@ func (m *Manager) vote(ctx context.Context, c *chat, g groups.Group, in *channel
 	if in.Kind != channel.KindVote && (in.Kind != channel.KindMessage || in.Text == "" || len(in.Files) > 0 || in.Forwarded || in.Told != "" || in.Quote != nil && in.Quote.Elsewhere) {
 		return false, nil
 	}
-	vote, voter := *in, c.store.senderID(in.Sender)
+	vote, voter := *in, c.store.SenderID(in.Sender)
 	if m.threads(g) == 0 {
 		vote.Thread = ""
 	}

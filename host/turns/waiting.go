@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // maxTold is how many threads of a chat know that they wait. The others are told as
@@ -32,7 +34,7 @@ func (m *Manager) tellWaiting(ctx context.Context) {
 	}
 	m.mu.Unlock()
 	for c, of := range said {
-		if err := m.tell(ctx, c, waitsTurn, key(of, waitsTurn)); err != nil {
+		if err := m.tell(ctx, c, waitsTurn, inbound.Key(of, waitsTurn)); err != nil {
 			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
 		}
 	}

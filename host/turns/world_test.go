@@ -215,7 +215,7 @@ func (w *world) lay(name, body string) channel.Attachment {
 // kept counts the messages of a group that are not done.
 func (w *world) kept(folder string) int {
 	w.t.Helper()
-	return w.count(`SELECT COUNT(*) FROM assistant_message WHERE done = 0 AND folder = ?`, folder)
+	return w.count(`SELECT COUNT(*) FROM inbound_message WHERE done = 0 AND folder = ?`, folder)
 }
 
 // count reads a number from the state.

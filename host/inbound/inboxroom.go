@@ -1,4 +1,4 @@
-package turns
+package inbound
 
 import (
 	"errors"
@@ -18,12 +18,12 @@ const (
 	reserveStep   = 1 << 20 // for how many bytes at a time room is asked for
 )
 
-// store copies a member's file into the group's inbox if there is room. It never deletes a
+// put copies a member's file into the group's inbox if there is room. It never deletes a
 // file to make room: the file may be the assistant's.
-func (m *Manager) store(c *chat, name string, from io.Reader) (stored string, size int64, err error) {
-	c.storing.Lock()
-	defer c.storing.Unlock()
-	workspace := m.o.Layout.Workspace(c.group.Folder)
+func (b *Inbox) put(name string, from io.Reader) (stored string, size int64, err error) {
+	b.storing.Lock()
+	defer b.storing.Unlock()
+	workspace := b.workspace()
 	used, names, err := inboxUse(workspace)
 	if err != nil {
 		return "", 0, err
@@ -31,12 +31,12 @@ func (m *Manager) store(c *chat, name string, from io.Reader) (stored string, si
 	if names >= maxInboxNames {
 		return "", 0, missing(fmt.Sprintf("the inbox holds %d files, and more are not added; remove some and ask the member to send it again", names))
 	}
-	limit, full := m.o.MaxFile, missing("")
-	if most := m.o.Plans.Limits().Inbox; most > 0 && most-used < limit {
+	limit, full := b.f.MaxFile, missing("")
+	if most := b.of.Limit(); most > 0 && most-used < limit {
 		limit = max(most-used, 0)
 		full = missing(fmt.Sprintf("the inbox may hold %s and has %s; remove files from it and ask the member to send this one again", media.Size(most), media.Size(used)))
 	}
-	stored, size, err = keepFile(workspace, name, limit, m.metered(from))
+	stored, size, err = keepFile(workspace, name, limit, b.f.metered(from))
 	if over := tooLarge(limit); full != "" && errors.Is(err, over) {
 		err = full
 	}
@@ -46,7 +46,7 @@ func (m *Manager) store(c *chat, name string, from io.Reader) (stored string, si
 // inboxUse returns the bytes and the number of entries in a workspace's inbox. Directories
 // in it count as entries only.
 func inboxUse(workspace string) (bytes int64, names int, err error) {
-	home, err := openDir(workspace)
+	home, err := safefs.OpenDirAt(workspace)
 	if err != nil {
 		return 0, 0, fmt.Errorf("open workspace: %w", err)
 	}
@@ -86,31 +86,25 @@ type inboxCount struct {
 	bytes int64
 }
 
-// InboxUse returns the bytes of the files in a group's inbox, as they were a minute ago at
-// most. They are 0 for a group that is not served, and for an inbox that cannot be read.
-func (m *Manager) InboxUse(folder string) int64 {
-	m.mu.Lock()
-	c := m.byGroup[folder]
-	m.mu.Unlock()
-	if c == nil {
-		return 0
-	}
-	n := &c.counted
+// Use returns the bytes of the files in the inbox, as they were a minute ago at most; 0 for an inbox
+// that cannot be read.
+func (b *Inbox) Use() int64 {
+	n := &b.counted
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.at.IsZero() || time.Since(n.at) >= countEvery {
-		n.bytes, _, _ = inboxUse(m.o.Layout.Workspace(folder))
+		n.bytes, _, _ = inboxUse(b.workspace())
 		n.at = time.Now()
 	}
 	return n.bytes
 }
 
 // metered reserves disk space while bytes arrive.
-func (m *Manager) metered(from io.Reader) io.Reader {
-	if m.o.Disk == nil {
+func (f *Fetcher) metered(from io.Reader) io.Reader {
+	if f.Disk == nil {
 		return from
 	}
-	return &meter{Reader: from, disk: m.o.Disk}
+	return &meter{Reader: from, disk: f.Disk}
 }
 
 // meter fails when there is no room for the next bytes. The bytes of one read are on the

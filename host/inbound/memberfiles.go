@@ -1,4 +1,4 @@
-package turns
+package inbound
 
 import (
 	"crypto/rand"
@@ -29,49 +29,39 @@ const (
 // inboxPath is the inbox's path in the assistant's container.
 var inboxPath = path.Join(mounts.Workspace, "group", inboxDir)
 
-// takeFiles gives a record its files and those of the message it answers, and returns the
-// files to fetch. A file that will not be fetched gets the reason, for the assistant to
-// report.
-func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*pendingFile) {
-	r.waits = map[int]bool{}
+// Take gives a message its files and those of the message it answers, and returns the files to
+// fetch, see Add. A file that will not be fetched gets the reason, for the assistant to report.
+func (b *Inbox) Take(m *Message, in channel.Inbound) (wants []*PendingFile) {
 	attachments := in.Files
 	if in.Quote != nil {
 		attachments = slices.Concat(in.Files, in.Quote.Files)
 	}
 	for i, a := range attachments {
-		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size, Ref: a.Ref, Quoted: i >= len(in.Files)}
+		f := File{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size, Ref: a.Ref, Quoted: i >= len(in.Files)}
 		known := ""
 		if f.Quoted {
-			known = c.store.fetchedName(a.Ref)
+			known = b.store.fetchedName(a.Ref)
 		}
 		switch {
 		case i >= mostFiles:
 			f.Missing = fmt.Sprintf("a message may bring %d files", mostFiles)
 		case a.Ref == "":
-			f.Missing = notKept
-		case known != "" && liesInInbox(m.o.Layout.Workspace(c.group.Folder), known):
+			f.Missing = NotKept
+		case known != "" && liesInInbox(b.workspace(), known):
 			f.Path = inboxFile(known)
-		case a.Size > m.o.MaxFile:
-			f.Missing = string(tooLarge(m.o.MaxFile))
-		case m.pendingCount(c)+len(wants) >= maxPending:
+		case a.Size > b.f.MaxFile:
+			f.Missing = string(tooLarge(b.f.MaxFile))
+		case b.pendingCount()+len(wants) >= maxPending:
 			f.Missing = tooManyWait
 		default:
 			f.Missing = notFetchedYet
-			r.waits[i] = true
-			wants = append(wants, &pendingFile{
-				Message: r.Key, Index: i, Chat: r.Chat, Thread: r.Thread, ID: r.ID, From: r.From, Call: r.calls(), Ref: a.Ref, File: f, Kept: time.Now(), of: r,
+			wants = append(wants, &PendingFile{
+				Message: m.Key, Index: i, Chat: m.Chat, Thread: m.Thread, ID: m.ID, From: m.From, Call: m.Calls(), Ref: a.Ref, File: f, Kept: time.Now(), Of: m,
 			})
 		}
-		r.Files = append(r.Files, f)
+		m.Files = append(m.Files, f)
 	}
 	return wants
-}
-
-// pendingCount counts the files of a group that wait to be fetched.
-func (m *Manager) pendingCount(c *chat) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(c.quick.files) + len(c.patient.files) + len(c.speech.files)
 }
 
 // inboxFile is the path of a file of the inbox in the assistant's container.
@@ -109,7 +99,7 @@ func reason(err error) string {
 // the agent, so keepFile follows, overwrites and trusts nothing in it (CVE-2026-31990
 // shows what happens otherwise).
 func keepFile(workspace, name string, limit int64, from io.Reader) (stored string, size int64, err error) {
-	home, err := openDir(workspace)
+	home, err := safefs.OpenDirAt(workspace)
 	if err != nil {
 		return "", 0, fmt.Errorf("open workspace: %w", err)
 	}
@@ -123,7 +113,7 @@ func keepFile(workspace, name string, limit int64, from io.Reader) (stored strin
 	}
 	defer inbox.Close()
 	tmp := ".incoming-" + rand.Text()
-	f, err := createNew(inbox, tmp)
+	f, err := safefs.CreateNew(inbox, tmp, groups.Agent())
 	if err != nil {
 		return "", 0, fmt.Errorf("write to inbox: %w", err)
 	}

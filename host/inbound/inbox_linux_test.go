@@ -1,4 +1,4 @@
-package turns
+package inbound
 
 import (
 	"io/fs"
