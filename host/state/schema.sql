@@ -382,7 +382,7 @@ CREATE TABLE page_push (
 );
 CREATE INDEX page_push_session ON page_push (session);
 
----------------------------------------------------------------- host/assistant: members' messages and turns
+---------------------------------------------------------------- host/inbound: members' messages and their files
 
 -- One row for each message, notice, task or order that is for a group's assistant: it waits
 -- (turn is empty), is in a turn, or is done. What is done keeps its key alone, by which a
@@ -403,17 +403,6 @@ CREATE INDEX inbound_message_open ON inbound_message (id) WHERE done = 0;
 CREATE INDEX inbound_message_done ON inbound_message (folder, done);
 CREATE INDEX inbound_message_turn ON inbound_message (turn) WHERE turn <> '';
 
--- Turns that are under way.
-CREATE TABLE turn (
-	id      TEXT    PRIMARY KEY,
-	folder  TEXT    NOT NULL,
-	thread  TEXT    NOT NULL,
-	place   INTEGER NOT NULL, -- of its assistant among those of the group
-	started INTEGER NOT NULL, -- what was sent since then is the turn's
-	attempt INTEGER NOT NULL, -- 0 is the first
-	remarks TEXT    NOT NULL  -- keys of the host's own messages during the turn, with spaces between
-) WITHOUT ROWID;
-
 -- Members' files that are to be fetched from their channels, or to be transcribed.
 CREATE TABLE inbound_file (
 	folder   TEXT    NOT NULL,
@@ -421,27 +410,6 @@ CREATE TABLE inbound_file (
 	position INTEGER NOT NULL, -- among the message's files
 	body     TEXT    NOT NULL, -- JSON
 	PRIMARY KEY (folder, message, position)
-) WITHOUT ROWID;
-
--- The agent's sessions in the threads of chats; an empty thread is the chat itself.
-CREATE TABLE turn_thread (
-	folder    TEXT    NOT NULL,
-	thread    TEXT    NOT NULL,
-	session   TEXT    NOT NULL, -- the agent's id; empty: none
-	forgotten INTEGER NOT NULL, -- 1: the session was dropped to make room
-	used      INTEGER NOT NULL, -- the order of their last use
-	PRIMARY KEY (folder, thread)
-) WITHOUT ROWID;
-
--- Runs of assistants in chats with threads: which request is of which thread.
-CREATE TABLE turn_run (
-	folder TEXT    NOT NULL,
-	stamp  TEXT    NOT NULL, -- in the run's requests: the id of its first turn
-	thread TEXT    NOT NULL,
-	seq    INTEGER NOT NULL, -- the order in the folder
-	began  INTEGER NOT NULL,
-	ended  INTEGER NOT NULL DEFAULT 0,
-	PRIMARY KEY (folder, stamp)
 ) WITHOUT ROWID;
 
 -- Messages that assistants may read again, and what members did to them.
@@ -476,6 +444,40 @@ CREATE TABLE inbound_refusal (
 
 -- The secret behind the ids by which assistants know members; one row.
 CREATE TABLE inbound_secret (id INTEGER PRIMARY KEY, secret BLOB NOT NULL);
+
+---------------------------------------------------------------- host/turns: turns, threads and sessions
+
+-- Turns that are under way.
+CREATE TABLE turn (
+	id      TEXT    PRIMARY KEY,
+	folder  TEXT    NOT NULL,
+	thread  TEXT    NOT NULL,
+	place   INTEGER NOT NULL, -- of its assistant among those of the group
+	started INTEGER NOT NULL, -- what was sent since then is the turn's
+	attempt INTEGER NOT NULL, -- 0 is the first
+	remarks TEXT    NOT NULL  -- keys of the host's own messages during the turn, with spaces between
+) WITHOUT ROWID;
+
+-- The agent's sessions in the threads of chats; an empty thread is the chat itself.
+CREATE TABLE turn_thread (
+	folder    TEXT    NOT NULL,
+	thread    TEXT    NOT NULL,
+	session   TEXT    NOT NULL, -- the agent's id; empty: none
+	forgotten INTEGER NOT NULL, -- 1: the session was dropped to make room
+	used      INTEGER NOT NULL, -- the order of their last use
+	PRIMARY KEY (folder, thread)
+) WITHOUT ROWID;
+
+-- Runs of assistants in chats with threads: which request is of which thread.
+CREATE TABLE turn_run (
+	folder TEXT    NOT NULL,
+	stamp  TEXT    NOT NULL, -- in the run's requests: the id of its first turn
+	thread TEXT    NOT NULL,
+	seq    INTEGER NOT NULL, -- the order in the folder
+	began  INTEGER NOT NULL,
+	ended  INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (folder, stamp)
+) WITHOUT ROWID;
 
 ---------------------------------------------------------------- host/links: addresses of links
 

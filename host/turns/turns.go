@@ -1,5 +1,5 @@
-// Package assistant turns what members write into turns of their group's
-// assistant, and what the assistant says into messages of the chat.
+// Package turns gives what members write to their group's assistant, in turns, and makes what the
+// assistant says messages of the chat.
 //
 // [Manager] takes members' messages from the channels. A message that calls the assistant,
 // by its trigger word or directly, starts the group's assistant, or goes into the input
@@ -7,11 +7,10 @@
 // next call. Only a few assistants run at once. Other groups wait, in the order in which
 // they were called; an idle assistant is ended to make room.
 //
-// What it keeps stands in the tables of the state whose names begin with assistant_. Two
-// directories are written for the assistant:
+// Package inbound keeps the messages and their files; the tables of turns, threads and sessions are
+// here. Follow-ups are written for the assistant:
 //
-//	groups/<folder>/inbox/    files of members
-//	ipc/<folder>/input/       follow-ups
+//	ipc/<folder>/input/
 //
 // # Bursts
 //
