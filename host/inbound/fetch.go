@@ -140,7 +140,7 @@ func (b *Inbox) fetch(ctx context.Context, w *PendingFile, patient bool) {
 	default:
 		b.f.Log.Info("member's file not fetched yet", "group", b.group.Folder, "file", f.Name, "attempt", w.Tries, "error", err)
 		b.fetchLater(w, true, fetchPauses[min(w.Tries, len(fetchPauses))-1])
-		b.of.Tried(w)
+		b.of.FetchFailed(w)
 		return
 	}
 	transcribes := b.toTranscribe(&f)
@@ -150,7 +150,7 @@ func (b *Inbox) fetch(ctx context.Context, w *PendingFile, patient bool) {
 	} else {
 		also = append(also, b.store.DropPending(w))
 	}
-	b.of.Fetched(w, transcribes, also...)
+	b.of.FetchEnded(w, transcribes, also...)
 	if transcribes {
 		b.f.mu.Lock()
 		b.speech.files = append(b.speech.files, w)

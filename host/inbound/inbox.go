@@ -87,13 +87,13 @@ type Group interface {
 	Limit() int64
 	// Transcriber returns nil if voice notes are not transcribed.
 	Transcriber() Transcriber
-	// Fetched makes durable that a file is as w.File says now, with what also changes. more says
+	// FetchEnded makes durable that a file is as w.File says now, with what also changes. more says
 	// that it will be transcribed.
-	Fetched(w *PendingFile, more bool, also ...Change)
-	// Transcribed does the same for a transcript, or the reason why there is none.
-	Transcribed(w *PendingFile, also ...Change)
-	// Tried notes that the first attempt at a file has failed, and another will follow.
-	Tried(w *PendingFile)
+	FetchEnded(w *PendingFile, more bool, also ...Change)
+	// TranscriptionEnded does the same for a transcript, or the reason why there is none.
+	TranscriptionEnded(w *PendingFile, also ...Change)
+	// FetchFailed notes that the first attempt at a file has failed, and another will follow.
+	FetchFailed(w *PendingFile)
 	// Idle notes that a lane works no longer.
 	Idle()
 }

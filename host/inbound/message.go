@@ -95,10 +95,10 @@ type Event struct {
 // Order is the extra part of a member's order to the host. It is kept before it takes effect, and
 // until the chat was told the result: if the host is killed in between, the next host carries it out.
 type Order struct {
-	Whole  bool      `json:"whole,omitempty"`  // it applies to all threads of the chat
-	More   bool      `json:"more,omitempty"`   // more words followed it, which are ignored
-	Turns  []Stopped `json:"turns,omitempty"`  // the turns under way
-	Waited int       `json:"waited,omitempty"` // waiting messages that will not be answered
+	Whole   bool      `json:"whole,omitempty"`  // it applies to all threads of the chat
+	More    bool      `json:"more,omitempty"`   // more words followed it, which are ignored
+	Stopped []Stopped `json:"turns,omitempty"`  // the turns under way
+	Waited  int       `json:"waited,omitempty"` // waiting messages that will not be answered
 }
 
 // Stopped is a turn that an order ends.

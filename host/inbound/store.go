@@ -101,8 +101,8 @@ func Key(parts ...string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Knows reports whether a message with that key was kept before, and over whether it is done.
-func (s *Store) Knows(key string) (known, over bool, err error) {
+// Seen reports whether a message with that key was kept before, and over whether it is done.
+func (s *Store) Seen(key string) (known, over bool, err error) {
 	var done int64
 	known, err = s.Found([]any{&done}, `SELECT done FROM inbound_message WHERE folder = ? AND key = ?`, s.Folder, key)
 	return known, done > 0, err

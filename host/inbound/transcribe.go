@@ -61,7 +61,7 @@ func (b *Inbox) transcribe(ctx context.Context, w *PendingFile) {
 		b.f.Log.Warn("voice note not transcribed", "group", b.group.Folder, "file", f.Name, "error", err)
 	}
 	w.File = f
-	b.of.Transcribed(w, b.store.DropPending(w))
+	b.of.TranscriptionEnded(w, b.store.DropPending(w))
 }
 
 func (b *Inbox) transcript(ctx context.Context, w *PendingFile) (text string, seconds int, err error) {

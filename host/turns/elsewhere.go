@@ -161,14 +161,14 @@ func placeOf(id string) string {
 
 // inboxID is the id of a record for an assistant elsewhere. Nobody can make one for another
 // thread, or for a message that never was.
-func (s *store) inboxID(thread string, r *record) string { return s.signed(thread, placeIn(r)) }
+func (s *groupState) inboxID(thread string, r *record) string { return s.signed(thread, placeIn(r)) }
 
-func (s *store) signed(thread, place string) string {
+func (s *groupState) signed(thread, place string) string {
 	return place + "-" + s.Sign("inbox\x00"+thread+"\x00"+place)
 }
 
 // made reports whether inboxID has made an id for a thread.
-func (s *store) made(thread, id string) bool {
+func (s *groupState) made(thread, id string) bool {
 	place := placeOf(id)
 	return len(place) == placeSize && hmac.Equal([]byte(s.signed(thread, place)), []byte(id))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"slices"
 
 	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -58,38 +57,4 @@ func (m *Manager) messageFile(c *chat, f inbound.File, number int) ipc.MessageFi
 		out.Size = info.Size()
 	}
 	return out
-}
-
-// dropFiles removes the files of messages that have ended from the inbox of an assistant
-// that lives elsewhere: nobody else would. It keeps those that another message has.
-func (m *Manager) dropFiles(c *chat, ended []*record) {
-	if !c.fetches() {
-		return
-	}
-	drop := map[string]bool{}
-	for _, r := range ended {
-		for _, f := range r.Files {
-			drop[path.Base(f.Path)] = f.Path != ""
-		}
-	}
-	if len(drop) == 0 {
-		return
-	}
-	m.mu.Lock()
-	for _, t := range m.all {
-		if t.chat != c {
-			continue
-		}
-		for _, r := range t.kept {
-			for _, f := range r.Files {
-				if !slices.Contains(ended, r) {
-					delete(drop, path.Base(f.Path))
-				}
-			}
-		}
-	}
-	m.mu.Unlock()
-	if err := inbound.RemoveFiles(m.o.Layout.Workspace(c.group.Folder), drop); err != nil {
-		m.o.Log.Warn("files of acknowledged messages not removed", "group", c.group.Folder, "error", err)
-	}
 }

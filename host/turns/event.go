@@ -7,12 +7,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
-// Limits for members' edits, deletions, reactions, votes and notes. They are counted apart, so a
-// flood of events pushes out no message.
-const (
-	maxEvents    = 20  // of one conversation that wait for its next turn
-	maxEventText = 500 // bytes of one
-)
+// maxEventText is how many bytes of an event an assistant gets.
+const maxEventText = 500
 
 // eventText returns the content of an event: a text, an emoji or choices. It is empty if a
 // reaction or vote was withdrawn.

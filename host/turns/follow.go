@@ -2,7 +2,6 @@ package turns
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,7 +40,7 @@ func (m *Manager) follow() error {
 	m.leaveGone(now)
 	m.markStale()
 	opens := slices.DeleteFunc(slices.Clone(now.All()), func(g groups.Group) bool { return g.Assistant == "" || m.has(g.Folder) })
-	var all map[string]*left
+	var all map[string]*leftover
 	var errs []error
 	if len(opens) > 0 {
 		var err error
@@ -52,7 +51,7 @@ func (m *Manager) follow() error {
 	for _, g := range opens {
 		from := all[g.Folder]
 		if from == nil {
-			from = &left{}
+			from = &leftover{}
 		}
 		c, threads, err := m.open(g, from)
 		if err != nil {
@@ -112,16 +111,6 @@ func (m *Manager) leaveGone(now *groups.Registry) {
 	}
 }
 
-// left reports whether the group has left the configuration.
-func (c *chat) left() bool { return c.ctx.Err() != nil }
-
-// within returns ctx, ended also if the group leaves the configuration.
-func (c *chat) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(c.ctx, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
 // forgetLeft releases a removed chat once nothing uses it. If its group has come back
 // meanwhile, it is opened again. The caller holds mu.
 func (m *Manager) forgetLeft(c *chat) {
@@ -162,17 +151,6 @@ func (m *Manager) exit(c *chat) {
 	c.users--
 	m.forgetLeft(c)
 }
-
-// configured returns the chat's group as it is configured now.
-func (c *chat) configured() groups.Group {
-	if g, ok := c.plans.Registry().ByFolder(c.group.Folder); ok {
-		return g
-	}
-	return c.group // which has left a moment ago
-}
-
-// fetches reports whether the assistant lives elsewhere, and fetches its messages.
-func (c *chat) fetches() bool { return c.plans.Elsewhere(c.configured()) }
 
 // manner is the part of a plan that a running assistant cannot change.
 type manner struct {

@@ -134,3 +134,22 @@ func (c *conversation) gathers(now time.Time) time.Duration {
 	}
 	return 0
 }
+
+// isolate limits the records that may be handed over so that an isolated task is alone:
+// earlier calls go first, and everything else waits.
+func isolate(free []*record) []*record {
+	i := slices.IndexFunc(free, func(r *record) bool { return r.Isolated })
+	switch {
+	case i < 0:
+		return free
+	case slices.ContainsFunc(free[:i], (*record).Calls):
+		return free[:i]
+	}
+	return free[i : i+1]
+}
+
+// isolatedNext reports whether the next record is an isolated task.
+func (c *conversation) isolatedNext() bool {
+	free := c.free()
+	return len(free) == 1 && free[0].Isolated
+}

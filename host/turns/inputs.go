@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // closeFile asks the assistant to end; the name is NanoClaw v1's.
@@ -25,8 +27,7 @@ const closeFile = "_close"
 // The assistant may write there too, so names are untrusted unless this host has chosen
 // them.
 type inputs struct {
-	dir string
-
+	dir  string
 	mu   sync.Mutex
 	last int64
 	n    int
@@ -122,4 +123,12 @@ func list(root *os.Root) (names []string) {
 		}
 	}
 	return names
+}
+
+// inputsOf returns the input directory of a chat's assistant in that place.
+func (m *Manager) inputsOf(c *chat, place int) *inputs {
+	if place == 0 {
+		return &inputs{dir: m.o.Layout.IPC(c.group.Folder, ipc.InputDir)}
+	}
+	return &inputs{dir: filepath.Join(m.o.Layout.Place(c.group.Folder, place), ipc.InputDir)}
 }

@@ -2,7 +2,6 @@ package turns
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,12 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/internal/safefs"
-	"github.com/longshore-bridge/longshore/ipc"
 )
-
-// errOrdered ends a session that a member or an operator stopped.
-var errOrdered = errors.New("a member stopped it")
 
 // concerns reports whether an order applies to a thread.
 func (r *record) concerns(thread string) bool {
@@ -66,17 +60,17 @@ func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender
 	c := at.chat
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	if known, _, err := c.store.Knows(r.Key); known || err != nil {
+	if known, _, err := c.store.Seen(r.Key); known || err != nil {
 		return err
 	}
 	m.survey(c, r)
-	if r.Kind == inbound.KindStop && len(r.Order.Turns) == 0 && r.Order.Waited == 0 {
+	if r.Kind == inbound.KindStop && len(r.Order.Stopped) == 0 && r.Order.Waited == 0 {
 		if at.answers.allow(sender) {
 			m.answer(ctx, at, nothingRuns, inbound.Key(r.Key, string(r.Kind)))
 		}
 		return nil
 	}
-	m.o.Log.Info("a member's order", "group", c.group.Folder, "order", string(r.Kind), "member", r.Sender, "turns", len(r.Order.Turns), "waiting", r.Order.Waited)
+	m.o.Log.Info("a member's order", "group", c.group.Folder, "order", string(r.Kind), "member", r.Sender, "turns", len(r.Order.Stopped), "waiting", r.Order.Waited)
 	return m.enact(c, r)
 }
 
@@ -97,7 +91,7 @@ func (m *Manager) StopGroup(folder string) (turns, waited int, err error) {
 		Order: &inbound.Order{Whole: true},
 	})
 	m.survey(c, r)
-	turns, waited = len(r.Order.Turns), r.Order.Waited
+	turns, waited = len(r.Order.Stopped), r.Order.Waited
 	if turns == 0 && waited == 0 {
 		return 0, 0, nil
 	}
@@ -137,7 +131,7 @@ func (m *Manager) survey(c *chat, r *record) {
 					continue
 				}
 			}
-			r.Order.Turns = append(r.Order.Turns, inbound.Stopped{Thread: t.thread, Started: started})
+			r.Order.Stopped = append(r.Order.Stopped, inbound.Stopped{Thread: t.thread, Started: started})
 		}
 	}
 }
@@ -157,32 +151,6 @@ func (m *Manager) carryOut(c *chat, r *record) {
 		}
 	}
 }
-
-// halted handles the end of a session that a member stopped: its turn is not retried.
-func (s *session) halted(ctx context.Context) bool {
-	if !ordered(ctx) {
-		return false
-	}
-	s.inputs.drain()
-	s.c.lost = time.Time{}
-	s.m.mu.Lock()
-	anew := s.c.anew
-	s.c.anew = false
-	s.c.succeeded()
-	s.m.mu.Unlock()
-	var also []inbound.Change
-	if s.agent = ""; anew {
-		also = append(also, s.c.store.forgettingSession(s.c.thread))
-	}
-	s.save(s.turn.takeAll(), also...)
-	return true
-}
-
-// ordered reports whether a session's context ended because a member stopped it.
-func ordered(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errOrdered) }
-
-// stopping reports whether a member has stopped the running session. The caller holds mu.
-func (c *conversation) stopping() bool { return c.run != nil && ordered(c.run) }
 
 // forgettingSessions makes the next turn begin a new conversation, in the threads of an order
 // that asks for it. Running sessions are forgotten at their end.
@@ -228,48 +196,4 @@ func (m *Manager) finishOrders(ctx context.Context) {
 			m.o.Log.Error("order not cleared away", "group", c.group.Folder, "error", err)
 		}
 	}
-}
-
-// replay carries out the orders that an earlier host has left, before it resumes anything
-// that they end.
-func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*turn, error) {
-	var over []*record
-	var also []inbound.Change
-	for _, r := range kept {
-		if r.Order == nil {
-			continue
-		}
-		c.orders = append(c.orders, r)
-		for _, h := range held {
-			if r.concerns(h.Thread) && h.before(r) {
-				over = append(over, h.takeAll()...)
-			}
-		}
-		for _, other := range kept {
-			if r.ends(other) {
-				over = append(over, other)
-			}
-		}
-		also = append(also, c.forgettingSessions(r))
-	}
-	if len(c.orders) == 0 {
-		return kept, held, nil
-	}
-	kept = slices.DeleteFunc(kept, func(r *record) bool { return r.Order != nil || slices.Contains(over, r) })
-	return kept, held, m.finish(c, over, also...)
-}
-
-// requestsSince counts a group's requests in the queue that were written since the time.
-func (m *Manager) requestsSince(c *chat, since time.Time) (n int) {
-	queue, err := safefs.OpenDirAt(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
-	if err != nil {
-		return 0 // no request can come out of it either
-	}
-	defer queue.Close()
-	for _, name := range list(queue) {
-		if info, err := queue.Lstat(name); err == nil && !info.ModTime().Before(since) {
-			n++
-		}
-	}
-	return n
 }

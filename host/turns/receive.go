@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -51,7 +50,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	r := m.recordOf(c, g, in)
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	if known, _, err := c.store.Knows(r.Key); known || err != nil {
+	if known, _, err := c.store.Seen(r.Key); known || err != nil {
 		return err
 	}
 	m.countTold(cmp.Or(g.Channel, g.Chat.Channel()), folder, in.Told)
@@ -139,65 +138,4 @@ func (m *Manager) Notify(folder, thread, text string) error {
 		thread = ""
 	}
 	return m.keep(c, newRecord(inbound.Message{Key: inbound.Key(folder, uuid.NewString()), Kind: inbound.KindNotice, Thread: thread, Text: text, Time: time.Now()}))
-}
-
-// finish ends records, with what the chat, the inbox and the tasks have of them. What also
-// changes is part of the same transaction.
-func (m *Manager) finish(c *chat, records []*record, also ...inbound.Change) error {
-	if len(records) == 0 && len(also) == 0 {
-		return nil
-	}
-	if err := c.store.Do("end messages", append(also, c.store.Ending(messages(records)))...); err != nil {
-		return err
-	}
-	m.dropFiles(c, records)
-	for _, r := range records {
-		if r.Kind == inbound.KindTask && m.o.Tasks != nil {
-			m.o.Tasks.Ended(r.Key)
-		}
-		if r.Acked {
-			m.unack(c, r)
-		}
-	}
-	return nil
-}
-
-// keep makes a record durable, with what also changes in the same transaction, and wakes its
-// readers.
-func (m *Manager) keep(c *chat, r *record, also ...inbound.Change) error {
-	m.mu.Lock()
-	over := c.over
-	c.over = nil
-	m.mu.Unlock()
-	err := m.finish(c, over, append([]inbound.Change{c.store.Adding(&r.Message)}, also...)...)
-	m.mu.Lock()
-	if err != nil {
-		c.over = append(over, c.over...)
-		m.mu.Unlock()
-		return err
-	}
-	t := m.in(c, r.Thread)
-	if t == nil {
-		t = newConversation(c, r.Thread)
-		m.all = append(m.all, t)
-	}
-	former := t.replaced(r)
-	t.giveBack([]*record{r}) // in the order of their places, whoever was faster
-	surplus := slices.Concat(former, t.surplus(m.o.Context), m.oldestCalls(c), m.oldestThread(c))
-	surplus = slices.DeleteFunc(surplus, func(r *record) bool {
-		if waits := r.Kind == inbound.KindContext && !r.Acked; waits { // for the next message's transaction
-			c.over = append(c.over, r)
-			return true
-		}
-		return false
-	})
-	if t.phase == running {
-		signal(t.nudge)
-	}
-	m.mu.Unlock()
-	signal(m.wake)
-	if err := m.finish(c, surplus); err != nil { // r is kept for all that
-		m.o.Log.Error("old messages not cleared away", "group", c.group.Folder, "error", err)
-	}
-	return nil
 }

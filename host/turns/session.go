@@ -21,10 +21,10 @@ import (
 type activity int
 
 const (
-	busy     activity = iota // a turn is under way
-	resting                  // it has nothing to do and may get a follow-up
-	closing                  // it was asked to end
-	stopping                 // it is being ended
+	isBusy     activity = iota // a turn is under way
+	isResting                  // it has nothing to do and may get a follow-up
+	isClosing                  // it was asked to end
+	isStopping                 // it is being ended
 )
 
 // Outputs are rate-limited; a faster assistant blocks on its pipe. So an assistant in a
@@ -161,7 +161,7 @@ func (s *session) onOutput(ctx context.Context, out runtime.Output) {
 		return
 	}
 	s.m.mu.Lock()
-	s.c.turns.use(out.Usage)
+	s.c.turns.count(out.Usage)
 	s.m.mu.Unlock()
 	if ctx.Err() == nil {
 		s.pace.Wait(ctx) // returns early when the host ends
@@ -170,7 +170,7 @@ func (s *session) onOutput(ctx context.Context, out runtime.Output) {
 		return
 	}
 	if id := out.NewSessionID; id != "" && len(id) <= 512 && !s.isolated {
-		if kept, err := s.c.store.session(s.c.thread); err != nil || id != kept {
+		if kept, err := s.c.store.agentSession(s.c.thread); err != nil || id != kept {
 			s.agent = id
 		}
 	}
@@ -228,7 +228,7 @@ func (s *session) rest() {
 		s.close()
 		return
 	}
-	s.doing = resting
+	s.doing = isResting
 	s.timer.Reset(s.idleTime)
 	s.m.mu.Lock()
 	s.c.resting, s.c.since = true, time.Now()
@@ -243,12 +243,12 @@ const maxInputs = 32
 
 // attend makes room if it was asked to, or hands over waiting records.
 func (s *session) attend() {
-	if s.doing >= closing {
+	if s.doing >= isClosing {
 		return
 	}
 	s.m.mu.Lock()
 	alone := s.c.isolatedNext()
-	yield := (s.c.yielding || s.c.stale || alone) && s.doing == resting
+	yield := (s.c.yielding || s.c.stale || alone) && s.doing == isResting
 	s.c.yielding = yield // a session that is busy again is not asked any more
 	var records []*record
 	if !yield && !alone && !s.isolated && !s.c.stopping() && len(s.turn.Inputs) < maxInputs && s.c.urgent() && !s.m.outstayed(s.c) {
@@ -274,7 +274,7 @@ func (s *session) followUp(records []*record) {
 	}
 	s.turn.add(name, records)
 	s.m.readContents(s.c.chat, records)
-	err := s.record(nil, s.c.store.Remembering(messages(records))) // before the assistant can have read it
+	err := s.commit(nil, s.c.store.Remembering(messages(records))) // before the assistant can have read it
 	if err == nil {
 		err = s.inputs.write(name, prompt(messages(records), s.m.o.Plans.Zone(s.c.group.Folder)))
 	}
@@ -283,14 +283,14 @@ func (s *session) followUp(records []*record) {
 		s.turn.unread(map[string]bool{name: true})
 		s.save(nil)
 		s.giveBack(records)
-		if s.doing == resting { // it gets them from its next prompt
+		if s.doing == isResting { // it gets them from its next prompt
 			s.stop()
 		}
 		return
 	}
 	s.m.ack(context.Background(), s.c, records)
-	if s.doing == resting {
-		s.doing = busy
+	if s.doing == isResting {
+		s.doing = isBusy
 		s.timer.Reset(s.turnTime)
 		s.typing.show(true)
 	}
@@ -299,14 +299,14 @@ func (s *session) followUp(records []*record) {
 // expire acts on the timer.
 func (s *session) expire() {
 	switch s.doing {
-	case busy:
+	case isBusy:
 		s.slow, s.why = true, cmp.Or(s.trouble.cause, cause.Slow)
 		s.fail("no output within %s", s.turnTime)
-	case resting:
+	case isResting:
 		s.close()
-	case closing:
+	case isClosing:
 		s.stop()
-	case stopping:
+	case isStopping:
 	}
 }
 
@@ -319,10 +319,10 @@ func (s *session) fail(format string, args ...any) {
 
 // close asks the assistant to end, and kills it if it does not.
 func (s *session) close() {
-	if s.doing >= closing {
+	if s.doing >= isClosing {
 		return
 	}
-	s.leave(closing)
+	s.leave(isClosing)
 	s.timer.Reset(s.m.o.CloseGrace)
 	if err := s.inputs.close(); err != nil {
 		s.log.Warn("assistant not asked to end", "error", err)
@@ -331,10 +331,10 @@ func (s *session) close() {
 }
 
 func (s *session) stop() {
-	if s.doing == stopping {
+	if s.doing == isStopping {
 		return
 	}
-	s.leave(stopping)
+	s.leave(isStopping)
 	s.timer.Stop()
 	s.helpers.Go(func() { s.child.Stop(context.Background()) })
 }
@@ -348,7 +348,7 @@ func (s *session) leave(to activity) {
 
 func (s *session) endTurn(out runtime.Output, said bool) {
 	s.noTrouble()
-	moved := said || s.doing == busy && s.turn.empty()
+	moved := said || s.doing == isBusy && s.turn.empty()
 	if !s.turn.empty() {
 		done := s.turn.ended(s.unread(out))
 		moved = moved || len(done) > 0
@@ -368,7 +368,7 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 	}
 	s.m.mu.Unlock()
 	switch {
-	case s.doing >= closing:
+	case s.doing >= isClosing:
 	case !moved: // an output that shows nothing and ends nothing does not keep the session alive
 	case s.turn.empty():
 		s.rest()

@@ -72,14 +72,14 @@ func (s *session) begin(ctx context.Context, records []*record) error {
 		}
 		also = append(also, s.c.store.beginning(s.stamp, s.c.thread, keep))
 	}
-	return s.record(nil, also...)
+	return s.commit(nil, also...)
 }
 
 // input is the document that the assistant reads from stdin, in NanoClaw v1's form. The
 // last attempt begins a new conversation, because a session that cannot be resumed would
 // break every attempt.
 func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error) {
-	resume, err := s.c.store.session(s.c.thread)
+	resume, err := s.c.store.agentSession(s.c.thread)
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)
 	}
@@ -100,9 +100,9 @@ func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error
 	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets, s.stamp, s.c.thread, true})
 }
 
-// record makes durable, as one change, that records are done, what is left of the turn, the
+// commit makes durable, as one change, that records are done, what is left of the turn, the
 // agent's session, and what also changes.
-func (s *session) record(done []*record, also ...inbound.Change) error {
+func (s *session) commit(done []*record, also ...inbound.Change) error {
 	agent := s.agent
 	if agent != "" {
 		also = append(also, s.c.store.savingSession(s.c.thread, agent))
@@ -125,10 +125,10 @@ func (s *session) record(done []*record, also ...inbound.Change) error {
 	return nil
 }
 
-// save is record that leaves an error to the operator: a later host finds the messages as
+// save is commit that leaves an error to the operator: a later host finds the messages as
 // they were.
 func (s *session) save(done []*record, also ...inbound.Change) {
-	if err := s.record(done, also...); err != nil {
+	if err := s.commit(done, also...); err != nil {
 		s.log.Error("turn not noted", "error", err)
 	}
 }

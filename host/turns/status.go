@@ -64,8 +64,8 @@ const (
 	maxCost   = 10_000 // US dollars
 )
 
-// use adds what an assistant says that it has used.
-func (t *Turns) use(u *runtime.Usage) {
+// count adds what an assistant says that it has used.
+func (t *Turns) count(u *runtime.Usage) {
 	if u == nil {
 		return
 	}

@@ -22,9 +22,9 @@ const maxNamed = 5
 // stopReply reports what an order has done.
 func (m *Manager) stopReply(c *chat, r *record) string {
 	var b strings.Builder
-	if len(r.Order.Turns) > 0 {
+	if len(r.Order.Stopped) > 0 {
 		b.WriteString("The assistant was stopped.")
-		m.writeSent(&b, c, r.Order.Turns)
+		m.writeSent(&b, c, r.Order.Stopped)
 	}
 	switch n := r.Order.Waited; {
 	case n == 1:

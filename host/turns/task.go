@@ -2,7 +2,6 @@ package turns
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/inbound"
@@ -26,27 +25,8 @@ func (m *Manager) Task(folder, thread, run, text string, isolated bool) (open bo
 	}
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	if known, over, err := c.store.Knows(run); known || err != nil {
+	if known, over, err := c.store.Seen(run); known || err != nil {
 		return !over, err
 	}
 	return true, m.keep(c, newRecord(inbound.Message{Key: run, Kind: inbound.KindTask, Thread: thread, Text: text, Isolated: isolated, Time: time.Now()}))
-}
-
-// isolate limits the records that may be handed over so that an isolated task is alone:
-// earlier calls go first, and everything else waits.
-func isolate(free []*record) []*record {
-	i := slices.IndexFunc(free, func(r *record) bool { return r.Isolated })
-	switch {
-	case i < 0:
-		return free
-	case slices.ContainsFunc(free[:i], (*record).Calls):
-		return free[:i]
-	}
-	return free[i : i+1]
-}
-
-// isolatedNext reports whether the next record is an isolated task.
-func (c *conversation) isolatedNext() bool {
-	free := c.free()
-	return len(free) == 1 && free[0].Isolated
 }

@@ -221,7 +221,7 @@ func TestARequestFindsItsThreadByItsStampOrItsTime(t *testing.T) {
 		w := newWorld(t, threaded(50), group("family"), group("work"))
 		finds := func(m *turns.Manager, turn string, at time.Time, want string, wantKnown bool) {
 			t.Helper()
-			if thread, known := m.Thread("family", turn, at); thread != want || known != wantKnown {
+			if thread, known := m.ThreadOf("family", turn, at); thread != want || known != wantKnown {
 				t.Errorf("found %q, %v; want %q, %v", thread, known, want, wantKnown)
 			}
 		}
@@ -267,7 +267,7 @@ func TestATurnEndsInItsThreadThoughTheChatBecomesOneConversation(t *testing.T) {
 		w.configure(flat)
 		for _, turn := range []string{a.input.Turn, "", "made up"} {
 			want := map[string]string{a.input.Turn: "t1"}[turn]
-			if thread, known := w.m.Thread("family", turn, time.Now()); thread != want || !known {
+			if thread, known := w.m.ThreadOf("family", turn, time.Now()); thread != want || !known {
 				t.Errorf("a request with the stamp %q goes to %q, %v", turn, thread, known)
 			}
 		}
@@ -433,12 +433,12 @@ func TestThreadsInParallelEachHaveTheirPlace(t *testing.T) {
 		}
 		synctest.Wait()
 		now := time.Now()
-		if thread, known := w.m.Thread("family", "", now); thread != "" || !known {
+		if thread, known := w.m.ThreadOf("family", "", now); thread != "" || !known {
 			t.Errorf("while two run, a request without a stamp goes to %q", thread)
 		}
 		for _, a := range all {
 			has(t, strings.Join(a.reads(), ""), "and more in "+a.input.Thread)
-			if thread, _ := w.m.Thread("family", a.input.Turn, now); thread != a.input.Thread {
+			if thread, _ := w.m.ThreadOf("family", a.input.Turn, now); thread != a.input.Thread {
 				t.Errorf("a request of %s goes to %q", a.input.Thread, thread)
 			}
 		}

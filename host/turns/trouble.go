@@ -41,7 +41,7 @@ func newTrouble() *trouble {
 // report takes a report of the assistant's. Operator, metrics and log know at once;
 // the chat is told if the trouble lasts.
 func (s *session) report(out runtime.Output) {
-	if s.doing != busy || !s.trouble.rate.Allow() {
+	if s.doing != isBusy || !s.trouble.rate.Allow() {
 		return
 	}
 	now, was := s.budgeted(cause.Parse(out.Cause)), s.trouble.cause

@@ -46,16 +46,6 @@ func (s *session) settle(ctx context.Context, err error) {
 	s.broken(ctx, err, sent, unread)
 }
 
-// sentSince reports whether a second run of a turn that began then could send something
-// twice: the outbox has something of the turn, or a request still lies in the queue. The
-// host's own messages, under the keys in remarks, do not count.
-func (m *Manager) sentSince(c *conversation, since time.Time, remarks []string) bool {
-	if m.o.Chat.SentSince(c.group.Folder, c.thread, since, remarks...) {
-		return true
-	}
-	return m.requestsSince(c.chat, since) > 0
-}
-
 // causeOf classifies the error that ended the turn of a session.
 func (s *session) causeOf(err error) cause.Cause { return s.budgeted(s.ended(err)) }
 
@@ -122,7 +112,6 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 	m.mu.Unlock()
 	s.log.Error("assistant broke off", "error", reason, "cause", string(why), "attempt", s.turn.Attempt+1, "again", again, "wait", wait.String(),
 		"hint", "see "+filepath.Join(m.o.Layout.Logs(), c.group.Folder, "assistant.log"))
-
 	if tell {
 		if s.tell(ctx, s.words(why, cause.Package(err), again, sent)) != nil && !again {
 			return // turn and records stay, and a later host tells
@@ -225,25 +214,6 @@ func (s *session) giveBack(records []*record) {
 	s.m.mu.Unlock()
 }
 
-// settleInterrupted tells a group's chat about turns that were lost with an earlier host.
-func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
-	lost := c.broken
-	c.broken = nil
-	for _, t := range lost {
-		words := gaveUp
-		if m.sentSince(c, t.Started, t.Remarks) {
-			words = interrupted
-		}
-		m.o.Log.Warn("turn was lost with an earlier host", "group", c.group.Folder)
-		if m.tellOnce(ctx, c, t, words) != nil {
-			continue
-		}
-		if err := m.finish(c.chat, t.takeAll(), c.store.savingTurn(t)); err != nil {
-			m.o.Log.Error("lost turn not cleared away", "group", c.group.Folder, "error", err)
-		}
-	}
-}
-
 func backoff(first time.Duration, failures int, most time.Duration) time.Duration {
 	wait := first
 	for range failures - 1 {
@@ -256,3 +226,23 @@ func backoff(first time.Duration, failures int, most time.Duration) time.Duratio
 
 // errSentMeanwhile ends a second try before it starts.
 var errSentMeanwhile = errors.New("the run that was lost sight of went on and sent something")
+
+// halted handles the end of a session that a member stopped: its turn is not retried.
+func (s *session) halted(ctx context.Context) bool {
+	if !ordered(ctx) {
+		return false
+	}
+	s.inputs.drain()
+	s.c.lost = time.Time{}
+	s.m.mu.Lock()
+	anew := s.c.anew
+	s.c.anew = false
+	s.c.succeeded()
+	s.m.mu.Unlock()
+	var also []inbound.Change
+	if s.agent = ""; anew {
+		also = append(also, s.c.store.forgettingSession(s.c.thread))
+	}
+	s.save(s.turn.takeAll(), also...)
+	return true
+}

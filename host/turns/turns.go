@@ -22,7 +22,7 @@
 // Each thread of a chat is a conversation of its own, with its own messages, session and
 // turns, unless the group or the channel has none. As many threads' assistants run at a time
 // as the group allows, by default one, each with its own input directory; the other
-// threads wait. Requests of a turn carry the turn's id, by which [Manager.Thread] finds
+// threads wait. Requests of a turn carry the turn's id, by which [Manager.ThreadOf] finds
 // the thread.
 //
 // # What is kept
@@ -55,7 +55,6 @@ package turns
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -71,15 +70,14 @@ import (
 // Options says what a Manager works with. State, Layout, Chat, Plans and Platforms are needed,
 // and a Runtime from here or from Plans; the zero value of everything else is usable.
 type Options struct {
-	State     *state.DB
-	Layout    groups.Layout
-	Runtime   runtime.Runtime // unless a Plan names another
-	Chat      Chat
-	Plans     Plans
-	Platforms Platforms
-	Tasks     Tasks        // nil: there are none
-	Disk      inbound.Disk // nil: files of members may fill it
-
+	State       *state.DB
+	Layout      groups.Layout
+	Runtime     runtime.Runtime // unless a Plan names another
+	Chat        Chat
+	Plans       Plans
+	Platforms   Platforms
+	Tasks       Tasks         // nil: there are none
+	Disk        inbound.Disk  // nil: files of members may fill it
 	IdleTimeout time.Duration // after which one with nothing to do is ended; 0: 30 min
 	TurnTimeout time.Duration // in which a turn must bring an output; 0: 30 min
 	CloseGrace  time.Duration // in which an assistant that was asked to end does; 0: 30 s
@@ -99,25 +97,20 @@ type Chat interface {
 	// assistant may change.
 	Say(ctx context.Context, folder, thread, text, key string) error
 	Tell(ctx context.Context, folder, thread, text, key string) error
-
 	// React puts an emoji on a message, or removes it if emoji is empty. It has no effect
 	// on a channel without reactions.
 	React(ctx context.Context, folder, thread, target, emoji, key string) error
-
 	// Room returns the reason why no further answer of the group may be accepted now; the
 	// error passes. Answers wait for room, messages of the host do not.
 	Room(folder string) error
-
 	// SentSince reports whether the outbox accepted anything at or after the time that
 	// the group's assistant sent, or that this package sent to that thread. Texts that Say
 	// or Tell took under the keys in but do not count.
 	SentSince(folder, thread string, since time.Time, but ...string) bool
-
 	// SentFiles names the files that the group's assistant sent to that thread with its tools
 	// since the time, oldest first: those that have arrived, and those under way. A text has
 	// an empty name.
 	SentFiles(folder, thread string, since time.Time) (arrived, underWay []string, err error)
-
 	// Vote takes a message or vote that may answer a question of the group's assistant, by
 	// the voter of that id. question is the platform's id of the question that it answers,
 	// and empty if it answers none. waited says that the tool which asked still waits for
@@ -160,10 +153,9 @@ type Tasks interface{ Ended(run string) }
 
 // Limits bound what the assistants take from the machine.
 type Limits struct {
-	AtOnce  int   // assistants that run at the same time; 0: 5
-	Inbox   int64 // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
-	Threads int   // threads of a chat that are remembered, each as a conversation of its own; 0: a chat is one conversation
-
+	AtOnce      int           // assistants that run at the same time; 0: 5
+	Inbox       int64         // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
+	Threads     int           // threads of a chat that are remembered, each as a conversation of its own; 0: a chat is one conversation
 	NoticeAfter time.Duration // for how long a model may not answer before the chat is told; 0: 1 min
 	Hold        time.Duration // how long messages wait for an operator if the assistant cannot answer before; 0: 24 h
 }
@@ -171,15 +163,14 @@ type Limits struct {
 // Plan is how to run one group's assistant. If the plan changes while the assistant runs,
 // the present turn continues with the old plan.
 type Plan struct {
-	Runtime runtime.Runtime   // nil: that of Options
-	Name    string            // what the assistant is called, in the agent protocol
-	Agent   string            // which agent agentrunner drives
-	Model   string            // what the configuration calls its model; empty: the agent's own choice
-	Command []string          // instead of the runtime's default; may be empty
-	Env     map[string]string // further environment
-	Secrets map[string]string // handed over in the input, never in the environment or a log
-
-	IdleTimeout, TurnTimeout time.Duration // instead of those of Options; 0: those
+	Runtime                  runtime.Runtime   // nil: that of Options
+	Name                     string            // what the assistant is called, in the agent protocol
+	Agent                    string            // which agent agentrunner drives
+	Model                    string            // what the configuration calls its model; empty: the agent's own choice
+	Command                  []string          // instead of the runtime's default; may be empty
+	Env                      map[string]string // further environment
+	Secrets                  map[string]string // handed over in the input, never in the environment or a log
+	IdleTimeout, TurnTimeout time.Duration     // instead of those of Options; 0: those
 }
 
 func (o Options) withDefaults() Options {
@@ -214,18 +205,15 @@ func (m *Manager) limits() Limits {
 // Manager runs the groups' assistants. Its methods may be called from several
 // goroutines.
 type Manager struct {
-	o      Options
-	files  *inbound.Fetcher
-	secret []byte        // of this installation
-	wake   chan struct{} // to Run, of capacity one: something may be due
-
-	opening sync.Mutex // held while conversations are opened; taken before mu
-
-	mu      sync.Mutex       // guards the fields below, and the conversations' state
-	known   *groups.Registry // that all and byGroup follow; nil: they have to be looked at
-	all     []*conversation
-	byGroup map[string]*chat // by folder
-
+	o        Options
+	files    *inbound.Fetcher
+	secret   []byte           // of this installation
+	wake     chan struct{}    // to Run, of capacity one: something may be due
+	opening  sync.Mutex       // held while conversations are opened; taken before mu
+	mu       sync.Mutex       // guards the fields below, and the conversations' state
+	known    *groups.Registry // that all and byGroup follow; nil: they have to be looked at
+	all      []*conversation
+	byGroup  map[string]*chat // by folder
 	troubles map[cause.Cause]int64
 	tolds    tolds
 	opened   []*conversation // since Run looked
@@ -233,119 +221,10 @@ type Manager struct {
 	running  int
 }
 
-// New loads what an earlier host has left. It starts nothing. The directories of Layout must
-// exist.
-func New(o Options) (*Manager, error) {
-	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, troubles: map[cause.Cause]int64{}}
-	m.files = inbound.NewFetcher(inbound.Options{Layout: m.o.Layout, Channels: m.o.Platforms, Disk: m.o.Disk, MaxFile: m.o.MaxFile, Log: m.o.Log})
-	var err error
-	if m.secret, err = inbound.Secret(m.o.State); err != nil {
-		return nil, err
+// signal leaves a token in a channel of capacity one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
-	if err := endRuns(m.o.State); err != nil {
-		return nil, err
-	}
-	if err := m.follow(); err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
-// Run starts assistants until ctx is done. Then it ends them, and returns nil when all
-// have ended. It is called once.
-func (m *Manager) Run(ctx context.Context) error {
-	var sessions sync.WaitGroup
-	defer sessions.Wait()
-	defer m.files.Start(ctx)()
-	for {
-		if err := m.follow(); err != nil {
-			m.o.Log.Error("assistant cannot be called; a message to it tries again", "error", err)
-		}
-		for _, c := range m.takeOpened() {
-			m.settleInterrupted(ctx, c)
-			c.inbox.Kick()
-		}
-		m.finishOrders(ctx)
-		next := m.schedule(func(c *conversation) {
-			ctx, cancel := c.within(ctx)
-			c.run, c.halt = context.WithCancelCause(ctx)
-			sessions.Go(func() {
-				defer cancel()
-				newSession(m, c).run(c.run)
-				m.ended(c)
-			})
-		})
-		m.tellWaiting(ctx)
-		m.tellNeverFetched(ctx)
-		m.sortHeld(ctx)
-		timer := time.NewTimer(next)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-m.wake:
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
-}
-
-// schedule queues the conversations that are called, starts as many as there is room
-// for, and asks idle assistants to make room for the rest. It returns the time
-// until a group's backoff is over.
-func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	next = time.Hour
-	now := time.Now()
-	for _, c := range m.all {
-		if c.left() {
-			continue
-		}
-		if wait := c.gathers(now); wait > 0 {
-			next = min(next, wait)
-		}
-		if c.phase == running && c.urgent() {
-			signal(c.nudge)
-		}
-		if c.phase == idle && c.fetches() {
-			next = min(next, m.attendElsewhere(c, now))
-			continue
-		}
-		if c.phase != idle || !c.called() {
-			continue
-		}
-		if wait := c.notBefore.Sub(now); wait > 0 {
-			next = min(next, wait)
-			continue
-		}
-		c.phase, c.since = queued, now
-		m.queue = append(m.queue, c)
-	}
-	// Those that were called in one go wait in the order of their messages.
-	slices.SortStableFunc(m.queue, func(a, b *conversation) int { return a.firstCall().Compare(b.firstCall()) })
-	var waiting []*conversation
-	for _, c := range m.queue {
-		if !c.called() || c.fetches() { // its calls made room for those of others
-			m.dismiss(c)
-			continue
-		}
-		if m.running >= m.limits().AtOnce || m.occupied(c.chat) {
-			waiting = append(waiting, c)
-			continue
-		}
-		c.place = m.freePlace(c)
-		c.phase, c.since = running, now
-		c.chat.running++
-		m.running++
-		start(c)
-	}
-	m.queue = waiting
-	m.makeRoom()
-	for _, c := range m.queue {
-		if wait := waitPatience - now.Sub(c.since); wait > 0 && m.occupied(c.chat) && !c.waits {
-			next = min(next, wait)
-		}
-	}
-	return next
 }

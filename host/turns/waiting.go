@@ -108,13 +108,5 @@ func (m *Manager) ended(c *conversation) {
 	signal(m.wake)
 }
 
-// signal leaves a token in a channel of capacity one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // waitPatience is how long a thread waits for another thread's turn before it is told so.
 const waitPatience = 20 * time.Second

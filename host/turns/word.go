@@ -38,7 +38,7 @@ func wordOf(in *channel.Inbound, trigger string) (w word, more bool) {
 	case in.Kind != channel.KindMessage || in.Forwarded || in.Told != "" || len(in.Files) > 0:
 		return "", false
 	case in.Command != "":
-		if w = known(in.Command); w == "" {
+		if w = wordNamed(in.Command); w == "" {
 			w = helpWord
 		}
 		return w, false
@@ -52,7 +52,7 @@ func wordOf(in *channel.Inbound, trigger string) (w word, more bool) {
 	if !slash {
 		return "", false
 	}
-	return known(name), end < len(text)
+	return wordNamed(name), end < len(text)
 }
 
 // blank is what may stand round a word: space, and the marks with which apps isolate
@@ -61,9 +61,9 @@ func blank(r rune) bool {
 	return unicode.IsSpace(r) || r >= '\u2066' && r <= '\u2069' || r == '\u200e' || r == '\u200f'
 }
 
-// known is the host's word of that name. Only the letters of ASCII count: case
+// wordNamed is the host's word of that name. Only the letters of ASCII count: case
 // folding would take other ones for them, such as U+017F for an s.
-func known(name string) word {
+func wordNamed(name string) word {
 	lower := []byte(name)
 	for i, b := range lower {
 		if 'A' <= b && b <= 'Z' {

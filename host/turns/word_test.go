@@ -46,7 +46,7 @@ func FuzzWordOf(f *testing.F) {
 	f.Add("@Andy \u2068/new x", "@Andy", false)
 	f.Fuzz(func(t *testing.T, text, trigger string, direct bool) {
 		in := channel.Inbound{Text: text, Direct: direct}
-		if w, _ := wordOf(&in, trigger); w != "" && known(string(w)) != w {
+		if w, _ := wordOf(&in, trigger); w != "" && wordNamed(string(w)) != w {
 			t.Errorf("%q is the word %q", text, w)
 		}
 	})

@@ -29,8 +29,8 @@ func (f waitingFiles) Idle() {
 	f.m.forgetLeft(f.c)
 }
 
-// Tried implements inbound.Group.
-func (f waitingFiles) Tried(w *inbound.PendingFile) {
+// FetchFailed implements inbound.Group.
+func (f waitingFiles) FetchFailed(w *inbound.PendingFile) {
 	f.m.mu.Lock()
 	if r := f.m.find(f.c, w); r != nil {
 		delete(r.waits, w.Index)
@@ -39,8 +39,8 @@ func (f waitingFiles) Tried(w *inbound.PendingFile) {
 	f.m.recheck(f.c)
 }
 
-// Fetched implements inbound.Group.
-func (f waitingFiles) Fetched(w *inbound.PendingFile, more bool, also ...inbound.Change) {
+// FetchEnded implements inbound.Group.
+func (f waitingFiles) FetchEnded(w *inbound.PendingFile, more bool, also ...inbound.Change) {
 	notice := newRecord(inbound.Message{Key: inbound.Key("file", w.Message, fmt.Sprint(w.Index)), Text: fetchNews(w, f.c.fetches())})
 	if f.c.fetches() {
 		notice.Files = []inbound.File{w.File} // which it fetches by the notice
@@ -48,8 +48,8 @@ func (f waitingFiles) Fetched(w *inbound.PendingFile, more bool, also ...inbound
 	f.file(w, more, notice, also)
 }
 
-// Transcribed implements inbound.Group.
-func (f waitingFiles) Transcribed(w *inbound.PendingFile, also ...inbound.Change) {
+// TranscriptionEnded implements inbound.Group.
+func (f waitingFiles) TranscriptionEnded(w *inbound.PendingFile, also ...inbound.Change) {
 	f.file(w, false, newRecord(inbound.Message{Key: inbound.Key("speech", w.Message, fmt.Sprint(w.Index)), Text: speechNews(w)}), also)
 }
 
