@@ -34,15 +34,11 @@ func (s *Store) Sign(text string) string { return hex.EncodeToString(mac(s.secre
 
 // Secret reads the secret of this installation, which it makes at the first start.
 func Secret(db *state.DB) (secret []byte, err error) {
-	read := func() error {
-		return Each(db, func(scan func(to ...any) error) error { return scan(&secret) }, `SELECT secret FROM inbound_secret`)
-	}
-	if err = read(); err == nil && secret == nil {
-		fresh := make([]byte, secretSize)
-		_, _ = rand.Read(fresh) // never fails
-		if _, err = db.Exec(context.Background(), `INSERT INTO inbound_secret (id, secret) VALUES (1, ?) ON CONFLICT (id) DO NOTHING`, fresh); err == nil {
-			err = read()
-		}
+	err = Each(db, func(scan func(to ...any) error) error { return scan(&secret) }, `SELECT secret FROM inbound_secret`)
+	if err == nil && secret == nil {
+		secret = make([]byte, secretSize)
+		_, _ = rand.Read(secret) // never fails
+		_, err = db.Exec(context.Background(), `INSERT INTO inbound_secret (id, secret) VALUES (1, ?)`, secret)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the secret of members' ids: %w", err)

@@ -1,20 +1,11 @@
 package turns
 
 import (
-	"context"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 )
-
-// answer sends the host's own words in reply to a member. If they cannot be kept, nothing
-// else stops.
-func (m *Manager) answer(ctx context.Context, at *conversation, text, key string) {
-	if err := m.tell(ctx, at, text, key); err != nil {
-		m.o.Log.Error("chat not told", "group", at.group.Folder, "error", err)
-	}
-}
 
 // How often the host answers members: in a chat, and one member of it.
 const (

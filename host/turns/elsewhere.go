@@ -138,9 +138,6 @@ func (c *conversation) forFetching() []*record {
 	return slices.DeleteFunc(free, func(r *record) bool { return !r.read() })
 }
 
-// read reports whether an assistant elsewhere has fetched the record from this host.
-func (r *record) read() bool { return !r.fetchedAt.IsZero() }
-
 // present handles that the assistant elsewhere is there. The caller holds Manager.mu.
 func (c *conversation) present() {
 	if c.cause == cause.Absent && !c.unheard {

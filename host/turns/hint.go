@@ -26,14 +26,6 @@ func (m *Manager) wantsHint(c *chat, g groups.Group, r *record) (bool, error) {
 // hint tells a new chat the word that calls the assistant, after a first message without
 // it.
 func (m *Manager) hint(ctx context.Context, c *chat, g groups.Group, r *record) {
-	m.mu.Lock()
-	t := m.in(c, r.Thread)
-	m.mu.Unlock()
-	if t == nil {
-		return
-	}
 	words := fmt.Sprintf("The assistant answers messages that contain %s.", g.Trigger)
-	if err := m.tell(ctx, t, words, inbound.Key(g.Address().String(), "hint")); err != nil {
-		m.o.Log.Error("chat not told", "group", g.Folder, "error", err)
-	}
+	m.answer(ctx, newConversation(c, r.Thread), words, inbound.Key(g.Address().String(), "hint"))
 }

@@ -46,12 +46,8 @@ func (m *Manager) sortHeld(ctx context.Context) {
 	hold := m.limits().Hold
 	for c, gone := range m.takeTooMany(time.Now().Add(-hold)) {
 		words := expired(len(gone), hold)
-		if err := m.tell(ctx, c, words, inbound.Key(gone[len(gone)-1].Key, words)); err != nil {
-			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
-		}
-		if err := m.finish(c.chat, gone); err != nil {
-			m.o.Log.Error("messages that waited too long not cleared away", "group", c.group.Folder, "error", err)
-		}
+		m.answer(ctx, c, words, inbound.Key(gone[len(gone)-1].Key, words))
+		m.clear(c.chat, gone)
 		c.logger(m.o.Log).Warn("messages were not answered: they waited too long for an operator, or were too many", "messages", len(gone))
 	}
 }

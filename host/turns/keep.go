@@ -28,6 +28,13 @@ func (m *Manager) finish(c *chat, records []*record, also ...inbound.Change) err
 	return nil
 }
 
+// clear is finish that leaves an error to the operator: a later host ends the records.
+func (m *Manager) clear(c *chat, records []*record, also ...inbound.Change) {
+	if err := m.finish(c, records, also...); err != nil {
+		m.o.Log.Error("messages not cleared away", "group", c.group.Folder, "error", err)
+	}
+}
+
 // keep makes a record durable, with what also changes in the same transaction, and wakes its
 // readers.
 func (m *Manager) keep(c *chat, r *record, also ...inbound.Change) error {
@@ -62,9 +69,7 @@ func (m *Manager) keep(c *chat, r *record, also ...inbound.Change) error {
 	}
 	m.mu.Unlock()
 	signal(m.wake)
-	if err := m.finish(c, surplus); err != nil { // r is kept for all that
-		m.o.Log.Error("old messages not cleared away", "group", c.group.Folder, "error", err)
-	}
+	m.clear(c, surplus) // r is kept for all that
 	return nil
 }
 

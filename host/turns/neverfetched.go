@@ -115,8 +115,6 @@ func (m *Manager) tellNeverFetched(ctx context.Context) {
 	m.mu.Unlock()
 	words := waitsFor(cause.Absent, "", m.limits().Hold)
 	for c, of := range said {
-		if err := m.tell(ctx, c, words, inbound.Key(of, string(cause.Absent))); err != nil {
-			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
-		}
+		m.answer(ctx, c, words, inbound.Key(of, string(cause.Absent)))
 	}
 }

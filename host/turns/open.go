@@ -91,12 +91,10 @@ func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 			words = interrupted
 		}
 		m.o.Log.Warn("turn was lost with an earlier host", "group", c.group.Folder)
-		if m.tellOnce(ctx, c, t, words) != nil {
+		if m.tell(ctx, c, words, inbound.Key(t.ID, words)) != nil {
 			continue
 		}
-		if err := m.finish(c.chat, t.takeAll(), c.store.savingTurn(t)); err != nil {
-			m.o.Log.Error("lost turn not cleared away", "group", c.group.Folder, "error", err)
-		}
+		m.clear(c.chat, t.takeAll(), c.store.savingTurn(t))
 	}
 }
 

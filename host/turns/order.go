@@ -185,15 +185,9 @@ func (m *Manager) finishOrders(ctx context.Context) {
 	slices.SortFunc(done, places)
 	for _, r := range done {
 		c := chats[r]
-		if err := m.finish(c, r.gone); err != nil {
-			m.o.Log.Error("stopped messages not cleared away", "group", c.group.Folder, "error", err)
-		}
-		if err := m.tell(ctx, newConversation(c, r.Thread), m.stopReply(c, r), inbound.Key(r.Key, string(r.Kind))); err != nil {
-			m.o.Log.Error("chat not told of an order", "group", c.group.Folder, "error", err)
-			continue // a later host tells
-		}
-		if err := m.finish(c, []*record{r}); err != nil {
-			m.o.Log.Error("order not cleared away", "group", c.group.Folder, "error", err)
+		m.clear(c, r.gone)
+		if m.tell(ctx, newConversation(c, r.Thread), m.stopReply(c, r), inbound.Key(r.Key, string(r.Kind))) == nil { // else a later host tells
+			m.clear(c, []*record{r})
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 // record is a message with what this host remembers of it.
 type record struct {
 	inbound.Message
-
 	fetchedAt time.Time    // when an assistant elsewhere first fetched it from this host; guarded by Manager.mu
 	gone      []*record    // what an order has taken out, until it is finished
 	waits     map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
@@ -38,7 +37,6 @@ type turn struct {
 	IDs     []int64            // of its records
 	Remarks []string           // the keys of the host's own messages in the chat during the turn
 	Inputs  map[string][]int64 // by the follow-up's file name, those of IDs that it holds
-
 	records map[int64]*record
 }
 
@@ -123,3 +121,6 @@ func (t *turn) before(r *record) bool {
 
 // places compares records by their places.
 func places(a, b *record) int { return cmp.Compare(a.Seq, b.Seq) }
+
+// read reports whether an assistant elsewhere has fetched the record from this host.
+func (r *record) read() bool { return !r.fetchedAt.IsZero() }

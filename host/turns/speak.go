@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/longshore-bridge/longshore/host/inbound"
 )
 
 // errMoved keeps an answer out of a chat in which nobody asked for it.
@@ -15,18 +13,19 @@ var errMoved = errors.New("the group has another chat now")
 // sayTries is how often the host tries to record a message to the chat.
 const sayTries = 3
 
-// tellOnce sends a message of the host to the chat, once per turn and text.
-func (m *Manager) tellOnce(ctx context.Context, c *conversation, t *turn, words string) error {
-	err := m.tell(ctx, c, words, inbound.Key(t.ID, words))
+// tell enqueues a message of the host, and say an answer of the assistant, as Chat calls them. The
+// log has tell's error, too.
+func (m *Manager) tell(ctx context.Context, c *conversation, text, key string) error {
+	err := m.enqueue(ctx, c, text, key, m.o.Chat.Tell)
 	if err != nil {
-		m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
+		c.logger(m.o.Log).Error("chat not told", "error", err)
 	}
 	return err
 }
 
-// tell enqueues a message of the host, and say an answer of the assistant, as Chat calls them.
-func (m *Manager) tell(ctx context.Context, c *conversation, text, key string) error {
-	return m.enqueue(ctx, c, text, key, m.o.Chat.Tell)
+// answer is tell where nothing else depends on it.
+func (m *Manager) answer(ctx context.Context, at *conversation, text, key string) {
+	_ = m.tell(ctx, at, text, key)
 }
 
 func (m *Manager) say(ctx context.Context, c *conversation, text, key string) error {

@@ -96,9 +96,7 @@ func (s *session) remark(ctx context.Context, words string) {
 	id := inbound.Key(s.turn.ID, words, fmt.Sprint(len(s.turn.Remarks)))
 	s.turn.Remarks = append(s.turn.Remarks, id)
 	s.save(nil) // before it is said: a host that dies in between must know it
-	if err := s.m.tell(ctx, s.c, words, id); err != nil {
-		s.log.Error("chat not told", "error", err)
-	}
+	s.m.answer(ctx, s.c, words, id)
 }
 
 // noTrouble takes note that the turn has an answer.

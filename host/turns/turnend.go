@@ -164,11 +164,7 @@ func (s *session) tell(ctx context.Context, words string) error {
 	if s.c.cause.Permanent() && len(s.turn.IDs) > 0 {
 		id = s.turn.records[s.turn.IDs[0]].Key
 	}
-	err := s.m.tell(ctx, s.c, words, inbound.Key(id, words))
-	if err != nil {
-		s.log.Error("chat not told", "error", err)
-	}
-	return err
+	return s.m.tell(ctx, s.c, words, inbound.Key(id, words))
 }
 
 func (s *session) words(why cause.Cause, missing string, again, sent bool) string {

@@ -34,9 +34,7 @@ func (m *Manager) tellWaiting(ctx context.Context) {
 	}
 	m.mu.Unlock()
 	for c, of := range said {
-		if err := m.tell(ctx, c, waitsTurn, inbound.Key(of, waitsTurn)); err != nil {
-			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
-		}
+		m.answer(ctx, c, waitsTurn, inbound.Key(of, waitsTurn))
 	}
 }
 
