@@ -24,7 +24,7 @@ const (
 )
 
 // Assistants know in which thread a request was made, and take reports of failures after
-// the tool has stopped waiting: *assistant.Manager. Run gets them, not New: they need the bridge for their
+// the tool has stopped waiting: *turns.Manager. Run gets them, not New: they need the bridge for their
 // answers, so they are made after it.
 type Assistants interface {
 	// ThreadOf returns the thread of the group's chat to which a request belongs, by its
