@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // maxFetched is how many fetched files of a group are remembered: the journals know as many
@@ -35,12 +34,7 @@ func (s *Store) noteFetched(ref, name string) Change {
 
 // liesInInbox reports whether a workspace's inbox has a file of that name.
 func liesInInbox(workspace, name string) bool {
-	home, err := safefs.OpenDirAt(workspace)
-	if err != nil {
-		return false
-	}
-	defer home.Close()
-	inbox, err := safefs.OpenDir(home, inboxDir)
+	inbox, err := openInbox(workspace, false)
 	if err != nil {
 		return false
 	}
@@ -51,12 +45,7 @@ func liesInInbox(workspace, name string) bool {
 
 // RemoveFiles removes files from a workspace's inbox.
 func RemoveFiles(workspace string, names map[string]bool) error {
-	home, err := safefs.OpenDirAt(workspace)
-	if err != nil {
-		return err
-	}
-	defer home.Close()
-	inbox, err := safefs.OpenDir(home, inboxDir)
+	inbox, err := openInbox(workspace, false)
 	if err != nil {
 		return err
 	}

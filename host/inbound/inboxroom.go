@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -46,17 +45,12 @@ func (b *Inbox) put(name string, from io.Reader) (stored string, size int64, err
 // inboxUse returns the bytes and the number of entries in a workspace's inbox. Directories
 // in it count as entries only.
 func inboxUse(workspace string) (bytes int64, names int, err error) {
-	home, err := safefs.OpenDirAt(workspace)
-	if err != nil {
-		return 0, 0, fmt.Errorf("open workspace: %w", err)
-	}
-	defer home.Close()
-	inbox, err := safefs.OpenDir(home, inboxDir)
+	inbox, err := openInbox(workspace, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("open inbox: %w", err)
+		return 0, 0, err
 	}
 	defer inbox.Close()
 	dir, err := inbox.Open(".")

@@ -95,21 +95,32 @@ func reason(err error) string {
 	return "the host could not keep it; ask the member to send it again"
 }
 
+// openInbox opens a workspace's inbox, and makes it if need be.
+func openInbox(workspace string, make bool) (*os.Root, error) {
+	home, err := safefs.OpenDirAt(workspace)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	defer home.Close()
+	if make {
+		if err := safefs.MakeDir(home, inboxDir, 0o755, groups.Agent()); err != nil {
+			return nil, fmt.Errorf("make inbox: %w", err)
+		}
+	}
+	inbox, err := safefs.OpenDir(home, inboxDir)
+	if err != nil {
+		return nil, fmt.Errorf("open inbox: %w", err)
+	}
+	return inbox, nil
+}
+
 // keepFile writes one file under a new name and returns the name. The workspace belongs to
 // the agent, so keepFile follows, overwrites and trusts nothing in it (CVE-2026-31990
 // shows what happens otherwise).
 func keepFile(workspace, name string, limit int64, from io.Reader) (stored string, size int64, err error) {
-	home, err := safefs.OpenDirAt(workspace)
+	inbox, err := openInbox(workspace, true)
 	if err != nil {
-		return "", 0, fmt.Errorf("open workspace: %w", err)
-	}
-	defer home.Close()
-	if err := safefs.MakeDir(home, inboxDir, 0o755, groups.Agent()); err != nil {
-		return "", 0, fmt.Errorf("make inbox: %w", err)
-	}
-	inbox, err := safefs.OpenDir(home, inboxDir)
-	if err != nil {
-		return "", 0, fmt.Errorf("open inbox: %w", err)
+		return "", 0, err
 	}
 	defer inbox.Close()
 	tmp := ".incoming-" + rand.Text()

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -89,14 +88,9 @@ func (b *Inbox) transcript(ctx context.Context, w *PendingFile) (text string, se
 // OpenFile opens a member's file in a workspace's inbox. The workspace belongs to the agent, so
 // OpenFile follows no link and does not wait for a pipe.
 func OpenFile(workspace, name string, most int64) (*os.File, error) {
-	home, err := safefs.OpenDirAt(workspace)
+	inbox, err := openInbox(workspace, false)
 	if err != nil {
-		return nil, fmt.Errorf("open workspace: %w", err)
-	}
-	defer home.Close()
-	inbox, err := safefs.OpenDir(home, inboxDir)
-	if err != nil {
-		return nil, fmt.Errorf("open inbox: %w", err)
+		return nil, err
 	}
 	defer inbox.Close()
 	f, err := inbox.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
