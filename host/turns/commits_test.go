@@ -3,6 +3,7 @@ package turns_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
@@ -142,4 +144,44 @@ func (w *world) cut(log []byte) *world {
 func (w *world) putOut(s said) error {
 	_, err := w.db.Exec(context.Background(), `INSERT INTO said (key, text, at) VALUES (?, ?, ?)`, s.key, s.Text, s.at.UnixNano())
 	return err
+}
+
+// entry is a channel's entry that counts how often it was ended, or refuses.
+type entry struct {
+	ended   int
+	refuses error
+}
+
+func (e *entry) Done(*state.Tx) error {
+	e.ended++
+	return e.refuses
+}
+
+// TestAStopWasKeptInTwoCommits: the order's, and then that of the channel's entry.
+func TestAStopWasKeptInTwoCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		in := channel.Inbound{Chat: "web:family", From: "Ann", Time: time.Now()}
+		give := func(id, text string, kind channel.Kind, e *entry) error {
+			in.ID, in.Text, in.Kind, in.Target, in.Entry = id, text, kind, "1", e
+			return w.m.Receive(t.Context(), "family", in)
+		}
+		full := &entry{refuses: errors.New("the disk is full")}
+		if err := give("1", "hello", channel.KindMessage, full); !errors.Is(err, full.refuses) || w.count(`SELECT COUNT(*) FROM inbound_message`) != 0 {
+			t.Errorf("an entry that did not end left %d messages, %v", w.count(`SELECT COUNT(*) FROM inbound_message`), err)
+		}
+		for _, c := range []struct {
+			id, text string
+			kind     channel.Kind
+			want     int
+		}{
+			{"1", "hello", channel.KindMessage, 1}, {"1", "hello", channel.KindMessage, 0}, {"2", "hullo", channel.KindEdit, 1},
+			{"3", "", channel.KindMembership, 0}, {"4", "/stop", channel.KindMessage, 1},
+		} {
+			var e entry
+			if err := give(c.id, c.text, c.kind, &e); err != nil || e.ended != c.want {
+				t.Errorf("%s %q ended its entry %d times, %v", c.kind, c.text, e.ended, err)
+			}
+		}
+	})
 }

@@ -37,7 +37,7 @@ func (m *Manager) obey(ctx context.Context, at *conversation, g groups.Group, in
 			Key: id, Kind: inbound.Kind(w), Chat: g.Address().String(), Thread: at.thread, ID: in.ID, Sender: sender, Time: time.Now(),
 			Order: &inbound.Order{Whole: whole, More: more},
 		})
-		return m.order(ctx, at, r, sender)
+		return m.order(ctx, at, r, sender, received(*in))
 	case statusWord:
 		if at.answers.allow(sender) {
 			m.answer(ctx, at, m.statusText(g, at, whole), inbound.Key(id, string(w)))
@@ -56,7 +56,7 @@ func (m *Manager) obey(ctx context.Context, at *conversation, g groups.Group, in
 
 // order makes an order durable and carries it out. An order that ends nothing is only
 // answered, and not kept.
-func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender string) error {
+func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender string, also inbound.Change) error {
 	c := at.chat
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
@@ -71,7 +71,7 @@ func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender
 		return nil
 	}
 	m.o.Log.Info("a member's order", "group", c.group.Folder, "order", string(r.Kind), "member", r.Sender, "turns", len(r.Order.Stopped), "waiting", r.Order.Waited)
-	return m.enact(c, r)
+	return m.enact(c, r, also)
 }
 
 // StopGroup ends what the assistants of a group do in all threads, and drops what waits, as
@@ -100,8 +100,8 @@ func (m *Manager) StopGroup(folder string) (turns, waited int, err error) {
 }
 
 // enact makes an order durable and carries it out. The caller holds c.receiving.
-func (m *Manager) enact(c *chat, r *record) error {
-	if err := m.finish(c, nil, c.store.Adding(&r.Message), c.forgettingSessions(r)); err != nil {
+func (m *Manager) enact(c *chat, r *record, also ...inbound.Change) error {
+	if err := m.finish(c, nil, append(also, c.store.Adding(&r.Message), c.forgettingSessions(r))...); err != nil {
 		return err
 	}
 	m.mu.Lock()
