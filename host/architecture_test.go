@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"internal/safefs":      {},
 	"internal/confine":     {},
 	"internal/near":        {},
+	"internal/wake":        {},
 	"internal/cause":       {},
 	"packaging/sbom":       {},
 	"packaging/deb":        {"host/service", "host/runtime/containertest"},
@@ -101,6 +102,11 @@ var rooms = map[string][]string{
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},
 
+	"host/channel/web":         {"host/channel/web/...", "host/channel", "host/channel/transfer", "host/channel/journal", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/setting", "host/state", "host/store", "host/blob", "groups", "media", "media/probe", "internal/hostnames"},
+	"host/channel/web/assets":  {"host/channel/httpd"},
+	"host/channel/web/session": {"host/channel/web/assets", "host/channel/httpd", "host/state", "host/store"},
+	"host/channel/web/webpush": {"host/channel/web/session", "host/channel/httpd", "host/channel/transfer", "host/state", "host/store", "media"},
+
 	"host/channel/whatsapp":             {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/device", "host/channel/whatsapp/directory", "host/channel/whatsapp/librarylog", "host/channel/whatsapp/mediaserver", "host/channel/whatsapp/messages", "host/channel/whatsapp/outcome", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/state", "host/store", "groups", "media", "media/...", "internal/confine"},
 	"host/channel/whatsapp/compose":     {"host/channel", "media", "media/probe"},
 	"host/channel/whatsapp/decode":      {"host/channel", "media"},
@@ -117,7 +123,7 @@ var rooms = map[string][]string{
 }
 
 // floor is what every room but those of internal/ may import.
-var floor = []string{"internal/refusal", "internal/safefs"}
+var floor = []string{"internal/refusal", "internal/safefs", "internal/wake"}
 
 // TestArrows reads every import with go/parser: the answer of the go command
 // could come from its cache.

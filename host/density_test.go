@@ -26,7 +26,7 @@ var tooDense = map[string]density{
 	"host/channel/discord":  {10, 6.0},
 	"host/channel/slack":    {14, 6.7},
 	"host/channel/telegram": {11, 5.6},
-	"host/channel/web":      {13, 6.8},
+	"host/channel/web":      {13, 6.4},
 	"host/outbox":           {17, 8.8},
 }
 

@@ -5,6 +5,7 @@ package httpd
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -60,3 +61,13 @@ func QuickBody(rw http.ResponseWriter) {
 
 // Quote makes untrusted text safe for a message.
 func Quote(s string) string { return strconv.QuoteToASCII(media.Cut(s, 80)) }
+
+// Internal answers with a general text and logs the cause, which may name paths. It does
+// nothing if the client is gone.
+func Internal(rw http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
+	if r.Context().Err() != nil {
+		return
+	}
+	log.Error("request failed", "path", r.URL.Path, "error", err)
+	Fail(rw, Refuse(http.StatusInternalServerError, "internal", "the host could not do this", "try again; the host's log says why"))
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -133,7 +134,7 @@ func (w *Web) do(ctx context.Context, c *room, a *act) (*Message, error) {
 			m = after.Message
 		}
 	}
-	poke(w.store.news)
+	wake.Up(w.store.news)
 	return m, nil
 }
 

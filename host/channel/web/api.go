@@ -52,7 +52,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	}
 	changed, err := w.store.lastChange(r.Context(), c.name) // before the messages: later ones come as events
 	if err != nil {
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	ms, err := w.window(r, c, q.Get("after"), q.Get("before"), limit+1)
@@ -71,7 +71,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		ms = []*Message{}
 	}
 	if err := w.store.markTaken(r.Context(), c.name, ms); err != nil {
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	page := map[string]any{"messages": ms, "more": more}
@@ -81,7 +81,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	if !more && q.Get("after") == "" {
 		gone, err := w.store.anyGone(r.Context(), c.name)
 		if err != nil {
-			w.internal(rw, r, err)
+			httpd.Internal(rw, r, w.log, err)
 			return
 		}
 		if gone { // so that nobody takes this for the beginning of the chat
@@ -130,12 +130,12 @@ func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
 	}
 	if p, ok := httpd.OrDiskFull(err).(*httpd.Problem); ok {
 		if p.Code == "disk_full" { // the member cannot fix that
-			w.log.Warn("no room for what a member sends", "channel", w.Name(), "path", r.URL.Path, "error", err)
+			w.log.Warn("no room for what a member sends", "path", r.URL.Path, "error", err)
 		}
 		httpd.Fail(rw, p)
 		return
 	}
-	w.internal(rw, r, err)
+	httpd.Internal(rw, r, w.log, err)
 }
 
 // seen records that a page has shown these messages to a person.
@@ -153,17 +153,8 @@ func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := w.report(r.Context(), c, in.IDs, Read); err != nil {
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	rw.WriteHeader(http.StatusNoContent)
-}
-
-// internal answers with a general text and logs the cause, which may name paths.
-func (w *Web) internal(rw http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
-		return // the client is gone
-	}
-	w.log.Error("request of the chat page went wrong", "channel", w.Name(), "path", r.URL.Path, "error", err)
-	httpd.Fail(rw, httpd.Refuse(http.StatusInternalServerError, "internal", "the host could not do this", "try again; the host's log says why"))
 }

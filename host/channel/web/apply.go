@@ -58,7 +58,7 @@ func (t *Terms) fill(o Options) {
 func (w *Web) Apply(s channel.Setup) {
 	before := w.now()
 	if err := w.take(termsOf(s)); err != nil { // the configuration was checked
-		w.log.Error("chat page not changed", "channel", w.Name(), "error", err)
+		w.log.Error("chat page not changed", "error", err)
 		return
 	}
 	for name := range before.chats {

@@ -47,7 +47,7 @@ func (w *Web) listChats(rw http.ResponseWriter, r *http.Request) {
 	for _, room := range w.now().order {
 		e := entry{Chat: room.name, JID: string(room.JID), Name: cleanName(room.Name, room.name), URL: "/c/" + room.name, Trigger: room.Trigger}
 		if err := w.store.summarize(r.Context(), &e, reads[room.name]); err != nil {
-			w.internal(rw, r, err)
+			httpd.Internal(rw, r, w.log, err)
 			return
 		}
 		list = append(list, e)

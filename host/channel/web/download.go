@@ -17,7 +17,7 @@ import (
 func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	f, err := w.store.file(r.Context(), r.PathValue("id"))
 	if err != nil {
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	// The name is part of the address, so that saving uses it. A different name in the
@@ -32,7 +32,7 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	defer body.Close()
@@ -68,7 +68,7 @@ func (w *Web) noFile(rw http.ResponseWriter, r *http.Request) {
 	gone, err := w.store.fileGone(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 	case gone:
 		httpd.Fail(rw, httpd.Refuse(http.StatusGone, "file_gone", "this chat no longer keeps the file", "ask for it again"))
 	default:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/session"
 )
 
 const (
@@ -26,7 +27,7 @@ type stream struct {
 	rw    http.ResponseWriter
 	rc    *http.ResponseController
 	since time.Time // when it had written all that there was
-	by    *session
+	by    *session.Session
 }
 
 // events streams a page's live view: "message" events, whose ids a reconnecting page names
@@ -37,13 +38,13 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rc := http.NewResponseController(rw)
-	s := &stream{follower: &follower{conn: rc}, web: w, room: c, rw: rw, rc: rc, by: sessionOf(r.Context())}
+	s := &stream{follower: &follower{conn: rc}, web: w, room: c, rw: rw, rc: rc, by: session.Of(r.Context())}
 	if r.Method == http.MethodGet { // an answer to HEAD has no body
 		s.atOnce = httpd.AtOnce(r.Context())
 	}
 	// Follow before reading the history: a message that arrives in between then comes as an
 	// event instead of being missed.
-	now, leave, ok := w.hub.follow(c.name, w.senderOf(r), s.follower)
+	now, leave, ok := w.hub.follow(c.name, w.guard.Sender(r), s.follower)
 	if !ok {
 		httpd.Fail(rw, httpd.Refuse(http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again"))
 		return
@@ -104,20 +105,16 @@ func (s *stream) run(ctx context.Context, now []byte) {
 	s.since = time.Now()
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
-	var gone <-chan struct{} // nil without a session: never
-	if s.by != nil {
-		gone = s.by.gone
-	}
 	for {
 		if s.advance(ctx) != nil || s.web.stopping.Load() || s.web.now().chats[s.room.name] == nil {
 			return
 		}
 		select {
 		case <-s.wake:
-		case <-gone:
+		case <-s.by.Gone():
 			return
 		case <-tick.C:
-			if s.by != nil && !s.web.guard.sessions.use(ctx, s.by) || s.beat() != nil {
+			if s.by != nil && !s.web.guard.Use(ctx, s.by) || s.beat() != nil {
 				return
 			}
 		case <-ctx.Done():

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/web/session"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -144,14 +147,14 @@ func (h *hub) follow(chat string, by any, f *follower) (now []byte, leave func()
 	}, true
 }
 
-// open returns the ids of the sessions with an open page, and whether any page is open.
-func (h *hub) open() (sessions map[string]bool, any bool) {
+// Open implements webpush.Pages: it returns the ids of the sessions with an open page, and whether any page is open.
+func (h *hub) Open() (sessions map[string]bool, any bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sessions = map[string]bool{}
 	for by := range h.tabs {
-		if s, ok := by.(*session); ok {
-			sessions[string(s.id[:])] = true
+		if s, ok := by.(*session.Session); ok {
+			sessions[string(s.ID())] = true
 		}
 	}
 	return sessions, h.pages > 0
@@ -202,7 +205,7 @@ func (h *hub) pump(a *activity) {
 // if the stream is behind, if it would have to wait, or if there is nothing to write.
 func (f *follower) take(e *event) {
 	if !f.mu.TryLock() {
-		poke(f.wake)
+		wake.Up(f.wake)
 		return
 	}
 	defer f.mu.Unlock()
@@ -210,7 +213,7 @@ func (f *follower) take(e *event) {
 		return
 	}
 	if !f.live || f.atOnce == nil || f.at.next != e || len(e.bytes) == 0 {
-		poke(f.wake)
+		wake.Up(f.wake)
 		return
 	}
 	if f.has(e) {
@@ -220,11 +223,11 @@ func (f *follower) take(e *event) {
 	n, err := f.atOnce.Write(e.bytes)
 	if err != nil || n < len(e.bytes) {
 		f.rest, f.live = e.bytes[n:], false
-		poke(f.wake)
+		wake.Up(f.wake)
 		return
 	}
 	if f.wrote(e); len(f.tell) > 0 {
-		poke(f.wake)
+		wake.Up(f.wake)
 	}
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -15,7 +16,7 @@ func (w *Web) delivered(ctx context.Context, c *room, ms []*Message) {
 		}
 	}
 	if err := w.report(ctx, c, ids, Delivered); err != nil {
-		w.log.Error("note delivered messages", "channel", w.Name(), "chat", c.JID, "error", err)
+		w.log.Error("note delivered messages", "chat", c.JID, "error", err)
 	}
 }
 
@@ -40,4 +41,17 @@ func (w *Web) report(ctx context.Context, c *room, ids []string, to Status) erro
 		(*in).Report(ctx, c.JID, id, state)
 	}
 	return nil
+}
+
+// notify tells browsers without an open page of the newest of a chat's messages.
+func (w *Web) notify(r *room, ms []*Message) {
+	if len(ms) == 0 {
+		return
+	}
+	m := ms[len(ms)-1]
+	text := m.quote().Text // without marks
+	if m.File != nil {
+		text = cmp.Or(text, m.File.Name)
+	}
+	w.push.Notify(r.name, cleanName(r.Name, r.name), m.From, text)
 }

@@ -127,7 +127,7 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer) error {
 		}
 	}
 	w.show(r, fresh, files)
-	w.push.notify(r, fresh)
+	w.notify(r, fresh)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/media"
@@ -96,8 +97,8 @@ func (s *Settings) Check(c channel.Checker) {
 }
 
 // push returns the settings of Web Push.
-func (s *Settings) push() Push {
-	return Push{Contact: s.PushContact, Text: s.PushText, Services: s.PushServices}
+func (s *Settings) push() webpush.Settings {
+	return webpush.Settings{Contact: s.PushContact, Text: s.PushText, Services: s.PushServices}
 }
 
 func (s *Settings) checkPush(c channel.Checker) {
@@ -109,7 +110,7 @@ func (s *Settings) checkPush(c channel.Checker) {
 			c.Bad("push_services", fmt.Sprintf("%q is not a host", name), "write a name such as push.example.org, or scheme://host:port")
 		}
 	}
-	if _, err := s.push().client(); err != nil {
+	if err := s.push().Check(); err != nil {
 		c.Bad("push_services", err.Error(), "write a name such as push.example.org, or scheme://host:port")
 	}
 }

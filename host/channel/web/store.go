@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // store is the history of one channel. What is written together is durable together.
@@ -47,7 +48,7 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 	for _, m := range msgs {
 		m.bytes = nil // the hub keeps the message
 	}
-	poke(s.news)
+	wake.Up(s.news)
 	return true, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -41,7 +42,7 @@ func (w *Web) sweep(ctx context.Context) {
 			err = w.sweepFull(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			w.log.Error("old messages were not deleted", "channel", w.Name(), "error", err)
+			w.log.Error("old messages were not deleted", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -92,7 +93,7 @@ func (w *Web) sweepFull(ctx context.Context) error {
 func (w *Web) forget(ctx context.Context, r rule) error {
 	total, err := w.store.forgetAll(ctx, r, w.blobs)
 	if total > 0 {
-		w.log.Info("old messages deleted", "channel", w.Name(), "chat", r.chat, "messages", total)
+		w.log.Info("old messages deleted", "chat", r.chat, "messages", total)
 	}
 	return err
 }
@@ -103,7 +104,7 @@ func (w *Web) rolls(chat string, msgs []*Message) {
 	long := now.Messages > 0 && slices.ContainsFunc(msgs, func(m *Message) bool { return m.seq%lengthEvery == 0 })
 	if long || now.Roll && w.blobs.usedBy(chat) > now.Quota {
 		w.blobs.mark(chat)
-		poke(w.full)
+		wake.Up(w.full)
 	}
 }
 

@@ -22,7 +22,7 @@ const maxField = 4*maxText + 1 // bytes of a form's text field
 // readForm streams a form's files to the disk as they arrive. The caller drops the
 // returned posted in the end; after an error nothing is left.
 func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room, boundary string) (_ *posted, err error) {
-	slot := w.uploads.Take(r.Context(), w.senderOf(r), http.NewResponseController(rw))
+	slot := w.uploads.Take(r.Context(), w.guard.Sender(r), http.NewResponseController(rw))
 	if slot == nil {
 		return nil, httpd.Refuse(http.StatusServiceUnavailable, "busy", "too many files are being sent at once", "try again in a moment")
 	}

@@ -32,6 +32,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/web/session"
+	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -71,7 +73,7 @@ type Options struct {
 
 	Links    http.Handler     // what is served at /links/ without the token; nil: nothing
 	Tasks    channel.TaskBook // scheduled tasks to show; nil: none
-	Push     Push             // notifications while no page is open
+	Push     webpush.Settings // notifications while no page is open
 	Terms                     // at the start; Apply changes them
 	Limits   media.Limits     // what Send takes; defaultLimits if zero
 	MaxFiles int              // files in one post of a member; 10 if 0
@@ -86,9 +88,9 @@ type Web struct {
 	store    *store
 	blobs    *blobs
 	hub      *hub
-	guard    *guard
+	guard    *session.Guard
 	listener net.Listener
-	push     *pusher // nil: off
+	push     *webpush.Pusher // nil: off
 	uploads  *httpd.UploadSlots
 	full     chan struct{} // has a value after a chat was marked that may keep too much
 
@@ -118,7 +120,7 @@ func New(opts Options) (*Web, error) {
 	}
 	w := &Web{
 		opts:    opts,
-		log:     opts.Log,
+		log:     opts.Log.With("channel", opts.Name),
 		hub:     newHub(),
 		uploads: httpd.NewUploadSlots(),
 		full:    make(chan struct{}, 1),
@@ -165,17 +167,16 @@ func (w *Web) open(ctx context.Context) (err error) {
 	if w.listener, err = w.opts.address().Open(); err != nil {
 		return err
 	}
-	if w.guard, err = newGuard(w.opts, w.listener.Addr()); err != nil {
-		return err
-	}
 	w.store = newStore(w.opts.State, w.opts.Name)
-	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
+	o := session.Options{DB: w.opts.State, Channel: w.opts.Name, Token: w.opts.Token, Names: w.opts.names(), Push: w.opts.Push.Contact != "", Log: w.log}
+	if w.guard, err = session.NewGuard(ctx, o, w.listener.Addr()); err != nil {
 		return err
 	}
 	if w.blobs, err = openBlobs(ctx, w.store); err != nil {
 		return err
 	}
-	return w.openPush()
+	w.push, err = webpush.New(ctx, webpush.Options{Settings: w.opts.Push, DB: w.opts.State, Channel: w.opts.Name, Pages: w.hub, Guard: w.guard, Log: w.log})
+	return err
 }
 
 // chatOf returns the name of a JID's chat, by the form alone.
@@ -241,12 +242,10 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	defer endWork()
 	var work sync.WaitGroup
 	work.Go(func() { w.sweep(working) })
-	if w.push != nil {
-		work.Go(func() { w.push.run(working) })
-	}
+	work.Go(func() { w.push.Run(working) })
 	work.Go(func() { journal.Hand(working, w.store, w.log, w.giveTo(in)) })
 	w.serving.Store(true)
-	w.log.Info("serving the chat page", "channel", w.Name(), "url", w.URL())
+	w.log.Info("serving the chat page", "url", w.URL())
 	err := httpd.Serve(ctx, w.listener, w.Handler(), w.log, func() {
 		w.serving.Store(false)
 		w.inbox.Store(nil)
