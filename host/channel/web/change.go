@@ -163,7 +163,7 @@ func (s *store) change(ctx context.Context, chat, id string, by *act, do func(*M
 			return err
 		}
 		rows, err := t.Query(`INSERT INTO page_change (channel, chat, message) VALUES (?, ?, ?) RETURNING n`, s.name, chat, m.seq)
-		n, err := all(rows, err, one[int64])
+		n, err := state.All(rows, err, state.One[int64])
 		if err != nil {
 			return err
 		}

@@ -186,7 +186,7 @@ func (s *store) seqOf(ctx context.Context, chat, id string) (seq int64, at time.
 }
 
 func scanPosition(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) {
-	_, err = all(rows, err, func(rows *sql.Rows) (_ struct{}, err error) {
+	_, err = state.All(rows, err, func(rows *sql.Rows) (_ struct{}, err error) {
 		var ms int64
 		err = rows.Scan(&seq, &ms)
 		at = time.UnixMilli(ms).UTC()

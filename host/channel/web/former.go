@@ -49,7 +49,7 @@ func (p platform) ForgetFormer(ctx context.Context, db *state.DB, configured []s
 // eachChannel calls see for every channel that has or had messages.
 func (s *store) eachChannel(ctx context.Context, see func(name string) error) error {
 	for name := ""; ; {
-		next, err := list(ctx, s, one[string], `SELECT COALESCE(MIN(channel), '') FROM (SELECT MIN(channel) AS channel FROM page_message WHERE channel > ?1
+		next, err := list(ctx, s, state.One[string], `SELECT COALESCE(MIN(channel), '') FROM (SELECT MIN(channel) AS channel FROM page_message WHERE channel > ?1
 			UNION ALL SELECT MIN(channel) FROM page_gone WHERE channel > ?1) AS later`, name)
 		if err != nil || next[0] == "" {
 			return err

@@ -26,7 +26,7 @@ func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
 // read is byID inside a transaction.
 func (s *store) read(t *state.Tx, chat, id string) (*Message, error) {
 	rows, err := t.Query(messageByID, s.name, chat, id)
-	return first(all(rows, err, scan))
+	return first(state.All(rows, err, scan))
 }
 
 func first(ms []*Message, err error) (*Message, error) {
@@ -112,32 +112,11 @@ func (s *store) number(ctx context.Context, query string, args ...any) (n int64,
 // list reads the rows of a query.
 func list[T any](ctx context.Context, s *store, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := s.db.QueryContext(ctx, query, args...)
-	found, err := all(rows, err, scan)
+	found, err := state.All(rows, err, scan)
 	if err != nil {
 		return nil, reading(err)
 	}
 	return found, nil
-}
-
-func all[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) (found []T, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, v)
-	}
-	return found, rows.Err()
-}
-
-// one scans a row of one column.
-func one[T any](rows *sql.Rows) (v T, err error) {
-	err = rows.Scan(&v)
-	return v, err
 }
 
 func scan(rows *sql.Rows) (*Message, error) {

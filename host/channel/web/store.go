@@ -112,7 +112,7 @@ func (s *store) add(t *state.Tx, chat string, m *Message) error {
 		ON CONFLICT (channel, chat, id) DO NOTHING RETURNING seq`,
 		s.name, chat, m.ID, m.Key, m.Author, m.From, bit(m.Assistant), m.Time.UnixMilli(), m.ReplyTo, column(m.Quote), m.Forwarded, string(m.Status),
 		file, id, size, m.Text, string(m.shown.tree), m.shown.short, column(m.Poll))
-	added, err := all(rows, err, one[int64])
+	added, err := state.All(rows, err, state.One[int64])
 	if err != nil {
 		return err
 	}

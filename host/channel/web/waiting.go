@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -29,7 +30,7 @@ func (s *store) News() <-chan struct{} { return s.news }
 
 // Waiting implements journal.Queue.
 func (s *store) Waiting(ctx context.Context) ([]groups.JID, error) {
-	return list(ctx, s, one[groups.JID], "SELECT '"+Scheme+"' || chat FROM page_waiting WHERE channel = ?1 UNION SELECT '"+Scheme+"' || chat FROM page_act WHERE channel = ?1", s.name)
+	return list(ctx, s, state.One[groups.JID], "SELECT '"+Scheme+"' || chat FROM page_waiting WHERE channel = ?1 UNION SELECT '"+Scheme+"' || chat FROM page_act WHERE channel = ?1", s.name)
 }
 
 // Next implements journal.Queue. Members' acts come between the posts, in the order of
@@ -103,7 +104,7 @@ func (s *store) quoteWhole(ctx context.Context, chat string, q *channel.Quote) e
 		return err
 	}
 	if answered == nil {
-		gone, err := list(ctx, s, one[string], "SELECT file FROM page_gone WHERE channel = ? AND chat = ? AND id = ? AND file <> ''", s.name, chat, q.ID)
+		gone, err := list(ctx, s, state.One[string], "SELECT file FROM page_gone WHERE channel = ? AND chat = ? AND id = ? AND file <> ''", s.name, chat, q.ID)
 		if len(gone) > 0 {
 			q.Files = []channel.Attachment{{Info: media.Info{Name: "file", Size: -1}}}
 		}

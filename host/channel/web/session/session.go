@@ -87,7 +87,8 @@ func open(ctx context.Context, db *state.DB, channel, token string) (*sessions, 
 			return nil, err
 		}
 	}
-	all, err := state.List(ctx, db, scan, "SELECT id, key, made, used FROM page_session WHERE channel = ?", channel)
+	rows, err := db.QueryContext(ctx, "SELECT id, key, made, used FROM page_session WHERE channel = ?", channel)
+	all, err := state.All(rows, err, scan)
 	if err != nil {
 		return nil, fmt.Errorf("read sessions: %w", store.Words(err))
 	}

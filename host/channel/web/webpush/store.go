@@ -44,7 +44,8 @@ func (p *Pusher) loadKey(ctx context.Context) (*ecdsa.PrivateKey, error) {
 	if err := p.exec(ctx, "INSERT INTO page_push_key (channel, key) VALUES (?, ?) ON CONFLICT (channel) DO NOTHING", p.opts.Channel, fresh); err != nil {
 		return nil, err
 	}
-	kept, err := state.List(ctx, p.opts.DB, state.One[[]byte], "SELECT key FROM page_push_key WHERE channel = ?", p.opts.Channel)
+	rows, err := p.opts.DB.QueryContext(ctx, "SELECT key FROM page_push_key WHERE channel = ?", p.opts.Channel)
+	kept, err := state.All(rows, err, state.One[[]byte])
 	if err != nil || len(kept) == 0 {
 		return nil, errors.Join(err, errors.New("the page's push key is gone"))
 	}
@@ -100,16 +101,19 @@ func (p *Pusher) exec(ctx context.Context, query string, args ...any) error {
 
 // all returns the browsers that are notified.
 func (p *Pusher) all(ctx context.Context) ([]subscription, error) {
-	return state.List(ctx, p.opts.DB, func(rows *sql.Rows) (b subscription, err error) {
+	rows, err := p.opts.DB.QueryContext(ctx, "SELECT endpoint, session, p256dh, auth"+live+"ORDER BY p.made",
+		p.opts.Channel, time.Now().Add(-session.Idle).UnixMilli(), time.Now().Add(-session.Age).UnixMilli())
+	return state.All(rows, err, func(rows *sql.Rows) (b subscription, err error) {
 		err = rows.Scan(&b.Endpoint, &b.session, &b.P256dh, &b.Auth)
 		return b, err
-	}, "SELECT endpoint, session, p256dh, auth"+live+"ORDER BY p.made", p.opts.Channel, time.Now().Add(-session.Idle).UnixMilli(), time.Now().Add(-session.Age).UnixMilli())
+	})
 }
 
 // has reports whether a browser still wants to be notified.
 func (p *Pusher) has(ctx context.Context, b subscription) (bool, error) {
-	found, err := state.List(ctx, p.opts.DB, state.One[string], "SELECT endpoint"+live+"AND endpoint = ?4 AND session IS NOT DISTINCT FROM ?5",
+	rows, err := p.opts.DB.QueryContext(ctx, "SELECT endpoint"+live+"AND endpoint = ?4 AND session IS NOT DISTINCT FROM ?5",
 		p.opts.Channel, time.Now().Add(-session.Idle).UnixMilli(), time.Now().Add(-session.Age).UnixMilli(), b.Endpoint, b.session)
+	found, err := state.All(rows, err, state.One[string])
 	return len(found) > 0, err
 }
 
