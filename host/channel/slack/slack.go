@@ -22,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
 var (
@@ -69,7 +70,7 @@ func (s *Slack) Apply(to channel.Setup) {
 }
 
 // Owns reports whether chat has the form of a channel or a direct message.
-func (s *Slack) Owns(chat groups.JID) bool { return owns(chat) }
+func (s *Slack) Owns(chat groups.JID) bool { return decode.Owns(chat) }
 
 // Repeat says that Slack ignores a Message.ID; see Find.
 func (s *Slack) Repeat() channel.Repeat { return channel.Repeat{} }

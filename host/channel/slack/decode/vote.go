@@ -1,4 +1,4 @@
-package slack
+package decode
 
 import (
 	"crypto/sha256"
@@ -67,8 +67,8 @@ func unwrapPress(payload []byte) (id string, body []byte, err error) {
 }
 
 // pressed returns the event of a press.
-func pressed(m *message) *event {
+func pressed(m *Message) *Event {
 	e := did(channel.KindVote, m.User, m.Target)
-	e.Thread, e.poll, e.choice = m.Thread, m.Poll, m.Choice
+	e.Thread, e.Poll, e.Choice = m.Thread, m.Poll, m.Choice
 	return e
 }
