@@ -94,7 +94,7 @@ var rooms = map[string][]string{
 	"host/channel/pace":        {"groups"},
 	"host/channel/ladder":      {"host/channel", "media"},
 	"host/channel/link":        {"host/channel"},
-	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "groups"},
+	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/pace", "host/channel/transfer", "groups"},
 	"host/channel/markup":      {"media"},
 	"host/channel/httpd":       {"host/store", "media", "internal/hostnames"},
 	"host/channel/journal":     {"host/state", "host/store", "groups"},
@@ -106,6 +106,9 @@ var rooms = map[string][]string{
 	"host/channel/web/assets":  {"host/channel/httpd"},
 	"host/channel/web/session": {"host/channel/web/assets", "host/channel/httpd", "host/state", "host/store"},
 	"host/channel/web/webpush": {"host/channel/web/session", "host/channel/httpd", "host/channel/transfer", "host/state", "host/store", "media"},
+
+	"host/channel/slack":        {"host/channel/slack/decode", "host/channel", "host/channel/bot", "host/channel/emoji", "host/channel/journal", "host/channel/link", "host/channel/pace", "host/channel/transfer", "host/setting", "groups", "media"},
+	"host/channel/slack/decode": {"host/channel", "host/channel/bot", "groups", "media"},
 
 	"host/channel/whatsapp":             {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/device", "host/channel/whatsapp/directory", "host/channel/whatsapp/librarylog", "host/channel/whatsapp/mediaserver", "host/channel/whatsapp/messages", "host/channel/whatsapp/outcome", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/state", "host/store", "groups", "media", "media/...", "internal/confine"},
 	"host/channel/whatsapp/compose":     {"host/channel", "media", "media/probe"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
@@ -34,18 +35,10 @@ func (s *Slack) mentioned(text string) string {
 	if !ok || id != "<@"+me.user {
 		return ""
 	}
-	switch word = strings.TrimSpace(strings.TrimLeft(word, ":, ")); strings.Map(asciiLower, word) {
-	case "stop", "new", "status", "help":
+	if word = strings.TrimSpace(strings.TrimLeft(word, ":, ")); bot.IsCommand(strings.ToLower(word)) {
 		return word
 	}
 	return ""
-}
-
-func asciiLower(r rune) rune {
-	if 'A' <= r && r <= 'Z' {
-		return r + 'a' - 'A'
-	}
-	return r
 }
 
 // RoleOf implements channel.Roles. Admins are the admins of the workspace. Without the scope

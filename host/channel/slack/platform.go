@@ -84,7 +84,8 @@ func (s *Settings) Limits() media.Limits {
 	return l
 }
 
-func (s *Settings) rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
+// Rates implements bot.Rated.
+func (s *Settings) Rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
 
 // asking is how long a request of slack-go may take.
 const asking = 20 * time.Second

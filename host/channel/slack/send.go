@@ -10,7 +10,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
@@ -21,16 +20,13 @@ const metadataType = "longshore_message"
 // for 6 seconds, and then returns a Pending receipt. A refusal has its class by the tables in
 // errors.go; without an answer, the classes are those of transfer.Post.
 func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	if err := channel.Check(s.Name(), m, s.Limits()); err != nil {
-		return channel.Receipt{}, err
-	}
-	ctx, open, leave, err := s.Enter(ctx)
+	ctx, open, leave, err := s.Begin(ctx, m)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
 	defer leave()
-	if wait := s.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, link.Slow(platformName, wait, nil)
+	if err := s.Turn(m.Chat); err != nil {
+		return channel.Receipt{}, err
 	}
 	if err := open.KeepPoll(ctx, m); err != nil {
 		return channel.Receipt{}, err
