@@ -97,7 +97,7 @@ var rooms = map[string][]string{
 	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/pace", "host/channel/transfer", "groups"},
 	"host/channel/markup":      {"media"},
 	"host/channel/httpd":       {"host/store", "media", "internal/hostnames"},
-	"host/channel/journal":     {"host/state", "host/store", "groups"},
+	"host/channel/journal":     {"host/channel", "host/state", "host/store", "groups"},
 	"host/channel/channeltest": {"host/channel", "host/channel/ladder", "host/channel/memory", "groups", "media"},
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},

@@ -25,6 +25,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -50,8 +51,11 @@ func newPoller(s *stage.Site) *stage.Poller {
 	if err == nil {
 		err = cfg.Layout().Prepare(cfg.Groups)
 	}
+	end := func() {}
 	if err == nil {
-		p.Channel, err = cfg.Channels[0].Platform.New(serve.SetupOf(cfg, cfg.Channels[0], slog.New(slog.DiscardHandler)))
+		setup := serve.SetupOf(cfg, cfg.Channels[0], slog.New(slog.DiscardHandler))
+		setup.State, end = statetest.Start(s, cfg.Layout().Own())
+		p.Channel, err = cfg.Channels[0].Platform.New(setup)
 	}
 	if err == nil {
 		p.Log, err = os.Create(filepath.Join(p.Dir, "log"))
@@ -67,6 +71,7 @@ func newPoller(s *stage.Site) *stage.Poller {
 		if err := errors.Join(<-ended, p.Log.Close()); err != nil {
 			s.Error(err)
 		}
+		end()
 	}
 	for connected := false; !connected; <-time.After(time.Millisecond) {
 		connected, _ = p.Channel.(channel.Status).Connected()

@@ -16,7 +16,7 @@ import (
 // of it, and that of the open file, which may be nil, as far as the system says. They are for judging
 // names: by the time of the answer, the links may be others.
 func (h *dirHandle) names(container, rel string, file *os.File) (all []string) {
-	own, err := h.ownPath(file)
+	own, err := h.ownPath(rel, file)
 	known := err == nil
 	for range maxLinks + 1 {
 		all = append(all, path.Join(container, rel))

@@ -195,10 +195,14 @@ func pathOf(f *os.File) (string, error) {
 	return path, nil
 }
 
-// ownPath is realPath of a file that may be nil.
-func (h *dirHandle) ownPath(file *os.File) (string, error) {
-	if file == nil {
+// ownPath is realPath of the file that was opened at rel, which may be nil. What has no
+// directory on its way and is no link itself is where it was asked for.
+func (h *dirHandle) ownPath(rel string, file *os.File) (string, error) {
+	switch {
+	case file == nil:
 		return "", fileMissing()
+	case !strings.Contains(rel, "/"):
+		return rel, nil
 	}
 	return h.realPath(file)
 }

@@ -11,7 +11,7 @@ func (r *root) openIn(h *dirHandle, rel, clean string) (*os.File, *link, error) 
 }
 
 // ownPath is unknown: names has followed the links.
-func (h *dirHandle) ownPath(*os.File) (string, error) { return "", fileMissing() }
+func (h *dirHandle) ownPath(string, *os.File) (string, error) { return "", fileMissing() }
 
 func pathOf(*os.File) (string, error) { return "", fileMissing() }
 

@@ -12,12 +12,15 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // A host is killed, or its machine loses its power, between any two commits of a member's
-// message: what it received, the file that it fetched, the turn, the answer, the end. What
-// the platform was not told that the host has, it brings again.
+// message: its channel's entry, the hand-over, the file that it fetched, the turn, the answer, the
+// end. What the platform was not told that the host has, it brings again. Either the channel has
+// the message or the assistant: the hand-over was two commits, and a kill between them left it
+// with both.
 func TestKilledBetweenAnyTwoCommitsOfAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -25,14 +28,14 @@ func TestKilledBetweenAnyTwoCommitsOfAMessage(t *testing.T) {
 		_, err := w.db.Exec(t.Context(), `CREATE TABLE said (key TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL)`)
 		check(t, err)
 		ask := channel.Inbound{ID: "1", Chat: groups.JID("web:family"), From: "Ann", Text: "read this", Time: time.Now(), Files: []channel.Attachment{w.lay("report.txt", "bytes")}}
-		check(t, w.m.Receive(t.Context(), "family", ask))
+		w.journals(ask)
 		w.run()
 		a := w.runtime.next()
 		time.Sleep(time.Second)
 		a.says("forty-two")
 		time.Sleep(time.Second)
 		log, ends := commits(t, filepath.Join(w.state, "longshore.db-wal"))
-		if len(ends) < 6 {
+		if len(ends) < 7 {
 			t.Fatalf("%d commits", len(ends))
 		}
 		for i, end := range ends {
@@ -41,7 +44,10 @@ func TestKilledBetweenAnyTwoCommitsOfAMessage(t *testing.T) {
 				continue // without the table said
 			}
 			said := next.texts()
-			check(t, next.m.Receive(t.Context(), "family", ask))
+			if n := next.count(`SELECT (SELECT COUNT(*) FROM journal_inbound WHERE state <> 'done') + (SELECT COUNT(*) FROM assistant_message)`); n != 1 && i > 1 {
+				t.Errorf("killed after commit %d: %d have the message", i, n)
+			}
+			next.journals(ask)
 			next.run()
 			turns := 0
 			for b := next.runtime.next(); b != nil; b = next.runtime.next() {
@@ -63,6 +69,30 @@ func TestKilledBetweenAnyTwoCommitsOfAMessage(t *testing.T) {
 		}
 	})
 }
+
+// journals has a channel's journal keep a member's message, which may be there already, and give the
+// Manager what it holds until the test ends.
+func (w *world) journals(in channel.Inbound) {
+	w.t.Helper()
+	ctx, end := context.WithCancel(w.t.Context())
+	j, err := journal.Open(ctx, w.db, "slack", "slack", journal.Options{})
+	check(w.t, err)
+	check(w.t, j.Keep(ctx, journal.Inbound{Chat: in.Chat, ID: in.ID, Info: []byte{}, Body: []byte{}, Received: in.Time}))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		j.Hand(ctx, host{w}, func(ctx context.Context, to channel.Inbox, _ journal.Inbound) error { return to.Receive(ctx, in) })
+	}()
+	w.t.Cleanup(func() { end(); <-ended })
+	synctest.Wait()
+}
+
+// Receive and Report implement channel.Inbox for the chat of the group family.
+func (h host) Receive(ctx context.Context, in channel.Inbound) error {
+	return h.m.Receive(ctx, "family", in)
+}
+
+func (host) Report(context.Context, groups.JID, string, channel.State) {}
 
 // commits returns SQLite's log, and at which byte each commit ends: a frame whose head has
 // the size of the database.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -54,10 +55,10 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	}
 	m.countTold(cmp.Or(g.Channel, g.Chat.Channel()), folder, in.Told)
 	if r.Kind == eventKind {
-		return m.keep(c, r, c.store.rememberingChange(in, r.Sender))
+		return m.keep(c, r, received(in), c.store.rememberingChange(in, r.Sender))
 	}
 	wants := m.takeFiles(c, r, in)
-	also := []change{c.store.pending(wants...)}
+	also := []change{received(in), c.store.pending(wants...)}
 	if remembersAll(g) {
 		also = append(also, c.store.remembering([]*record{r}))
 	}
@@ -76,6 +77,16 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	}
 	m.expect(c, wants)
 	return nil
+}
+
+// received ends the channel's entry of what a member wrote or did.
+func received(in channel.Inbound) change {
+	return func(t *state.Tx) error {
+		if in.Entry == nil {
+			return nil
+		}
+		return in.Entry.Done(t)
+	}
 }
 
 // recordOf makes a record of what a member wrote or did.

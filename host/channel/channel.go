@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -129,8 +130,8 @@ type Receipt struct {
 // once it is durable, and may be called from several goroutines.
 type Inbox interface {
 	// Receive takes what came in. After an error, the channel gives it again for a day, also after
-	// a crash; then the channel may discard it. After nil, it is given again only after a crash, or
-	// if the channel could not record the nil: the host recognizes it by chat, sender and ID.
+	// a crash; then the channel may discard it. What has no Entry may be given again after nil:
+	// the host recognizes it by chat, sender and ID.
 	Receive(ctx context.Context, m Inbound) error
 	// Report gives the new state of a message that was sent, by its platform id.
 	Report(ctx context.Context, chat groups.JID, id string, state State)
@@ -163,8 +164,23 @@ type MultiSender interface {
 	// of the first n, at least one. An outcome is what Send would return. SendAll goes on after
 	// a Permanent error. It ends at any other error, a refused Form or a Pending receipt, so
 	// that nothing overtakes that message. A panic counts as Ambiguous for all messages. The
-	// deadline of ctx is for all of them. The messages have no State, Since or Attempt.
+	// deadline of ctx is for all of them.
 	SendAll(ctx context.Context, ms []Message) []Outcome
+}
+
+// StateSender is implemented by a MultiSender whose messages are in the host's state.
+type StateSender interface {
+	MultiSender
+	// SendRecorded is SendAll with a record. If it makes messages durable, it calls Record in the
+	// same change of the state, with what it will return, and Recorded after that change, before
+	// members see the messages. After an error of Record, none of the messages is sent.
+	SendRecorded(ctx context.Context, ms []Message, r Recorder) []Outcome
+}
+
+// Recorder writes a record of messages that are sent: both are durable, or neither.
+type Recorder interface {
+	Record(t *state.Tx, outs []Outcome) error // may be called again, see [state.DB.Do]
+	Recorded()
 }
 
 // Preparer is implemented by a channel that can do a part of a Send that no member sees, such

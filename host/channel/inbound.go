@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -81,6 +82,17 @@ type Inbound struct {
 	Choices      []string // all that the sender chooses from now on; none: the vote is taken back
 	Location     *Location
 	Joined, Left []Person
+
+	// Entry is the channel's own record of this; nil: it has none.
+	Entry Entry
+}
+
+// Entry is what a channel keeps of an Inbound until the Inbox has it.
+type Entry interface {
+	// Done ends the entry in the transaction that makes the Inbound durable for the host: a crash
+	// leaves it with the channel or with the host, never with both. An Inbox that keeps nothing of
+	// an Inbound need not call it.
+	Done(t *state.Tx) error
 }
 
 // Location is a place on earth.

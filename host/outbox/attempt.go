@@ -63,7 +63,9 @@ func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, out := range outs {
-		o.conclude(out)
+		if !out.recorded {
+			o.conclude(out)
+		}
 	}
 	// Load the next deliveries here, so that the lane joins its group's backlog. An error
 	// shows at the lane's next attempt.
@@ -147,8 +149,9 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 	if err := o.begin(a, time.Now(), marks && a.part.Doubt.IsZero()); err != nil {
 		return []outcome{o.later(a, err)}
 	}
-	if many, can := ch.(channel.MultiSender); can && !marks {
-		if all := o.follow(a, start); len(all) > 1 {
+	if many, can := ch.(channel.MultiSender); can && !marks && a.part.Act == nil {
+		_, records := ch.(channel.StateSender)
+		if all := o.follow(a, start); len(all) > 1 || records {
 			return o.sendAll(ctx, many, all, start)
 		}
 	}

@@ -44,7 +44,8 @@
 // a clear answer takes the mark away. A part in doubt is resolved before it is
 // sent again: a [channel.Finder] is asked; a platform with keys has the same id
 // again as long as it knows the id. If neither helps, the part ends as
-// uncertain.
+// uncertain. The messages of a [channel.StateSender] and their outcomes are one
+// commit: no part is in doubt there.
 //
 // The package does not decide who may send what, and it never opens a
 // workspace: the bytes come from the file that the bridge opened.

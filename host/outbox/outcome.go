@@ -23,6 +23,8 @@ type outcome struct {
 	stop    bool   // the host stops: the outcome is unknown and is not recorded
 	unsends int    // changes that lower added to later messages
 	ended   bool   // recorded as the part's end, or as lower; false if an operator cancelled the part meanwhile
+
+	recorded bool // in the change of the state that made the message durable
 }
 
 // acknowledged returns the outcome if the platform confirms that it has the part. If the
@@ -30,6 +32,10 @@ type outcome struct {
 // later part overtakes it, and await asks again.
 func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
 	o.opts.Trace(a.it.Folder, a.it.Request, "acknowledged")
+	return o.confirmed(a, r)
+}
+
+func (o *Outbox) confirmed(a *attempt, r channel.Receipt) outcome {
 	p := a.part
 	p.State, p.Receipt = Sent, r
 	p.Receipt.Note = noted(a.part.Receipt.Note, r.Note)
@@ -153,9 +159,20 @@ func words(err error) (code, message, hint string) {
 
 // conclude passes an outcome to the recorder and moves the lane on. The caller holds mu.
 func (o *Outbox) conclude(out outcome) {
+	o.advance(&out)
+	if out.stop {
+		return
+	}
+	out.ln.unrecorded++
+	o.outcomes = append(o.outcomes, out)
+	signal(o.toRecord)
+}
+
+// advance moves the lane on after an attempt. The caller holds mu.
+func (o *Outbox) advance(out *outcome) {
 	ln, it, pos := out.ln, out.it, out.pos
 	p := &it.Parts[pos]
-	p.Sent = 0
+	p.Sent, out.seen = 0, out.sent.Load() // else watch would set it again
 	if p.State == Sending {
 		p.State = Queued
 	}
@@ -164,9 +181,6 @@ func (o *Outbox) conclude(out outcome) {
 		return
 	}
 	ln.recovered = max(0, ln.recovered-1)
-	ln.unrecorded++
-	o.outcomes = append(o.outcomes, out)
-	signal(o.toRecord)
 	ln.lowering = out.lower != nil
 	if out.part.State.open() {
 		out.part.Shown = p.Shown // it may have been reported meanwhile
@@ -180,7 +194,6 @@ func (o *Outbox) conclude(out outcome) {
 	}
 }
 
-// recordOutcomes records outcomes, many in one commit, until stop is closed
 // recordOutcomes records outcomes, many in one commit, until stop is closed and none is
 // left. If the disk accepts no writes, it keeps the outcomes and tries again. At the end
 // it tries once more; a part whose outcome is still not recorded is sent again, or asked
@@ -221,33 +234,42 @@ func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 }
 
 // record makes the first outcomes durable, queues their deliveries for Next, and deletes
-// the bytes that are no longer needed.
+// the bytes that are no longer needed. The outcomes of a [channel.StateSender] need none,
+// see together.
 func (o *Outbox) record(batch []outcome) error {
-	err := o.state.Do(context.Background(), func(t *state.Tx) error {
-		o.prepareOutcomes(batch)
-		now := time.Now()
-		for i := range batch {
-			out := &batch[i]
-			var err error
-			if out.lower != nil {
-				out.ended, err = lower(t, out, now)
-			} else {
-				out.ended, err = update(t, out.it.id, out.pos, &out.part, now)
-			}
-			if err != nil {
-				return err
-			}
-			if out.lower == nil && out.ended && len(out.part.blobs()) == 0 {
-				if err := blob.Delete(t, out.attempt.part.blobs()...); err != nil {
-					return ofDatabase("record an outcome", err)
-				}
+	err := o.state.Do(context.Background(), func(t *state.Tx) error { return o.write(t, batch) }, func() { o.recorded(batch) })
+	if err == nil {
+		o.settled(batch)
+	}
+	return err
+}
+
+// write writes outcomes. It notes in each whether it ended the part.
+func (o *Outbox) write(t *state.Tx, batch []outcome) error {
+	o.prepareOutcomes(batch)
+	now := time.Now()
+	for i := range batch {
+		out := &batch[i]
+		var err error
+		if out.lower != nil {
+			out.ended, err = lower(t, out, now)
+		} else {
+			out.ended, err = update(t, out.it.id, out.pos, &out.part, now)
+		}
+		if err != nil {
+			return err
+		}
+		if out.lower == nil && out.ended && len(out.part.blobs()) == 0 {
+			if err := blob.Delete(t, out.attempt.part.blobs()...); err != nil {
+				return ofDatabase("record an outcome", err)
 			}
 		}
-		return nil
-	}, func() { o.recorded(batch) })
-	if err != nil {
-		return err
 	}
+	return nil
+}
+
+// settled deletes the bytes that nobody needs after a record.
+func (o *Outbox) settled(batch []outcome) {
 	var spent []string
 	over := map[string]bool{}
 	for _, out := range batch {
@@ -267,7 +289,6 @@ func (o *Outbox) record(batch []outcome) error {
 	for folder := range over {
 		o.evict(folder)
 	}
-	return nil
 }
 
 // prepareOutcomes adds events since the attempts ended: the next attempt may have begun
@@ -293,32 +314,37 @@ func (o *Outbox) prepareOutcomes(batch []outcome) {
 	}
 }
 
-// recorded updates memory after a record. It runs in the commit.
+// recorded updates memory after a record of the first outcomes. It runs in the commit.
 func (o *Outbox) recorded(batch []outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range batch {
 		out := &batch[i]
-		if out.lower != nil {
-			o.lowered(out)
-		} else if out.ended {
-			o.use(out.it.Folder, usage{parts: -1, bytes: -out.part.Size()})
-			out.it.Parts[out.pos] = out.part
-			o.count(&out.part)
-			o.early.forget(out.it.Address(), out.part.Receipt.ID)
-			if len(out.part.blobs()) > 0 {
-				o.use(out.it.Folder, usage{retained: out.part.Size()})
-			}
-		} else if out.part.Shown != "" {
-			o.shown(out.it, out.pos, out.part.Shown)
-		}
+		o.follows(out)
 		out.ln.unrecorded--
 		if out.ln.state == idle {
 			o.schedule(out.ln)
 		}
-		o.changed(out.it)
 	}
 	o.outcomes = slices.Delete(o.outcomes, 0, len(batch))
+}
+
+// follows changes in memory what an outcome has changed in the records. The caller holds mu.
+func (o *Outbox) follows(out *outcome) {
+	if out.lower != nil {
+		o.lowered(out)
+	} else if out.ended {
+		o.use(out.it.Folder, usage{parts: -1, bytes: -out.part.Size()})
+		out.it.Parts[out.pos] = out.part
+		o.count(&out.part)
+		o.early.forget(out.it.Address(), out.part.Receipt.ID)
+		if len(out.part.blobs()) > 0 {
+			o.use(out.it.Folder, usage{retained: out.part.Size()})
+		}
+	} else if out.part.Shown != "" {
+		o.shown(out.it, out.pos, out.part.Shown)
+	}
+	o.changed(out.it)
 }
 
 func (o *Outbox) count(p *Part) {

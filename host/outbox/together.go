@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // The limits of one call of a channel.MultiSender.
@@ -59,7 +60,6 @@ func (o *Outbox) sendAll(ctx context.Context, ch channel.MultiSender, all []*att
 	for i, a := range all {
 		size += a.part.Size()
 		ms[i] = o.message(a)
-		ms[i].State, ms[i].Since, ms[i].Attempt = nil, time.Time{}, nil
 		if i > 0 {
 			o.counters.attempts.Add(1)
 			o.opts.Trace(a.it.Folder, a.it.Request, "sending")
@@ -67,8 +67,13 @@ func (o *Outbox) sendAll(ctx context.Context, ch channel.MultiSender, all []*att
 	}
 	c := all[0].ln.line.ch
 	var answers []channel.Outcome
+	rec := &together{o: o, all: all}
 	err := o.call(ctx, c, size, func(ctx context.Context) error {
-		answers = ch.SendAll(ctx, ms)
+		if s, can := ch.(channel.StateSender); can {
+			answers = s.SendRecorded(ctx, ms, rec)
+		} else {
+			answers = ch.SendAll(ctx, ms)
+		}
 		for i := range answers {
 			answers[i].Err = late(ctx, answers[i].Err)
 		}
@@ -77,8 +82,13 @@ func (o *Outbox) sendAll(ctx context.Context, ch channel.MultiSender, all []*att
 		}
 		return nil
 	})
-	for i, a := range all {
-		answer := channel.Outcome{Err: err}
+	for _, out := range rec.recorded {
+		o.opts.Trace(out.it.Folder, out.it.Request, "acknowledged")
+	}
+	o.settled(rec.recorded)
+	outs = rec.recorded
+	for i := len(outs); i < len(all); i++ {
+		a, answer := all[i], channel.Outcome{Err: err}
 		if err == nil {
 			if i == len(answers) || i > 0 && answers[i-1].Last() {
 				o.untried(all[i:])
@@ -89,6 +99,40 @@ func (o *Outbox) sendAll(ctx context.Context, ch channel.MultiSender, all []*att
 		outs = append(outs, o.answered(ctx, c, a, start, answer.Receipt, answer.Err))
 	}
 	return outs
+}
+
+// together records outcomes in the change of the state that makes their messages durable. So
+// a crash leaves both, or neither.
+type together struct {
+	o        *Outbox
+	all      []*attempt
+	written  []outcome
+	recorded []outcome // written, once they are durable
+}
+
+// Record implements channel.Recorder. It leaves to the recorder what follows an error.
+func (r *together) Record(t *state.Tx, answers []channel.Outcome) error {
+	r.written = nil
+	for i, answer := range answers {
+		if answer.Err != nil {
+			break
+		}
+		out := r.o.confirmed(r.all[i], answer.Receipt)
+		out.recorded = true
+		r.written = append(r.written, out)
+	}
+	return r.o.write(t, r.written)
+}
+
+// Recorded implements channel.Recorder. It runs in the commit.
+func (r *together) Recorded() {
+	r.o.mu.Lock()
+	defer r.o.mu.Unlock()
+	r.recorded = r.written
+	for i := range r.recorded {
+		r.o.advance(&r.recorded[i])
+		r.o.follows(&r.recorded[i])
+	}
 }
 
 // untried undoes the start of attempts.

@@ -27,13 +27,13 @@ const MinOwn = 16
 func BuiltIn() []Rule {
 	return []Rule{
 		{Name: "env-file", What: "a file of environment variables",
-			ending: parts(`#?(\.env([._-][^/]+)?|[^/]+\.env|\.envrc)[~#]?`),
+			extensions: []string{"env", "env~", "env#"}, ending: parts(`#?\.env(rc|[._-][^/]+)?[~#]?`),
 			except: later(`(?i)([._-](example|sample|template|dist|defaults|schema)|(\A|/)(example|sample|template|dist|defaults|schema)\.env)$`)},
 		{Name: "ssh-key", What: "an SSH key",
-			ending: parts(`#?id_(rsa|dsa|ecdsa|ed25519|ecdsa_sk|ed25519_sk)(\.(bak|backup|old|orig|save))?[~#]?`), name: later(`(?is)(\A|/)\.ssh/.`), // at any depth
+			ending: parts(`#?id_(rsa|dsa|ecdsa|ed25519|ecdsa_sk|ed25519_sk)(\.(bak|backup|old|orig|save))?[~#]?`), directory: ".ssh",
 			except: later(`(?i)(\.pub|/known_hosts|/authorized_keys|/config)$`)},
 		{Name: "key-store", What: "a store of keys or passwords",
-			ending: parts(`[^/]*\.(ppk|p12|pfx|jks|keystore|kdbx|kdb|keychain|keychain-db)`)},
+			extensions: []string{"ppk", "p12", "pfx", "jks", "keystore", "kdbx", "kdb", "keychain", "keychain-db"}},
 		{Name: "credentials", What: "a store of credentials",
 			ending: parts(`\.aws/credentials|[._]netrc|\.pgpass|\.my\.cnf|\.git-credentials|\.docker/config\.json|\.kube/config|\.pypirc|\.vault-token|` +
 				`\.config/gcloud/(credentials|access_tokens)\.db|application_default_credentials\.json|\.azure/(accesstokens|msal_token_cache)\.(json|bin)|` +

@@ -47,9 +47,13 @@ type Rule struct {
 	Name string // stable, for the configuration and for refusals
 	What string // is refused, such as "a private key"
 
-	name    expression // stands in the path
-	ending  expression // is the path from one of its last parts on, see maxParts; with neither, any path will do
-	except  expression // stands in the path of what name and ending are not about; may be nil
+	// What a path has, in upper or lower case. A rule with none of them is for any path.
+	name       expression // stands in it
+	ending     expression // is the path from one of its last parts on, see maxParts
+	extensions []string   // behind the last dot
+	directory  string     // is on the way, at any depth
+
+	except  expression // stands in a path that the rule is not for after all; may be nil
 	content expression // nil: any. Its group, if it has one, is the secret; a placeholder there is none
 
 	start  string   // what a file with the content begins with
@@ -219,10 +223,25 @@ func seenOnly(char rune) rune {
 }
 
 func (r *Rule) matches(name string) bool {
-	if r.name == nil && r.ending == nil {
+	if r.name == nil && r.ending == nil && r.extensions == nil {
 		return true
 	}
-	return (r.name != nil && r.name().MatchString(name) || r.ends(name)) && (r.except == nil || !r.except().MatchString(name))
+	return (r.name != nil && r.name().MatchString(name) || r.extended(name) || r.below(name) || r.ends(name)) &&
+		(r.except == nil || !r.except().MatchString(name))
+}
+
+func (r *Rule) extended(name string) bool {
+	dotted := path.Ext(name)
+	return dotted != "" && slices.ContainsFunc(r.extensions, func(e string) bool { return strings.EqualFold(e, dotted[1:]) })
+}
+
+func (r *Rule) below(name string) bool {
+	for part, rest, found := strings.Cut(name, "/"); r.directory != "" && found && rest != ""; part, rest, found = strings.Cut(rest, "/") {
+		if strings.EqualFold(part, r.directory) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Rule) ends(name string) bool {

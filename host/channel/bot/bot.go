@@ -127,7 +127,7 @@ func (b *Bot) Open() *Open { return b.open.Load() }
 
 // Hooks are what the platform's package adds to a run. The channel implements them.
 type Hooks interface {
-	// Give hands a message or an event of the journal to the host.
+	// Give hands a message or an event of the journal to the host, see [journal.Give].
 	Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error
 	// Connect is one connection, as [link.Link.Stay] wants it.
 	Connect(ctx context.Context, o *Open, up func(detail string)) error
@@ -162,9 +162,7 @@ func (b *Bot) serve(ctx context.Context, in channel.Inbox, hooks Hooks) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	running.Go(func() { hooks.Beside(ctx, open) })
-	running.Go(func() {
-		j.Hand(ctx, func(ctx context.Context, m journal.Inbound) error { return hooks.Give(ctx, in, m) })
-	})
+	running.Go(func() { j.Hand(ctx, in, hooks.Give) })
 	return b.Link.Stay(ctx, func(ctx context.Context, up func(string)) error { return hooks.Connect(ctx, open, up) })
 }
 

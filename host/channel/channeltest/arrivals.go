@@ -21,6 +21,7 @@ type Arrivals struct {
 func (in *Arrivals) Receive(_ context.Context, m channel.Inbound) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	m.Entry = nil // the channel's own
 	if in.got = append(in.got, m); in.news != nil {
 		close(in.news)
 		in.news = nil

@@ -230,6 +230,7 @@ func (in *inbox) Receive(_ context.Context, m channel.Inbound) error {
 		in.refused++
 		return errNotKept
 	}
+	m.Entry = nil // the channel's own
 	in.got = append(in.got, m)
 	return nil
 }

@@ -12,7 +12,7 @@ func TestAFloodOfReactionsTakesNoRoomFromMessages(t *testing.T) {
 	must(t, j.Keep(ctx, from("a@g.us", "anna", "M", "a photo")))
 	m, err := j.Next(ctx, "a@g.us")
 	must(t, err)
-	must(t, j.Done(ctx, m.Seq))
+	done(t, j, m)
 	const n = 2 * keepEvents
 	for i := range n {
 		e := from("a@g.us", "bo", fmt.Sprint("R", i), "a heart")

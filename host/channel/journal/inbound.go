@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -140,6 +141,7 @@ func (j *Journal) Next(ctx context.Context, chat groups.JID) (*Inbound, error) {
 }
 
 // Done implements Queue.
-func (j *Journal) Done(ctx context.Context, seq int64) error {
-	return j.exec(ctx, "record that a message is kept", `UPDATE journal_inbound SET state = 'done' WHERE seq = ?`, seq)
+func (*Journal) Done(t *state.Tx, seq int64) error {
+	_, err := t.Exec(`UPDATE journal_inbound SET state = 'done' WHERE seq = ?`, seq)
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/fstest"
@@ -38,6 +39,12 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// done ends a message of which the host keeps nothing.
+func done(t *testing.T, j *Journal, m *Inbound) {
+	t.Helper()
+	must(t, j.db.Do(t.Context(), entry{j, m.Seq}.Done, nil))
 }
 
 func from(chat groups.JID, sender, id, text string) Inbound {
@@ -86,7 +93,7 @@ func TestAMessageIsInTheJournalOnceAndInOrder(t *testing.T) {
 			break
 		}
 		got = append(got, string(m.Body))
-		must(t, j.Done(ctx, m.Seq))
+		done(t, j, m)
 	}
 	if len(got) != 2 || got[0] != "first" || got[1] != "somebody else's with the same id" {
 		t.Errorf("handed over: %q", got)
@@ -148,7 +155,7 @@ type host struct {
 	news   chan struct{}
 }
 
-func (h *host) give(_ context.Context, m Inbound) error {
+func (h *host) give(_ context.Context, _ channel.Inbox, m Inbound) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.refuse[string(m.Body)] {
@@ -180,7 +187,7 @@ func (h *host) wants(t *testing.T, want ...string) {
 func hands(t *testing.T, j *Journal, h *host) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { defer close(ended); j.Hand(ctx, h.give) }()
+	go func() { defer close(ended); j.Hand(ctx, nil, h.give) }()
 	stop = sync.OnceFunc(func() { cancel(); <-ended })
 	t.Cleanup(stop)
 	return stop
@@ -248,7 +255,7 @@ func TestAFloodOfMessagesIsPruned(t *testing.T) {
 		must(t, j.Keep(ctx, from("a", "anna", fmt.Sprint(i), "flood")))
 		m, err := j.Next(ctx, "a")
 		must(t, err)
-		must(t, j.Done(ctx, m.Seq))
+		done(t, j, m)
 	}
 	var rows int
 	must(t, j.db.QueryRow(`SELECT COUNT(*) FROM journal_inbound`).Scan(&rows))

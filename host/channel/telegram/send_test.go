@@ -23,6 +23,7 @@ import (
 type inbox chan channel.Inbound
 
 func (in inbox) Receive(_ context.Context, m channel.Inbound) error {
+	m.Entry = nil
 	in <- m
 	return nil
 }

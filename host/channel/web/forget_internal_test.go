@@ -99,7 +99,7 @@ func TestARepeatedAnswerLeftTheBytesOfItsFile(t *testing.T) {
 		if blob.IsName(b.Name) || m.bytes == nil {
 			t.Fatalf("%+v is no small blob", b)
 		}
-		if err := newStore(db, "web").answer(t.Context(), "family", []*Message{m}); err != nil {
+		if err := newStore(db, "web").answer(t.Context(), "family", []*Message{m}, func(*state.Tx) error { return nil }, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -42,6 +42,7 @@ type inbox struct {
 func newInbox() *inbox { return &inbox{changed: make(chan struct{})} }
 
 func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
+	m.Entry = nil
 	if in.receive != nil {
 		if err := in.receive(ctx, m); err != nil {
 			return err

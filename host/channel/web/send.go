@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // arrivalEvery is the interval at which a page gets a file's progress.
@@ -23,7 +24,7 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 	return out.Receipt, out.Err
 }
 
-var _ channel.MultiSender = (*Web)(nil)
+var _ channel.StateSender = (*Web)(nil)
 
 // answer is a message of the assistant on its way into the history.
 type answer struct {
@@ -34,7 +35,18 @@ type answer struct {
 }
 
 // SendAll is Send for several messages, in one commit.
-func (w *Web) SendAll(ctx context.Context, ms []channel.Message) (outs []channel.Outcome) {
+func (w *Web) SendAll(ctx context.Context, ms []channel.Message) []channel.Outcome {
+	return w.SendRecorded(ctx, ms, noRecord{})
+}
+
+// noRecord is the record of messages whose caller writes none.
+type noRecord struct{}
+
+func (noRecord) Record(*state.Tx, []channel.Outcome) error { return nil }
+func (noRecord) Recorded()                                 {}
+
+// SendRecorded implements channel.StateSender.
+func (w *Web) SendRecorded(ctx context.Context, ms []channel.Message, rec channel.Recorder) []channel.Outcome {
 	r, err := w.roomOf(ms[0].Chat)
 	if err == nil && !w.opened.Load() {
 		err = errNotOpen()
@@ -57,7 +69,12 @@ func (w *Web) SendAll(ctx context.Context, ms []channel.Message) (outs []channel
 			break
 		}
 	}
-	err = w.append(ctx, r, all)
+	err = w.append(ctx, r, all, rec)
+	return outcomes(all, err)
+}
+
+// outcomes returns what became of answers that were to be made durable, with the error of that.
+func outcomes(all []*answer, err error) (outs []channel.Outcome) {
 	for _, a := range all {
 		if a.err == nil && !a.there && err != nil {
 			return append(outs, channel.Outcome{Err: err})
@@ -96,8 +113,8 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 	return a
 }
 
-// append makes answers durable and shows the new ones.
-func (w *Web) append(ctx context.Context, r *room, all []*answer) error {
+// append makes answers durable, together with their record, and shows the new ones.
+func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Recorder) error {
 	var msgs []*Message
 	var files []*staged
 	for _, a := range all {
@@ -112,7 +129,8 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer) error {
 		return err
 	}
 	defer r.leave()
-	if err := w.store.answer(context.WithoutCancel(ctx), r.name, msgs); err != nil {
+	record := func(t *state.Tx) error { return rec.Record(t, outcomes(all, nil)) }
+	if err := w.store.answer(context.WithoutCancel(ctx), r.name, msgs, record, rec.Recorded); err != nil {
 		leaveDoubtful(err, files)
 		return err
 	}

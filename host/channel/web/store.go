@@ -54,8 +54,9 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 
 // answer adds the assistant's new messages and sets their seq. Messages that exist get
 // their stored time. It looks up quoted messages in the same transaction, because the
-// question itself may just be going in; an unknown quote is no error.
-func (s *store) answer(ctx context.Context, chat string, msgs []*Message) error {
+// question itself may just be going in; an unknown quote is no error. record is part of the
+// transaction, and recorded runs after it.
+func (s *store) answer(ctx context.Context, chat string, msgs []*Message, record func(*state.Tx) error, recorded func()) error {
 	at := now()
 	err := s.db.Do(ctx, func(t *state.Tx) error {
 		for _, m := range msgs {
@@ -72,8 +73,8 @@ func (s *store) answer(ctx context.Context, chat string, msgs []*Message) error 
 				return err
 			}
 		}
-		return nil
-	}, nil)
+		return record(t)
+	}, recorded)
 	for _, m := range msgs {
 		m.bytes = nil
 	}

@@ -55,11 +55,13 @@ func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, err
 }
 
 // Done implements journal.Queue.
-func (s *store) Done(ctx context.Context, seq int64) error {
+func (*store) Done(t *state.Tx, seq int64) (err error) {
 	if seq < 0 {
-		return s.exec(ctx, "DELETE FROM page_act WHERE n = ?", -seq)
+		_, err = t.Exec("DELETE FROM page_act WHERE n = ?", -seq)
+	} else {
+		_, err = t.Exec("DELETE FROM page_waiting WHERE seq = ?", seq)
 	}
-	return s.exec(ctx, "DELETE FROM page_waiting WHERE seq = ?", seq)
+	return err
 }
 
 // inbound returns a post for the host, as one message.
@@ -137,21 +139,19 @@ func (s *store) markTaken(ctx context.Context, chat string, ms []*Message) error
 	return nil
 }
 
-// giveTo returns a function that gives a post to the host.
-func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
-	return func(ctx context.Context, row journal.Inbound) error {
-		m, err := w.store.inbound(ctx, row)
-		if err != nil || m.ID == "" {
-			return err
-		}
-		if err := in.Receive(ctx, m); err != nil {
-			return err
-		}
-		if chat, _ := chatOf(row.Chat); row.Seq > 0 {
-			w.hub.took(chat, row.ID)
-		}
-		return nil
+// give hands a post or an act to the host.
+func (w *Web) give(ctx context.Context, in channel.Inbox, row journal.Inbound) error {
+	m, err := w.store.inbound(ctx, row)
+	if err != nil || m.ID == "" {
+		return err
 	}
+	if err := in.Receive(ctx, m); err != nil {
+		return err
+	}
+	if chat, _ := chatOf(row.Chat); row.Seq > 0 {
+		w.hub.took(chat, row.ID)
+	}
+	return nil
 }
 
 // Fetch opens a member's file while its message is in the history.

@@ -243,7 +243,7 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	var work sync.WaitGroup
 	work.Go(func() { w.sweep(working) })
 	work.Go(func() { w.push.Run(working) })
-	work.Go(func() { journal.Hand(working, w.store, w.log, w.giveTo(in)) })
+	work.Go(func() { journal.Hand(working, w.store.db, w.store, w.log, in, w.give) })
 	w.serving.Store(true)
 	w.log.Info("serving the chat page", "url", w.URL())
 	err := httpd.Serve(ctx, w.listener, w.Handler(), w.log, func() {

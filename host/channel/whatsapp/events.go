@@ -150,15 +150,13 @@ func (s *session) queueReceipt(e *events.Receipt) bool {
 	return true
 }
 
-// receiver returns the function that hands a member's message to the host.
-func (s *session) receiver(in channel.Inbox) func(context.Context, journal.Inbound) error {
-	return func(ctx context.Context, row journal.Inbound) error {
-		m, err := messages.Read(&row, nil)
-		if err != nil {
-			return err
-		}
-		return in.Receive(ctx, s.inbound(ctx, m))
+// give hands a member's message to the host.
+func (s *session) give(ctx context.Context, in channel.Inbox, row journal.Inbound) error {
+	m, err := messages.Read(&row, nil)
+	if err != nil {
+		return err
 	}
+	return in.Receive(ctx, s.inbound(ctx, m))
 }
 
 // passReceipts reports each state of a message to the host once. It believes only

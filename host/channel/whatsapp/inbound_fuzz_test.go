@@ -22,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -65,7 +66,7 @@ func fuzzSession(f testing.TB) *session {
 		s.people.Device.LIDs.PutLIDMapping(ctx, fuzzLID, fuzzAnna),
 		s.messages.PutSent(ctx, messages.Sent{Sent: journal.Sent{ID: fuzzOurs, Chat: fuzzGroup, Created: time.Now()}, Message: words("ours")}),
 		s.messages.PutInbound(ctx, messages.Inbound{Inbound: journal.Inbound{Chat: fuzzGroup, ID: fuzzAnnas}, Message: words("Anna's"), Meta: fuzzInfo(true, "Anna")}),
-		s.messages.Done(ctx, 1),
+		w.opts.State.Do(ctx, func(t *state.Tx) error { return s.messages.Done(t, 1) }, nil),
 	} {
 		if err != nil {
 			f.Fatal(err)

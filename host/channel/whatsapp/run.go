@@ -57,7 +57,7 @@ func (w *WhatsApp) runSession(ctx context.Context, in channel.Inbox) (err error)
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer end()
-	workers.Go(func() { s.messages.Hand(work, s.receiver(in)) })
+	workers.Go(func() { s.messages.Hand(work, in, s.give) })
 	workers.Go(func() { s.passReceipts(work, in) })
 	workers.Go(func() { s.watchUnread(work) })
 	err = w.link.Stay(work, s.connect)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // annas is what the library knows of a message of Anna's in the group.
@@ -41,7 +42,7 @@ func handed(t *testing.T, s *session) (all []string) {
 			t.Errorf("came in %+v", in)
 		}
 		all = append(all, in.Told+": "+in.Text)
-		must(t, s.messages.Done(t.Context(), m.Seq))
+		must(t, s.w.opts.State.Do(t.Context(), func(t *state.Tx) error { return s.messages.Done(t, m.Seq) }, nil))
 	}
 }
 
