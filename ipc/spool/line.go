@@ -39,9 +39,3 @@ func (l *line) next() *group {
 	}
 	return g
 }
-
-func (l *line) len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.groups)
-}
