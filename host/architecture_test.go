@@ -84,7 +84,7 @@ var rooms = map[string][]string{
 	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
 	"host/serve":               {"host/...", "agentrunner/cli", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/command/terminal":    {"media"},
-	"host/command/member":      {"host/channel/web"},
+	"host/command/member":      {"host/channel/web/history"},
 	"host/command/pairpage":    {"host/channel", "host/channel/httpd"},
 	"host/command":             {"host/...", "agentrunner/...", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "internal/hostnames", "internal/near", "internal/confine", "internal/cause"},
 	"host":                     {"host/command", "groups", "host/channel", "host/channel/...", "internal/confine"},
@@ -102,8 +102,9 @@ var rooms = map[string][]string{
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},
 
-	"host/channel/web":         {"host/channel/web/...", "host/channel", "host/channel/transfer", "host/channel/journal", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/setting", "host/state", "host/store", "host/blob", "groups", "media", "media/probe", "internal/hostnames"},
+	"host/channel/web":         {"host/channel/web/...", "host/channel", "host/channel/transfer", "host/channel/journal", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/setting", "host/state", "host/store", "host/blob", "groups", "media", "internal/hostnames"},
 	"host/channel/web/assets":  {"host/channel/httpd"},
+	"host/channel/web/history": {"host/channel", "host/channel/journal", "host/channel/markup", "host/blob", "host/state", "host/store", "groups", "media", "media/probe"},
 	"host/channel/web/session": {"host/channel/web/assets", "host/channel/httpd", "host/state", "host/store"},
 	"host/channel/web/webpush": {"host/channel/web/session", "host/channel/httpd", "host/channel/transfer", "host/state", "host/store", "media"},
 

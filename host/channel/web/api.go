@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 const (
@@ -50,7 +51,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_range", "after and before cannot be used together", "use one of them"))
 		return
 	}
-	changed, err := w.store.lastChange(r.Context(), c.name) // before the messages: later ones come as events
+	changed, err := w.store.LastChange(r.Context(), c.name) // before the messages: later ones come as events
 	if err != nil {
 		httpd.Internal(rw, r, w.log, err)
 		return
@@ -68,9 +69,9 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		ms = ms[1:]
 	}
 	if ms == nil {
-		ms = []*Message{}
+		ms = []*history.Message{}
 	}
-	if err := w.store.markTaken(r.Context(), c.name, ms); err != nil {
+	if err := w.store.MarkTaken(r.Context(), c.name, ms); err != nil {
 		httpd.Internal(rw, r, w.log, err)
 		return
 	}
@@ -79,7 +80,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		page["changed"] = changed
 	}
 	if !more && q.Get("after") == "" {
-		gone, err := w.store.anyGone(r.Context(), c.name)
+		gone, err := w.store.AnyGone(r.Context(), c.name)
 		if err != nil {
 			httpd.Internal(rw, r, w.log, err)
 			return
@@ -92,13 +93,13 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	w.delivered(r.Context(), c, ms)
 }
 
-func (w *Web) window(r *http.Request, c *room, after, before string, limit int) ([]*Message, error) {
+func (w *Web) window(r *http.Request, c *room, after, before string, limit int) ([]*history.Message, error) {
 	if after != "" {
 		seq, err := w.position(r, c, after)
 		if err != nil {
 			return nil, err
 		}
-		return w.store.after(r.Context(), c.name, seq, limit)
+		return w.store.After(r.Context(), c.name, seq, limit)
 	}
 	seq := int64(1<<63 - 1)
 	if before != "" {
@@ -107,13 +108,13 @@ func (w *Web) window(r *http.Request, c *room, after, before string, limit int) 
 			return nil, err
 		}
 	}
-	return w.store.before(r.Context(), c.name, seq, limit)
+	return w.store.Before(r.Context(), c.name, seq, limit)
 }
 
 // position returns a message's number in the history, even if the message was deleted. The
 // error is an *httpd.Problem if there never was such a message.
 func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
-	seq, _, err := w.store.seqOf(r.Context(), c.name, id)
+	seq, _, err := w.store.SeqOf(r.Context(), c.name, id)
 	if err != nil {
 		return 0, err
 	}
@@ -125,7 +126,7 @@ func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
 
 // failed answers with err if it is a *httpd.Problem, else with a general text that hides it.
 func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, errGone) {
+	if errors.Is(err, history.ErrGone) {
 		err = httpd.Refuse(http.StatusGone, "message_gone", "this was sent before, and the chat no longer keeps it", "send it as a new message, with another key")
 	}
 	if p, ok := httpd.OrDiskFull(err).(*httpd.Problem); ok {
@@ -152,7 +153,7 @@ func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_request", `the body is not {"ids": […]} with 1 to 200 ids`, ""))
 		return
 	}
-	if err := w.report(r.Context(), c, in.IDs, Read); err != nil {
+	if err := w.report(r.Context(), c, in.IDs, history.Read); err != nil {
 		httpd.Internal(rw, r, w.log, err)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -85,7 +86,7 @@ func (w *Web) take(t Terms) error {
 }
 
 func (t *terms) add(c Chat) error {
-	name, ok := chatOf(c.JID)
+	name, ok := history.ChatOf(c.JID)
 	if !ok {
 		return fmt.Errorf("chat %q: use web: and then 1 to 64 of a-z, 0-9, - and _, such as web:family", c.JID)
 	}

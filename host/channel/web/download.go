@@ -15,7 +15,7 @@ import (
 // and film is offered for saving only. If a file is opened as a page nevertheless, the
 // sandbox denies it scripts and the origin.
 func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
-	f, err := w.store.file(r.Context(), r.PathValue("id"))
+	f, err := w.store.File(r.Context(), r.PathValue("id"))
 	if err != nil {
 		httpd.Internal(rw, r, w.log, err)
 		return
@@ -26,7 +26,7 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 		w.noFile(rw, r)
 		return
 	}
-	body, err := w.blobs.Open(f.ID)
+	body, err := w.files.Open(f.ID)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now, or by hand
 		w.noFile(rw, r)
 		return
@@ -43,13 +43,13 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	h.Set("ETag", `"`+f.SHA256+`"`)
 	disposition, kind := "attachment", "application/octet-stream"
 	switch {
-	case r.URL.RawQuery == viewQuery && baseType(f.MIME) == pdfType:
+	case r.URL.RawQuery == viewQuery && f.BaseType() == pdfType:
 		viewable(h)
 		disposition, kind = "inline", pdfType
 	case f.Inline:
-		disposition, kind = "inline", baseType(f.MIME)
+		disposition, kind = "inline", f.BaseType()
 	default:
-		if t := baseType(f.MIME); t != "" && !activeType(t) {
+		if t := f.BaseType(); t != "" && !activeType(t) {
 			kind = t
 		}
 	}
@@ -65,7 +65,7 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 
 // noFile distinguishes a deleted file from one that never existed.
 func (w *Web) noFile(rw http.ResponseWriter, r *http.Request) {
-	gone, err := w.store.fileGone(r.Context(), r.PathValue("id"))
+	gone, err := w.store.FileGone(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:
 		httpd.Internal(rw, r, w.log, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/channel/web/session"
 )
 
@@ -77,7 +78,7 @@ func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 		id = r.URL.Query().Get("after")
 	}
 	if id == "" {
-		return w.store.newest(r.Context(), c.name)
+		return w.store.Newest(r.Context(), c.name)
 	}
 	if id == "0" {
 		return 0, nil // from the beginning: a page that found the chat empty
@@ -89,7 +90,7 @@ func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 func (w *Web) changeOf(r *http.Request, c *room) (int64, error) {
 	text := r.URL.Query().Get("changed")
 	if text == "" {
-		return w.store.lastChange(r.Context(), c.name)
+		return w.store.LastChange(r.Context(), c.name)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
@@ -142,7 +143,7 @@ func (s *stream) advance(ctx context.Context) error {
 	return err
 }
 
-func (s *stream) writeAll() (tell []*Message, err error) {
+func (s *stream) writeAll() (tell []*history.Message, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() { tell, s.tell = s.tell, nil }()
@@ -185,9 +186,9 @@ func (s *stream) pass(e *event) error {
 // catchUp writes what the history has after the page's last message and last change.
 func (s *stream) catchUp(ctx context.Context) error {
 	for {
-		ms, err := s.web.store.some(ctx, s.room.name, s.cursor)
+		ms, err := s.web.store.Some(ctx, s.room.name, s.cursor)
 		if err == nil {
-			err = s.web.store.markTaken(ctx, s.room.name, ms)
+			err = s.web.store.MarkTaken(ctx, s.room.name, ms)
 		}
 		if err != nil {
 			return err
@@ -199,12 +200,12 @@ func (s *stream) catchUp(ctx context.Context) error {
 			if err := s.old(m); err != nil {
 				return err
 			}
-			s.cursor = m.seq
+			s.cursor = m.Seq
 		}
 		s.web.delivered(ctx, s.room, ms)
 	}
 	for {
-		changes, err := s.web.store.changesAfter(ctx, s.room.name, s.change, changesAtOnce)
+		changes, err := s.web.store.ChangesAfter(ctx, s.room.name, s.change, changesAtOnce)
 		if err != nil || len(changes) == 0 {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/channel/web/session"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
@@ -70,7 +71,7 @@ type snapshot struct {
 // event is one event of a chat, in the form in which every page gets it.
 type event struct {
 	bytes    []byte // none: it only wakes the streams
-	message  *Message
+	message  *history.Message
 	change   int64       // the number of the change that it is; 0: it is none
 	reported atomic.Bool // a page has the message
 
@@ -91,11 +92,11 @@ type follower struct {
 	atOnce io.Writer     // writes to conn without a wait; nil: it cannot
 	wake   chan struct{} // holds a value if the stream has something to do
 
-	mu   sync.Mutex // held while something is written
-	at   *event     // the last event that it has written
-	rest []byte     // of the next one
-	live bool       // it has written all that there is, and the hub may write
-	tell []*Message // the stream must report that a page has them
+	mu   sync.Mutex         // held while something is written
+	at   *event             // the last event that it has written
+	rest []byte             // of the next one
+	live bool               // it has written all that there is, and the hub may write
+	tell []*history.Message // the stream must report that a page has them
 
 	cursor int64 // the last message that it wrote from the history; the same holds for change
 	change int64 // and both are final before the stream is live
@@ -104,7 +105,7 @@ type follower struct {
 // has reports whether an event came with the history. A message is in the history a moment
 // before the hub passes it on.
 func (f *follower) has(e *event) bool {
-	return e.message != nil && e.message.seq <= f.cursor || e.change > 0 && e.change <= f.change
+	return e.message != nil && e.message.Seq <= f.cursor || e.change > 0 && e.change <= f.change
 }
 
 func newHub() *hub {
@@ -256,7 +257,7 @@ func (h *hub) poke(chat string) {
 	h.add(h.room(chat), &event{})
 }
 
-// publish sends a durable *Message or *change to the pages. It is called in their order;
+// publish sends a durable *history.Message or *history.Change to the pages. It is called in their order;
 // the caller has entered the chat.
 func (h *hub) publish(chat string, what any) {
 	var e *event
@@ -268,7 +269,7 @@ func (h *hub) publish(chat string, what any) {
 	if e != nil {
 		h.add(h.room(chat), e)
 	}
-	if _, isMessage := what.(*Message); !isMessage || h.pages == 0 {
+	if _, isMessage := what.(*history.Message); !isMessage || h.pages == 0 {
 		return
 	}
 	if len(h.fresh) == 0 {
@@ -296,12 +297,12 @@ func (h *hub) tellNews() {
 	clear(h.fresh)
 }
 
-// encoded returns the event of a *Message or a *change.
+// encoded returns the event of a *history.Message or a *history.Change.
 func encoded(what any) *event {
 	switch v := what.(type) {
-	case *Message:
+	case *history.Message:
 		return &event{bytes: written("message", v.ID, v), message: v}
-	case *change:
+	case *history.Change:
 		return &event{bytes: written("change", "", v), change: v.N}
 	}
 	return &event{}

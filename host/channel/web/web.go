@@ -24,7 +24,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"regexp"
 	"sync"
 	"sync/atomic"
 
@@ -32,14 +31,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/channel/web/session"
 	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
-
-// Scheme begins every JID of this channel.
-const Scheme = "web:"
 
 var (
 	_ channel.Channel = (*Web)(nil)
@@ -47,8 +44,6 @@ var (
 	_ channel.Typing  = (*Web)(nil)
 	_ channel.Opener  = (*Web)(nil)
 	_ channel.Applier = (*Web)(nil)
-
-	chatName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
 
 // Chat is one page.
@@ -85,8 +80,8 @@ type Web struct {
 	opts     Options
 	log      *slog.Logger
 	inForce  atomic.Pointer[terms]
-	store    *store
-	blobs    *blobs
+	store    *history.Store
+	files    *history.Files
 	hub      *hub
 	guard    *session.Guard
 	listener net.Listener
@@ -167,25 +162,16 @@ func (w *Web) open(ctx context.Context) (err error) {
 	if w.listener, err = w.opts.address().Open(); err != nil {
 		return err
 	}
-	w.store = newStore(w.opts.State, w.opts.Name)
+	w.store = history.New(w.opts.State, w.opts.Name)
 	o := session.Options{DB: w.opts.State, Channel: w.opts.Name, Token: w.opts.Token, Names: w.opts.names(), Push: w.opts.Push.Contact != "", Log: w.log}
 	if w.guard, err = session.NewGuard(ctx, o, w.listener.Addr()); err != nil {
 		return err
 	}
-	if w.blobs, err = openBlobs(ctx, w.store); err != nil {
+	if w.files, err = history.OpenFiles(ctx, w.store); err != nil {
 		return err
 	}
 	w.push, err = webpush.New(ctx, webpush.Options{Settings: w.opts.Push, DB: w.opts.State, Channel: w.opts.Name, Pages: w.hub, Guard: w.guard, Log: w.log})
 	return err
-}
-
-// chatOf returns the name of a JID's chat, by the form alone.
-func chatOf(jid groups.JID) (string, bool) {
-	s := string(jid)
-	if len(s) < len(Scheme) || s[:len(Scheme)] != Scheme || !chatName.MatchString(s[len(Scheme):]) {
-		return "", false
-	}
-	return s[len(Scheme):], true
 }
 
 // Name returns the channel's name in longshore.yaml.
@@ -193,7 +179,7 @@ func (w *Web) Name() string { return w.opts.Name }
 
 // Owns reports whether chat has the form web:<name>.
 func (w *Web) Owns(chat groups.JID) bool {
-	_, ok := chatOf(chat)
+	_, ok := history.ChatOf(chat)
 	return ok
 }
 
@@ -207,7 +193,7 @@ type platform struct{}
 
 func (platform) Key() string               { return "web" }
 func (platform) Help() string              { return "The chat page that the host serves itself." }
-func (platform) Owns(chat groups.JID) bool { _, ok := chatOf(chat); return ok }
+func (platform) Owns(chat groups.JID) bool { _, ok := history.ChatOf(chat); return ok }
 
 // Repeat is keyed for ever: the history knows every id that it ever had, even those of
 // deleted messages.
@@ -223,7 +209,7 @@ func (w *Web) Connected() (ok bool, detail string) {
 
 // Typing shows or hides on the chat's page that the assistant works.
 func (w *Web) Typing(_ context.Context, chat groups.JID, _ string, on bool) {
-	if name, ok := chatOf(chat); ok && w.now().chats[name] != nil {
+	if name, ok := history.ChatOf(chat); ok && w.now().chats[name] != nil {
 		w.hub.setTyping(name, on)
 	}
 }
@@ -243,7 +229,7 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	var work sync.WaitGroup
 	work.Go(func() { w.sweep(working) })
 	work.Go(func() { w.push.Run(working) })
-	work.Go(func() { journal.Hand(working, w.store.db, w.store, w.log, in, w.give) })
+	work.Go(func() { journal.Hand(working, w.opts.State, w.store, w.log, in, w.give) })
 	w.serving.Store(true)
 	w.log.Info("serving the chat page", "url", w.URL())
 	err := httpd.Serve(ctx, w.listener, w.Handler(), w.log, func() {
