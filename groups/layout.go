@@ -72,6 +72,9 @@ func (l Layout) Installation() string { return filepath.Join(l.Own(), "installat
 // Aside is where what the host no longer uses, and does not delete, is put.
 func (l Layout) Aside() string { return filepath.Join(l.Own(), "aside") }
 
+// Backups holds the daily backups of the state, unless the configuration names another directory.
+func (l Layout) Backups() string { return filepath.Join(l.Own(), "backups") }
+
 // Audit holds the trail of what left the host.
 func (l Layout) Audit() string { return filepath.Join(l.Own(), "audit") }
 

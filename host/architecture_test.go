@@ -65,7 +65,7 @@ var rooms = map[string][]string{
 	"host/runtime/feed":        {"agentrunner/agent", "agentrunner/sshside", "host/runtime", "groups/mounts"},
 	"host/runtime/ssh/sshtest": {},
 	"host/assistant":           {"host/state", "groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
-	"host/backup":              {"host/store", "groups", "media"},
+	"host/backup":              {"host/state", "host/blob", "host/store", "groups", "media"},
 	"host/tasks":               {"host/state", "host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":            {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":          {"media", "media/probe", "media/convert", "internal/confine"},

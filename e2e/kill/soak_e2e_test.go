@@ -79,6 +79,9 @@ func TestASoakLosesNothingAndLeaksNothing(t *testing.T) {
 			t.Errorf("a file is left: %s, %v", path, err)
 		}
 	}
+	if all := s.databases(); !slices.Equal(all, []string{"longshore.db"}) {
+		t.Errorf("the databases of the state are %v", all)
+	}
 	t.Logf("soak of %v: %s", long, sums.String())
 }
 

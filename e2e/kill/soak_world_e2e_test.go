@@ -161,6 +161,26 @@ func (s *soak) leftovers() (all []string) {
 	return all
 }
 
+// databases are those in the state directory, without those in backups.
+func (s *soak) databases() (all []string) {
+	s.Helper()
+	root := s.cfg.Layout().State
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if path == s.cfg.Layout().Backups() {
+			return fs.SkipDir
+		}
+		if err == nil && filepath.Ext(path) == ".db" {
+			rel, _ := filepath.Rel(root, path)
+			all = append(all, rel)
+		}
+		return err
+	})
+	if err != nil {
+		s.Error(err)
+	}
+	return all
+}
+
 // onPage reports whether a message of the page has a file.
 func (s *soak) onPage(blob string) bool {
 	return stage.Count(s, s.cfg.Layout().Own(), `SELECT COUNT(*) FROM page_message WHERE blob = ?`, blob) > 0

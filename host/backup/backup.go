@@ -2,6 +2,7 @@
 // makes an installation of it again.
 //
 //	<dir>/longshore-<time>/           a backup; it gets this name when it is whole and synced
+//	<dir>/longshore-<id>-<time>/      a daily one of the state alone, see [Daily]; <id> begins the installation's id
 //	  manifest.jsonl                  what the backup has, see [Header] and [Entry]
 //	  longshore.yaml                  the configuration
 //	  secrets/<n>                     files that the configuration names, if asked for
@@ -54,7 +55,7 @@ type Options struct {
 	Stores  []store.Spec
 	Program string // the program's version
 	Reserve int64  // bytes that stay free if Dir is on the disk of the state
-	Keep    int    // how many backups stay in Dir; 0: all
+	Keep    int    // how many backups of this kind stay in Dir; 0: all
 	Now     time.Time
 }
 
@@ -67,6 +68,8 @@ type Report struct {
 	Unread []string      `json:"unreadable,omitempty"` // paths below the state directory that could not be read
 	Sparse []string      `json:"holes,omitempty"`      // paths that were left out for their holes
 	Gone   []string      `json:"deleted,omitempty"`    // older backups that Keep deleted
+
+	LeftOut int `json:"left_out,omitempty"` // blobs that could not be linked, see TakeState
 }
 
 const (
@@ -78,16 +81,18 @@ const (
 // ErrBusy says that another process makes a backup in the same directory.
 var ErrBusy = errors.New("another process makes a backup there")
 
-// Take makes a backup. If it fails, nothing of the backup is left.
-func Take(ctx context.Context, o Options) (r Report, err error) {
+// Take makes a backup of the whole installation. If it fails, nothing of the backup is left.
+func Take(ctx context.Context, o Options) (Report, error) {
+	return o.take(ctx, prefix, o.fill)
+}
+
+// take makes a backup whose name begins with form, of what fill puts into the directory temp.
+func (o Options) take(ctx context.Context, form string, fill func(ctx context.Context, temp string, r *Report) error) (r Report, err error) {
 	dir, lock, err := o.enter()
 	if err != nil {
 		return r, err
 	}
 	defer lock.Close()
-	if err := o.room(dir); err != nil {
-		return r, err
-	}
 	temp, err := os.MkdirTemp(dir, "."+prefix+"*"+partial)
 	if err != nil {
 		return r, fmt.Errorf("make a backup: %w", store.Words(err))
@@ -97,11 +102,11 @@ func Take(ctx context.Context, o Options) (r Report, err error) {
 			err = errors.Join(fmt.Errorf("make a backup: %w", store.Words(err)), os.RemoveAll(temp))
 		}
 	}()
-	r.Dir = filepath.Join(dir, prefix+o.Now.UTC().Format(named))
+	r.Dir = filepath.Join(dir, form+o.Now.UTC().Format(named))
 	if _, err := os.Lstat(r.Dir); err == nil {
 		return r, fmt.Errorf("%s exists; wait a second", r.Dir)
 	}
-	if err := o.fill(ctx, temp, &r); err != nil {
+	if err := fill(ctx, temp, &r); err != nil {
 		return r, err
 	}
 	if err := safefs.SyncVolume(temp); err != nil {
@@ -110,7 +115,7 @@ func Take(ctx context.Context, o Options) (r Report, err error) {
 	if err := errors.Join(os.Rename(temp, r.Dir), safefs.SyncDir(dir)); err != nil {
 		return r, err
 	}
-	r.Gone, err = o.expire(dir)
+	r.Gone, err = o.expire(form, r.Dir)
 	return r, err
 }
 
@@ -131,7 +136,7 @@ func (o Options) enter() (dir string, lock *os.File, err error) {
 		return "", nil, err
 	}
 	for _, private := range o.Layout.Private() {
-		if _, inside := safefs.Below(private, dir); inside {
+		if _, inside := safefs.Below(private, dir); inside && dir != o.Layout.Backups() {
 			return "", nil, fmt.Errorf("%s lies in the state directory; name a directory elsewhere", dir)
 		}
 	}
@@ -151,30 +156,37 @@ func (o Options) enter() (dir string, lock *os.File, err error) {
 	return dir, lock, err
 }
 
-// room refuses a backup that would not fit.
-func (o Options) room(dir string) error {
-	var need int64
-	same := safefs.SameVolume(dir, o.Layout.State)
+// need is how many bytes a whole backup takes.
+func (o Options) need() (bytes int64) {
 	for _, private := range o.Layout.Private() {
-		need += store.Allocated(private)
+		bytes += store.Allocated(private)
 	}
-	if same { // linked, and so there already
-		for _, s := range o.Stores {
-			if s.Files != "" {
-				need -= store.Allocated(filepath.Join(s.Dir, s.Files))
-			}
+	bytes -= store.Allocated(o.Layout.Backups())
+	for _, s := range o.Stores {
+		if s.Files != "" && safefs.SameVolume(o.Dir, o.Layout.State) { // linked, and so there already
+			bytes -= store.Allocated(filepath.Join(s.Dir, s.Files))
 		}
+	}
+	return bytes
+}
+
+// room refuses a backup that would not fit.
+func (o Options) room(need int64) error {
+	if safefs.SameVolume(o.Dir, o.Layout.State) {
 		need += o.Reserve
 	}
-	v, err := safefs.VolumeOf(dir)
+	v, err := safefs.VolumeOf(o.Dir)
 	if err != nil || v.Total == 0 || int64(v.Free) >= need {
 		return nil // a system that does not say; or enough
 	}
-	return fmt.Errorf("make a backup: %w: it needs %s, and %s has %s free", store.ErrFull, media.Size(need), dir, media.Size(int64(v.Free)))
+	return fmt.Errorf("%w: it needs %s, and %s has %s free", store.ErrFull, media.Size(need), o.Dir, media.Size(int64(v.Free)))
 }
 
 // fill does the steps of the package's documentation.
 func (o Options) fill(ctx context.Context, temp string, r *Report) (err error) {
+	if err := o.room(o.need()); err != nil {
+		return err
+	}
 	c := newCopier(ctx, o, filepath.Join(temp, stateDir))
 	for _, hot := range []bool{false, true} {
 		if err := c.pass(hot); err != nil {
@@ -210,7 +222,15 @@ func (o Options) fill(ctx context.Context, temp string, r *Report) (err error) {
 	r.Unread = slices.Compact(slices.Sorted(slices.Values(c.unread)))
 	r.Sparse = slices.Compact(slices.Sorted(slices.Values(c.sparse)))
 	r.Files, r.Bytes = c.sum()
-	return writeManifest(filepath.Join(temp, manifestName), header, c.sorted())
+	all := c.sorted()
+	header.Entries = len(all)
+	return writeManifest(ctx, temp, header, func(yield func(Entry, error) bool) {
+		for _, e := range all {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	})
 }
 
 // longestFreeze is less than the stores' busy_timeout, so that no commit of the host
@@ -230,25 +250,58 @@ func (o Options) extras(c *copier, temp string) error {
 	return nil
 }
 
-// expire deletes the oldest backups, so that Keep are left.
-func (o Options) expire(dir string) (gone []string, err error) {
-	all, globErr := filepath.Glob(filepath.Join(dir, prefix+"*", manifestName))
-	if o.Keep <= 0 || globErr != nil {
-		return nil, globErr
+// expire deletes the oldest backups of that form, so that Keep are left, but not the one at made.
+// Those that a clock made that was ahead count as the oldest.
+func (o Options) expire(form, made string) (gone []string, err error) {
+	if o.Keep <= 0 {
+		return nil, nil
 	}
-	slices.Sort(all)
-	for _, manifest := range all[:max(0, len(all)-o.Keep)] {
-		old := filepath.Dir(manifest)
-		if _, err := time.Parse(named, strings.TrimPrefix(filepath.Base(old), prefix)); err != nil {
-			continue // not one of ours
+	all, err := backups(filepath.Dir(made), form)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(b taken) bool { return b.path == made })
+	slices.SortStableFunc(all, func(a, b taken) int {
+		switch ahead := a.at.After(o.Now); {
+		case ahead == b.at.After(o.Now):
+			return 0
+		case ahead:
+			return -1
 		}
+		return 1
+	})
+	for _, old := range all[:max(0, len(all)+1-o.Keep)] {
+		manifest := filepath.Join(old.path, manifestName)
 		if err := os.Remove(manifest); err != nil && !errors.Is(err, fs.ErrNotExist) { // from here it looks like none
 			return gone, err
 		}
-		if err := os.RemoveAll(old); err != nil {
+		if err := os.RemoveAll(old.path); err != nil {
 			return gone, err
 		}
-		gone = append(gone, old)
+		gone = append(gone, old.path)
 	}
 	return gone, nil
+}
+
+// taken is a whole backup.
+type taken struct {
+	path string
+	at   time.Time // of its name
+}
+
+// backups are the whole backups in dir of that form, the oldest first. A missing directory has none.
+func backups(dir, form string) (all []taken, err error) {
+	entries, err := safefs.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), form)
+		at, wrong := time.Parse(named, rest)
+		path := filepath.Join(dir, e.Name())
+		if _, missing := os.Lstat(filepath.Join(path, manifestName)); ok && wrong == nil && missing == nil && e.IsDir() {
+			all = append(all, taken{path, at})
+		}
+	}
+	return all, err
 }

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// chunk is what is read at once, in bytes.
+// chunk is what is read at once at most, in bytes.
 const chunk = 256 << 10
 
 // copyTo writes at most limit bytes of f to a new file, which only this user can read,
@@ -64,7 +64,11 @@ var errHoles = errors.New("the file has more holes than a backup reads")
 // hash of all these bytes. Holes are not read, but hashed. holes, which may be nil, is how
 // many bytes of holes may still be; the error is errHoles if there are more.
 func each(ctx context.Context, f *os.File, limit int64, holes *int64, do func(b []byte, at int64) error) (sha string, size int64, err error) {
-	h, b, none := sha256.New(), make([]byte, chunk), make([]byte, chunk)
+	info, err := f.Stat()
+	if err != nil {
+		return "", 0, err
+	}
+	h, b, none := sha256.New(), make([]byte, max(1, min(chunk, info.Size()))), []byte(nil) // most files are small
 	for begin, end := int64(0), int64(0); size < limit; {
 		if err := ctx.Err(); err != nil {
 			return "", size, err
@@ -82,12 +86,15 @@ func each(ctx context.Context, f *os.File, limit int64, holes *int64, do func(b 
 			}
 		}
 		if size < begin {
+			if none == nil {
+				none = make([]byte, chunk)
+			}
 			n := min(begin-size, chunk)
 			h.Write(none[:n])
 			size += n
 			continue
 		}
-		n, err := f.ReadAt(b[:min(end-size, limit-size, chunk)], size)
+		n, err := f.ReadAt(b[:min(end-size, limit-size, int64(len(b)))], size)
 		h.Write(b[:n])
 		if err := do(b[:n], size); err != nil {
 			return "", size, err

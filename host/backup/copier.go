@@ -75,7 +75,7 @@ func newCopier(ctx context.Context, o Options, to string) *copier {
 	}
 	c.groups = maps.Clone(c.cold)
 	c.groups[c.rel(l.IPCDir())] = true
-	for _, path := range []string{l.Aside(), filepath.Dir(l.Temp("x"))} {
+	for _, path := range []string{l.Aside(), l.Backups(), filepath.Dir(l.Temp("x"))} {
 		c.skip[c.rel(path)] = true
 	}
 	for _, s := range o.Stores {
@@ -242,14 +242,11 @@ func (c *copier) add(path string, info fs.FileInfo) *copied {
 		e = &copied{}
 		c.all[path] = e
 	}
-	e.Dir, e.Target = false, ""
-	e.Path, e.Mode, e.Time, e.pass = stateDir+"/"+path, info.Mode().Perm(), info.ModTime().UnixNano(), c.n
+	at := stateDir + "/" + path
 	if path == "." {
-		e.Path = stateDir
+		at = stateDir
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		e.UID, e.GID = int(st.Uid), int(st.Gid)
-	}
+	e.Entry, e.pass = entryOf(at, info), c.n
 	return e
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -123,5 +124,28 @@ func TestTheHashOfAFileWithHolesIsThatOfItsBytes(t *testing.T) {
 		if sha, size, err := sum(t.Context(), f); err != nil || size != int64(len(all)) || sha != hex.EncodeToString(want[:]) {
 			t.Errorf("%s: %d of %d bytes, %v", name, size, len(all), err)
 		}
+	}
+}
+
+// A backup of 100,000 small blobs made and cleared 50 GB of buffers.
+func TestASmallFileWasReadWithALargeBuffer(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("small"); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		if _, _, err := sum(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / 100; each > 16<<10 {
+		t.Errorf("%d bytes for a file of 5", each)
 	}
 }

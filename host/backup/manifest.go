@@ -2,10 +2,12 @@ package backup
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -30,6 +32,9 @@ type Header struct {
 	Program string       `json:"program"` // its version
 	Stores  []StoreEntry `json:"stores"`
 	Entries int          `json:"entries"` // lines that follow
+
+	StateAlone bool `json:"state_alone,omitempty"` // it has the database and its blobs, and no workspaces and channels
+	LeftOut    int  `json:"left_out,omitempty"`    // blobs that it does not have
 }
 
 // StoreEntry is a store of the backup.
@@ -98,18 +103,21 @@ func (e Entry) check(before string) error {
 	return nil
 }
 
-func writeManifest(to string, h Header, all []Entry) error {
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// writeManifest writes the manifest of the backup in temp.
+func writeManifest(ctx context.Context, temp string, h Header, all iter.Seq2[Entry, error]) error {
+	f, err := os.OpenFile(filepath.Join(temp, manifestName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(f)
 	enc := json.NewEncoder(w)
-	h.Entries = len(all)
 	err = enc.Encode(h)
-	for _, e := range all {
-		if err == nil {
+	for e, failed := range all {
+		if err = errors.Join(err, failed, ctx.Err()); err == nil {
 			err = enc.Encode(lineOf(e))
+		}
+		if err != nil {
+			break
 		}
 	}
 	return errors.Join(err, w.Flush(), f.Sync(), f.Close())
@@ -117,49 +125,83 @@ func writeManifest(to string, h Header, all []Entry) error {
 
 // readManifest reads the manifest of a backup, and calls do for each entry.
 func readManifest(dir string, do func(Entry) error) (h Header, err error) {
-	if strings.HasSuffix(filepath.Clean(dir), partial) { // even with a manifest, it may not be synced
-		return h, fmt.Errorf("%s is no backup: it was cut off while it was made; the next backup in its directory deletes it", dir)
-	}
-	f, err := open(filepath.Join(dir, manifestName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return h, fmt.Errorf("%s is no backup: it has no %s", dir, manifestName)
-	}
+	m, err := openManifest(dir)
 	if err != nil {
 		return h, err
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, maxLine)
-	if !lines.Scan() {
-		return h, errors.Join(errors.New("the manifest is empty"), lines.Err())
-	}
-	if err := json.Unmarshal(lines.Bytes(), &h); err != nil || h.Format < 1 {
-		return h, errors.New("the manifest cannot be read")
-	}
-	if h.Format > format {
-		return h, errors.New("a newer longshore made the backup: use that program")
-	}
-	n, before := 0, ""
-	for ; lines.Scan(); n++ {
-		var l line
-		err := json.Unmarshal(lines.Bytes(), &l)
-		e := l.entry()
-		if err == nil {
-			err = e.check(before)
-		}
-		before = e.Path
-		if err == nil {
-			err = do(e)
-		}
-		if err != nil {
-			return h, err
+	defer m.Close()
+	for m.next() {
+		if err := do(m.at); err != nil {
+			return m.Header, err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return h, err
+	return m.Header, m.err
+}
+
+// readHeader reads the beginning of a backup's manifest.
+func readHeader(dir string) (Header, error) {
+	m, err := openManifest(dir)
+	if err != nil {
+		return Header{}, err
 	}
-	if n != h.Entries {
-		return h, fmt.Errorf("the manifest has %d of %d entries", n, h.Entries)
+	return m.Header, m.Close()
+}
+
+// manifest is one that is being read.
+type manifest struct {
+	*os.File
+	Header
+
+	lines *bufio.Scanner
+	n     int   // entries so far
+	at    Entry // the last of them
+	err   error
+}
+
+func openManifest(dir string) (_ *manifest, err error) {
+	if strings.HasSuffix(filepath.Clean(dir), partial) { // even with a manifest, it may not be synced
+		return nil, fmt.Errorf("%s is no backup: it was cut off while it was made; the next backup in its directory deletes it", dir)
 	}
-	return h, nil
+	f, err := open(filepath.Join(dir, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no backup: it has no %s", dir, manifestName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &manifest{File: f, lines: bufio.NewScanner(f)}
+	m.lines.Buffer(nil, maxLine)
+	switch {
+	case !m.lines.Scan():
+		err = errors.Join(errors.New("the manifest is empty"), m.lines.Err())
+	case json.Unmarshal(m.lines.Bytes(), &m.Header) != nil || m.Format < 1:
+		err = errors.New("the manifest cannot be read")
+	case m.Format > format:
+		err = errors.New("a newer longshore made the backup: use that program")
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return m, nil
+}
+
+// next reads the next entry. It returns false after the last one, or with the error in err.
+func (m *manifest) next() bool {
+	if m.err != nil {
+		return false
+	}
+	if !m.lines.Scan() {
+		if m.err = m.lines.Err(); m.err == nil && m.n != m.Entries {
+			m.err = fmt.Errorf("the manifest has %d of %d entries", m.n, m.Entries)
+		}
+		return false
+	}
+	m.n++
+	var l line
+	before := m.at.Path
+	if m.err = json.Unmarshal(m.lines.Bytes(), &l); m.err == nil {
+		m.at = l.entry()
+		m.err = m.at.check(before)
+	}
+	return m.err == nil
 }

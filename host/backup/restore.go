@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
@@ -100,19 +101,25 @@ type Installation interface {
 type Restored struct {
 	Taken   time.Time `json:"taken"`
 	State   string    `json:"state"`
-	Config  string    `json:"config"`  // empty: the existing one stayed
-	Secrets []string  `json:"secrets"` // where the files were that the backup has as secrets/0, secrets/1 and so on
+	Config  string    `json:"config"`             // empty: the existing one stayed
+	Secrets []string  `json:"secrets"`            // where the files were that the backup has as secrets/0, secrets/1 and so on
+	LeftOut int       `json:"left_out,omitempty"` // blobs that the state names and the backup does not have
 }
 
 // Restore makes an installation of a backup. The state directory must be missing or
-// empty. Every file is compared with the manifest before anything is put in place; if
-// that fails, nothing of the restore is left.
+// empty; for a backup of the state alone, it is enough that it has no state. Every file is
+// compared with the manifest before anything is put in place; if that fails, nothing of the
+// restore is left.
 func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("restore a backup: %w", store.Words(err))
 		}
 	}()
+	h, err := readHeader(r.Backup)
+	if err != nil {
+		return done, err
+	}
 	undo, err := r.config(&done)
 	if err != nil {
 		return done, err
@@ -126,11 +133,10 @@ func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
 	if err != nil {
 		return done, err
 	}
-	done.State = l.State
-	for _, dir := range l.Private() {
-		if left, err := safefs.ReadDir(dir); err == nil && len(left) > 0 {
-			return done, fmt.Errorf("%s is not empty: stop the host and move the directory away, or set state: in %s to another one", dir, r.Config)
-		}
+	done.State, done.LeftOut = l.State, h.LeftOut
+	beside, err := r.vacant(ctx, l, h)
+	if err != nil {
+		return done, err
 	}
 	moved := l.Restoring()
 	temp := moved.State
@@ -141,13 +147,64 @@ func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
 	if err := r.fill(ctx, temp, &done); err != nil {
 		return done, err
 	}
+	from, to := moved.Private(), l.Private()
+	if beside {
+		if from, to, err = besides(l, moved); err != nil {
+			return done, err
+		}
+	}
 	if err := r.Into.Prepare(ctx, moved, done.Taken); err != nil {
 		return done, err
 	}
 	if err := safefs.SyncVolume(temp); err != nil {
 		return done, err
 	}
-	return done, place(l, moved)
+	return done, place(from, to)
+}
+
+// vacant returns an error if a backup would overwrite something. beside says that a state directory
+// without a state is to get one.
+func (r Restoring) vacant(ctx context.Context, l groups.Layout, h Header) (beside bool, err error) {
+	for _, dir := range l.Private() {
+		if left, err := safefs.ReadDir(dir); err != nil || len(left) == 0 {
+			continue
+		}
+		if !h.StateAlone {
+			return false, fmt.Errorf("%s is not empty: stop the host and move the directory away, or set state: in %s to another one", dir, r.Config)
+		}
+		beside = true
+	}
+	if !beside {
+		return false, nil
+	}
+	spec := state.Spec(l.Own(), store.Home{Installation: l.Installation(), Aside: l.Aside()})
+	if there, err := store.Examine(ctx, spec, false); there || err != nil {
+		return false, fmt.Errorf("%s has a state, or the rest of one: stop the host, then: longshore store set-aside state", l.Own())
+	}
+	return true, nil
+}
+
+// besides returns where the restored parts of a state are, and the places that they get in l. The
+// restored state then belongs to the installation that l has, or is refused.
+func besides(l, moved groups.Layout) (from, to []string, err error) {
+	parts, err := safefs.ReadDir(moved.Own())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, part := range parts {
+		from, to = append(from, filepath.Join(moved.Own(), part.Name())), append(to, filepath.Join(l.Own(), part.Name()))
+	}
+	id, err := os.ReadFile(filepath.Join(l.Installation(), "id"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return from, to, nil
+	}
+	if err == nil {
+		err = os.Mkdir(moved.Installation(), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(moved.Installation(), "id"), id, 0o600)
+	}
+	return from, to, err
 }
 
 // config writes the configuration if there is none.
@@ -246,9 +303,9 @@ func (e Entry) dress(path string) error {
 	return errors.Join(err, os.Chmod(path, e.Mode), os.Chtimes(path, at, at))
 }
 
-// place renames the restored directories. Until the last one is in its place, no host
+// place renames what was restored. Until the last one is in its place, no host
 // starts: see [groups.Layout.Interrupted]. If one cannot be renamed, the others go back.
-func place(l, moved groups.Layout) (err error) {
+func place(all, places []string) (err error) {
 	var back []func() error
 	defer func() {
 		if err != nil {
@@ -257,8 +314,8 @@ func place(l, moved groups.Layout) (err error) {
 			}
 		}
 	}()
-	for i, to := range l.Private() {
-		from := moved.Private()[i]
+	for i, from := range all {
+		to := places[i]
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

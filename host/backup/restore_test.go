@@ -17,7 +17,7 @@ func TestARestoreThatFailedAtItsEndLeftHalfAnInstallation(t *testing.T) {
 	fstest.Mkdir(t, moved.State, "data")
 	fstest.Mkdir(t, moved.State, "groups")
 	fstest.Mkdir(t, l.State, "groups/in-the-way")
-	if err := place(l, moved); err == nil {
+	if err := place(moved.Private(), l.Private()); err == nil {
 		t.Error("no error")
 	}
 	for i, dir := range moved.Private()[:2] {

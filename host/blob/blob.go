@@ -43,6 +43,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -67,6 +68,10 @@ type Store struct {
 	dir  *os.File     // the same directory, to sync it
 	row  *sql.Stmt    // reads a small blob; nil: all blobs are files
 	last atomic.Int64 // the newest row
+
+	mu   sync.Mutex
+	held bool
+	late []string // what Remove deletes once the store is not held
 }
 
 // Blob describes a new blob.
@@ -138,9 +143,33 @@ func (s *Store) Open(name string) (io.ReadSeekCloser, error) {
 	return &File{f}, nil
 }
 
+// Hold puts off what Remove deletes, until release is called: a backup links the blobs of one
+// moment. One caller at a time may hold a store.
+func (s *Store) Hold() (release func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = true
+	return func() error {
+		s.mu.Lock()
+		late := s.late
+		s.held, s.late = false, nil
+		s.mu.Unlock()
+		return s.Remove(late...)
+	}
+}
+
 // Remove deletes blobs in the directory and skips other names. A File that is open
 // can still be read. A blob that cannot be deleted is left to Sweep.
 func (s *Store) Remove(names ...string) error {
+	s.mu.Lock()
+	held := s.held
+	if held {
+		s.late = append(s.late, names...)
+	}
+	s.mu.Unlock()
+	if held {
+		return nil
+	}
 	var errs []error
 	for _, name := range names {
 		if !IsName(name) {

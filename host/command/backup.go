@@ -119,8 +119,9 @@ func newRestore(e *env) *cobra.Command {
 		Use:   "restore BACKUP",
 		Short: "make an installation of a backup, while no host runs",
 		Long: `restore copies the state directory of BACKUP to where the configuration (-c) has
-it, which must be missing or empty. If there is no configuration file, restore
-takes that of the backup.
+it, which must be missing or empty. A daily backup also goes into a state
+directory whose state was lost or set aside. If there is no configuration file,
+restore takes that of the backup.
 
 The old host may have sent messages after the backup was made. Unsent messages
 of the backup are sent again under the same ids: a platform that knows its ids,
@@ -213,6 +214,9 @@ func (e *env) printRestored(dir string, done backup.Restored, parts int64, reque
 	}
 	for i, path := range done.Secrets {
 		e.Say("a secret for you to put back: cp %s %s", filepath.Join(dir, "secrets", fmt.Sprint(i)), path)
+	}
+	if done.LeftOut > 0 {
+		e.Say("%s of the state are not in the backup; see docs/operations.md", media.Count(done.LeftOut, "larger file"))
 	}
 	if parts > 0 {
 		e.Say("%s may have been sent after the backup; see: %s", media.Count(int(parts), "unsent message"), e.Command("queue", "list"))

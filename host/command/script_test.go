@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
+	"log/slog"
 	"os"
 	"runtime"
 	"strconv"
@@ -14,13 +16,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/backup"
+	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/confine"
 )
 
 // TestScripts runs the transcripts in testdata/script: each command as its
-// users see it. Two commands are added to testscript's own: "json" fails unless
-// stdout is one JSON value, and "await" waits for a host on a state directory.
+// users see it. Three commands are added to testscript's own: "json" fails unless
+// stdout is one JSON value, "await" waits for a host on a state directory, and "daily" makes
+// the backup that a host makes once a day.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -31,7 +38,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TZ", "UTC")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": isJSON, "await": awaitHost},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": isJSON, "await": awaitHost, "daily": dailyBackup},
 	})
 }
 
@@ -68,6 +75,19 @@ func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("no host on %s: %v, %+v", args[0], err, status)
 		}
 	}
+}
+
+func dailyBackup(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: daily")
+	}
+	ctx := context.Background()
+	cfg, err := config.Load(ts.MkAbs("longshore.yaml"), stage.AllPlatforms())
+	ts.Check(err)
+	db, err := state.Open(ctx, cfg.Layout().Own(), serve.HomeOf(cfg), slog.New(slog.DiscardHandler))
+	ts.Check(err)
+	_, err = backup.TakeState(ctx, backup.Options{Dir: cfg.Layout().Backups(), Config: cfg.File, Layout: cfg.Layout(), Now: time.Now()}, db)
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 // TestMain lets the scripts and the tests run longshore as a process of its own.

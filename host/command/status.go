@@ -30,6 +30,9 @@ func (e *env) printStatus(s operator.Status) error {
 		e.Say("no host is running; to start it: %s", e.Command("serve"))
 	}
 	e.Say("state in %s, %s of %s free", s.State, media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)))
+	if !s.Backup.IsZero() {
+		e.Say("backup of the state at %s", terminal.ClockText(s.Backup))
+	}
 	e.printFaults(s)
 	if err := e.printChannels(s); err != nil {
 		return err

@@ -32,6 +32,10 @@ func (c *checker) directories() {
 	if holds(cfg.State, cfg.Project) && cfg.Style != "v1" {
 		c.bad("project", "the project directory is the state directory or lies in it", "keep state in a directory of its own, such as state")
 	}
+	if cfg.Backup.Directory != "" {
+		cfg.Backup.Directory = c.real("backup.directory", cfg.Backup.Directory)
+		delete(c.written, "backup.directory") // no start depends on it
+	}
 	main := slices.ContainsFunc(cfg.Groups, func(g groups.Group) bool { return g.Main })
 	if !main {
 		return

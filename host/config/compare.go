@@ -50,6 +50,8 @@ func Compare(now, next *Config) Changes {
 			if keys := c.below(key, &now.Audit, &next.Audit); len(keys) > 0 {
 				c.say("audit: what the trail holds, and for how long")
 			}
+		case key == "backup":
+			c.say("backup: where the state is copied once a day, and how many copies stay")
 		case key == "prices":
 			c.say("prices: what models cost")
 		case key == "screen":

@@ -104,6 +104,7 @@ func TestAReloadSaidThatNothingHadChanged(t *testing.T) {
 		"screen":        base + "screen: {off: [key-store]}\n",
 		"approval":      base + "approval: {group: board, members: [49151@s.whatsapp.net]}\n",
 		"audit":         base + "audit: {keep: 9h}\n",
+		"backup":        base + "backup: {keep: 9}\n",
 		"notify":        base + "notify: {after: 9m, group: fam}\n",
 		"limits":        base + "limits: {pending: 9}\n",
 	}

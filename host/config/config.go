@@ -71,6 +71,7 @@ type Config struct {
 	Screen   Screen      `yaml:"screen" help:"Which files may not leave."`
 	Approval Approval    `yaml:"approval" help:"Which members are asked about what waits for an approval."`
 	Audit    Audit       `yaml:"audit" help:"The trail of what left the host and what was refused."`
+	Backup   Backup      `yaml:"backup" help:"The daily backup of the state."`
 	Remote   Remote      `yaml:"remote" restart:"true" help:"Where assistants are let in that share no directory with the host."`
 	Notify   Notify      `yaml:"notify" help:"Where the host tells of its lasting faults."`
 	Limits   Limits      `yaml:"limits" help:"What one group can take from the host and from the others."`
@@ -80,6 +81,12 @@ type Config struct {
 type Log struct {
 	Level  string `yaml:"level" enum:"debug,info,warn,error" help:"The least severe level that is logged."`
 	Format string `yaml:"format" enum:"auto,text,json" help:"auto is text on a terminal and JSON otherwise."`
+}
+
+// Backup is where the host copies its state once a day.
+type Backup struct {
+	Directory string `yaml:"directory" help:"The directory of the daily backups. Without it, backups/ in the state directory."`
+	Keep      int    `yaml:"keep" min:"0" max:"1000" help:"How many stay. 0: none is made."`
 }
 
 // Metrics is where the host answers /healthz and /metrics beside its control
@@ -209,6 +216,7 @@ func defaults() Config {
 		Engine:     Engine{Socket: "/var/run/docker.sock"},
 		Register:   Register{Most: 50, Restrictions: "inherited"},
 		Audit:      Audit{Keep: 400 * 24 * hour, LeaveOut: []string{"captions", "numbers"}},
+		Backup:     Backup{Keep: 7},
 		Notify:     Notify{After: Duration(2 * time.Minute), Ntfy: NotifyNtfy{Server: "https://ntfy.sh"}},
 		Log:        Log{Level: "info", Format: "auto"},
 		Remote: Remote{Limits: RemoteLimits{

@@ -36,6 +36,7 @@ const (
 	FaultErrors    = "errors_growing" // requests are refused one after the other
 	FaultClock     = "clock_off"      // the platforms' clocks show another time
 	FaultConfig    = "config_refused" // the last reload was refused
+	FaultBackup    = "backup_failed"  // the daily backup was not made
 
 	FaultTrigger = "never_called"        // members write, and none has ever used the group's trigger
 	FaultChat    = "chat_not_registered" // somebody calls the assistant in a chat that no group has
@@ -78,6 +79,7 @@ func (l *Local) Faults(ctx context.Context) Faults {
 	l.diskFaults(ctx, &f)
 	l.stuckFaults(&f)
 	l.clockFault(&f)
+	l.backupFault(&f)
 	l.triggerFaults(&f)
 	l.unknownChatFaults(&f)
 	l.mountFaults(&f)
@@ -181,6 +183,15 @@ func (l *Local) clockFault(f *Faults) {
 		f.add(FaultClock, "clock", "the clock of this machine is "+by+" ahead of the platforms'", "set the clock, and have it synchronized by NTP")
 	case ahead.Abs() > maxAhead:
 		f.add(FaultClock, "clock", "the clock of this machine is "+by+" behind the platforms'", "set the clock, and have it synchronized by NTP")
+	}
+}
+
+func (l *Local) backupFault(f *Faults) {
+	switch b := l.Running.Machine.Backup(); {
+	case !b.Known:
+		f.Unknown = append(f.Unknown, "backup")
+	case b.Problem != "":
+		f.add(FaultBackup, "backup", "the daily backup of the state was not made: "+b.Problem, "correct that, or set backup: in longshore.yaml; the host tries again within an hour")
 	}
 }
 

@@ -45,6 +45,9 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 		"turns_broken of assistant other": func(_ operator.Options, r *rooms) {
 			r.status = []assistant.Status{{Folder: "a", State: "idle", LastError: "exit 1", Cause: "failed", Failures: 2}, {Folder: "c", State: "idle", LastError: "exit 1", Cause: "failed", Failures: 3}}
 		},
+		"backup_failed of backup": func(_ operator.Options, r *rooms) {
+			r.backup = operator.Backup{Problem: "the disk is full"}
+		},
 		"disk_low of disk":                func(_ operator.Options, r *rooms) { r.freeDisk = 1 << 60 },
 		"clock_off of clock":              func(_ operator.Options, r *rooms) { r.ahead = -24 * time.Hour },
 		"config_refused of configuration": func(_ operator.Options, r *rooms) { r.unapplied = new("longshore.yaml:3: no such key") },

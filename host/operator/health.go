@@ -106,7 +106,7 @@ type collector struct {
 	local *Local
 	up, held, waiting, parts, bytes, retained, inFlight, stalled, oldest,
 	attempts, settled, errors, assistants, unanswered, free, floor,
-	approvals, answers, turns, troubles, tokens, cost, calls, modelTokens, modelCost, budget, refusals, faults, ahead, told *prometheus.Desc
+	approvals, answers, backup, turns, troubles, tokens, cost, calls, modelTokens, modelCost, budget, refusals, faults, ahead, told *prometheus.Desc
 }
 
 func newCollector(l *Local) *collector {
@@ -133,6 +133,7 @@ func newCollector(l *Local) *collector {
 		unanswered:  desc("assistants_unanswering", "Assistants that do not answer now, by cause.", "cause"),
 		free:        desc("disk_free_bytes", "Free space on the file system of the state directory."),
 		floor:       desc("disk_floor_bytes", "Free space below which nothing is accepted: limits.free_disk."),
+		backup:      desc("backup_timestamp_seconds", "When the newest daily backup of the state was made."),
 		turns:       desc("turns_total", "Turns of assistants that were answered, and attempts that broke, since the host started.", "group", "outcome"),
 		troubles:    desc("trouble_total", "How often each cause began to keep a turn from its answer, or broke it, since the host started.", "cause"),
 		tokens:      desc("tokens_total", "Tokens that assistants say they used since the host started; cached ones are not among input.", "group", "kind"),
@@ -248,6 +249,9 @@ func (c *collector) spent(out chan<- prometheus.Metric) {
 func (c *collector) wrong(out chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
 	if r := c.local.Running; r != nil {
 		gauge(c.floor, float64(r.Host.FreeDisk()))
+		if last := r.Machine.Backup().Last; !last.IsZero() {
+			gauge(c.backup, float64(last.Unix()))
+		}
 		if ahead, ok := r.Machine.ClockAhead(); ok {
 			gauge(c.ahead, ahead.Seconds())
 		}

@@ -60,6 +60,15 @@ type Machine interface {
 	ClockAhead() (ahead time.Duration, ok bool)
 	// Environment is Control's.
 	Environment(ctx context.Context, folder string) []channel.Finding
+	// Backup is how the daily backup of the state stands.
+	Backup() Backup
+}
+
+// Backup is how the daily backup of the state stands.
+type Backup struct {
+	Last    time.Time // of the newest good one; zero if there is none
+	Problem string    // why the latest attempt failed; empty: it did not
+	Known   bool      // the host has seen since its start whether one is due
 }
 
 // Assistants are the groups' assistants: *assistant.Manager.

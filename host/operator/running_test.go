@@ -20,6 +20,7 @@ type rooms struct {
 	unapplied *string
 	lost      []string
 	freeDisk  int64
+	backup    operator.Backup
 	missing   []operator.MissingMount
 	ahead     time.Duration
 	status    []assistant.Status
@@ -62,9 +63,12 @@ func (r *rooms) Reload(context.Context, bool) (operator.Reloaded, error) {
 	return operator.Reloaded{}, nil
 }
 
-func (r *rooms) LostFiles() error                                      { return nil }
-func (r *rooms) MissingMounts() []operator.MissingMount                { return r.missing }
-func (r *rooms) ClockAhead() (ahead time.Duration, ok bool)            { return r.ahead, true }
+func (r *rooms) LostFiles() error                           { return nil }
+func (r *rooms) MissingMounts() []operator.MissingMount     { return r.missing }
+func (r *rooms) ClockAhead() (ahead time.Duration, ok bool) { return r.ahead, true }
+func (r *rooms) Backup() operator.Backup {
+	return operator.Backup{Last: r.backup.Last, Problem: r.backup.Problem, Known: true}
+}
 func (r *rooms) Environment(context.Context, string) []channel.Finding { return nil }
 
 func (r *rooms) Status() []assistant.Status { return r.status }

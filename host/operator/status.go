@@ -28,6 +28,7 @@ type Status struct {
 	Failures     []Item           `json:"failures"` // the latest, newest first, at most RecentFailures
 	Errors       int              `json:"errors"`   // requests in the errors folder
 	Disk         Disk             `json:"disk"`
+	Backup       time.Time        `json:"backup,omitzero"` // when the newest good daily backup was made
 	Quota        Quota            `json:"quota,omitzero"`
 	Faults       []Fault          `json:"faults"` // what is wrong with the running host, see Local.Faults
 	UnknownChats []UnknownChat    `json:"unknown_chats,omitempty"`
@@ -227,6 +228,7 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 func (l *Local) describeHost(s *Status) {
 	r := l.Running
 	s.Running, s.PID, s.Started, s.Applied = true, os.Getpid(), r.Started, r.Host.Applied()
+	s.Backup = r.Machine.Backup().Last
 	s.Quota, s.Disk.Floor, s.UnknownChats, s.Told = r.Host.Quota(), r.Host.FreeDisk(), r.Pairing.UnknownChats(), r.Assistants.Told()
 	for _, c := range l.Channels {
 		one := channelOf(c)

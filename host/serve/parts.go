@@ -54,7 +54,7 @@ func (h *Host) openers(cfg *config.Config) []func(context.Context) (Part, error)
 		return append(all, h.openAssistants)
 	}
 	return append(all, h.openTasks, h.openRemote, h.openModels, h.openPairing, h.openAssistants, h.openContexts,
-		h.openLinker, h.openLocal, h.openNotifier, h.openConsole, h.openControl, h.openMetrics)
+		h.openBackup, h.openLinker, h.openLocal, h.openNotifier, h.openConsole, h.openControl, h.openMetrics)
 }
 
 // openParts opens the parts that cfg needs. After an error, h.parts has those that are open.

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/backup"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -84,6 +85,7 @@ type Host struct {
 	links      *links.Server
 	models     models
 	notifier   *notify.Notifier
+	backup     *backup.Daily // nil if the host is not to run
 	refusals   refusals
 	missing    missingMounts
 	clock      *clock

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -121,25 +120,9 @@ func BenchmarkPutWhileShrinks(b *testing.B) {
 	exec(b, db, `DELETE FROM bytes WHERE id % 8 <> 0`)
 	ended := make(chan error, 1)
 	go func() { ended <- db.Shrink(b.Context(), 1024) }()
-	var took []time.Duration
-	for began := time.Now(); ; {
-		at := time.Now()
-		exec(b, db, `UPDATE delivery_order SET last = last + 1`)
-		took = append(took, time.Since(at))
-		select {
-		case err := <-ended:
-			if err != nil {
-				b.Fatal(err)
-			}
-			slices.Sort(took)
-			ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-			b.ReportMetric(ms(took[len(took)/2]), "ms-p50")
-			b.ReportMetric(ms(took[len(took)*99/100]), "ms-p99")
-			b.ReportMetric(ms(took[len(took)-1]), "ms-max")
-			b.ReportMetric(time.Since(began).Seconds(), "s")
-			return
-		default:
-		}
+	measure(b, db, "", func() bool { return len(ended) == 0 })
+	if err := <-ended; err != nil {
+		b.Fatal(err)
 	}
 }
 

@@ -11,6 +11,7 @@ package state
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -68,7 +69,8 @@ type DB struct {
 	// state was opened. The packages that own the records see to it when they open.
 	Missing []string
 
-	path   string // of the database
+	Spec   store.Spec // of the state
+	path   string     // of the database
 	lock   *os.File
 	commit *store.Committer
 	opened fs.FileInfo // the database
@@ -79,7 +81,7 @@ type DB struct {
 // The caller closes the DB.
 func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_ *DB, err error) {
 	s := Spec(dir, home)
-	d := &DB{path: filepath.Join(dir, dbName)}
+	d := &DB{Spec: s, path: filepath.Join(dir, dbName)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -199,16 +201,53 @@ func (d *DB) names(ctx context.Context, query string) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	names := map[string]bool{}
+	return names, eachName(rows, func(name string) error {
+		names[name] = true
+		return nil
+	})
+}
+
+// eachName calls do with each name in rows, and closes them.
+func eachName(rows *sql.Rows, do func(name string) error) error {
+	defer rows.Close()
 	for rows.Next() {
 		var some string
 		if err := rows.Scan(&some); err != nil {
-			return nil, err
+			return err
 		}
 		for _, name := range strings.Fields(some) {
-			names[name] = true
+			if err := do(name); err != nil {
+				return err
+			}
 		}
 	}
-	return names, rows.Err()
+	return rows.Err()
+}
+
+// Snapshot takes a snapshot of the state, for the caller to close. It calls link with the path of
+// each blob that the snapshot names, some twice: until Snapshot returns, none of them is deleted.
+func (d *DB) Snapshot(ctx context.Context, link func(path string) error) (one *store.Snapshot, err error) {
+	release := d.Blobs.Hold()
+	defer func() {
+		if failed := release(); err == nil && failed != nil {
+			one, err = nil, errors.Join(failed, one.Close())
+		}
+	}()
+	if one, err = d.Spec.Snapshot(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := one.Query(ctx, namedBlobs)
+	if err == nil {
+		err = eachName(rows, func(name string) error {
+			if !blob.IsName(name) { // it lies in the database
+				return nil
+			}
+			return link(filepath.Join(d.Spec.Dir, d.Spec.Files, name))
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(d.Spec.Explain("read", err), one.Close())
+	}
+	return one, nil
 }

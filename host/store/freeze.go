@@ -14,13 +14,9 @@ import (
 // Frozen is several stores as they are at one moment, whether a process writes to
 // them or not. Until Thaw nobody can commit to any of them; a writer waits for that,
 // for as long as its busy_timeout. The snapshots remain until Close.
-type Frozen struct{ stores []*frozen }
-
-type frozen struct {
-	Spec
-	version        int
-	db             *sql.DB
-	writer, reader *sql.Conn
+type Frozen struct {
+	snapshots []*Snapshot
+	writers   []*sql.Conn // one of each snapshot's database
 }
 
 // Freeze waits for the commits under way and freezes those of the stores that exist.
@@ -40,79 +36,107 @@ func Freeze(ctx context.Context, stores []Spec) (_ *Frozen, err error) {
 		if !found.present {
 			continue
 		}
-		db, err := connect(s.path(), url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}})
+		one, err := s.opened()
 		if err != nil {
 			return nil, err
 		}
-		f.stores = append(f.stores, &frozen{Spec: s, db: db})
+		f.snapshots = append(f.snapshots, one)
 	}
-	for _, one := range f.stores {
-		if err := one.freeze(ctx); err != nil {
+	for _, one := range f.snapshots {
+		if err := f.freeze(ctx, one); err != nil {
 			return nil, one.Explain("freeze", err)
 		}
 	}
 	return f, nil
 }
 
-func (f *frozen) freeze(ctx context.Context) (err error) {
-	if f.writer, err = f.db.Conn(ctx); err != nil {
+func (f *Frozen) freeze(ctx context.Context, one *Snapshot) error {
+	writer, err := one.db.Conn(ctx)
+	if err != nil {
 		return err
 	}
-	if _, err = f.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	f.writers = append(f.writers, writer)
+	if _, err = writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	if f.reader, err = f.db.Conn(ctx); err != nil {
-		return err
-	}
-	if _, err = f.reader.ExecContext(ctx, "BEGIN"); err != nil {
-		return err
-	}
-	return f.reader.QueryRowContext(ctx, "PRAGMA user_version").Scan(&f.version) // from here the reader has its snapshot
+	return one.begin(ctx)
 }
 
 // Thaw lets others commit again.
 func (f *Frozen) Thaw() error {
 	var errs []error
-	for _, one := range f.stores {
-		errs = append(errs, end(&one.writer))
+	for _, writer := range f.writers {
+		errs = append(errs, end(writer))
 	}
+	f.writers = nil
 	return errors.Join(errs...)
 }
 
 // end ends a connection's transaction and gives the connection back.
-func end(conn **sql.Conn) error {
-	if *conn == nil {
-		return nil
-	}
-	_, _ = (*conn).ExecContext(context.Background(), "ROLLBACK") // fails if none has begun
-	err := (*conn).Close()
-	*conn = nil
-	return err
+func end(conn *sql.Conn) error {
+	_, _ = conn.ExecContext(context.Background(), "ROLLBACK") // fails if none has begun
+	return conn.Close()
 }
 
 // Close ends the snapshots.
 func (f *Frozen) Close() error {
 	errs := []error{f.Thaw()}
-	for _, one := range f.stores {
-		errs = append(errs, end(&one.reader), one.db.Close())
+	for _, one := range f.snapshots {
+		errs = append(errs, one.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// Snapshot is one store of a Frozen.
+// Snapshots returns the stores that exist, for as long as f is open.
+func (f *Frozen) Snapshots() []*Snapshot { return f.snapshots }
+
+// Snapshot is a store as it was at one moment. While it is open, the database's log grows.
 type Snapshot struct {
 	Spec
 	Version int // of the schema
 
+	db   *sql.DB
 	from *sql.Conn
 }
 
-// Snapshots returns the stores that exist.
-func (f *Frozen) Snapshots() (all []Snapshot) {
-	for _, one := range f.stores {
-		all = append(all, Snapshot{one.Spec, one.version, one.reader})
+// Snapshot takes a snapshot of a store that exists, for the caller to close. No writer waits
+// for it.
+func (s Spec) Snapshot(ctx context.Context) (*Snapshot, error) {
+	one, err := s.opened()
+	if err == nil {
+		if err = one.begin(ctx); err != nil {
+			err = errors.Join(err, one.Close())
+		}
 	}
-	return all
+	return one, s.Explain("read", err)
+}
+
+func (s Spec) opened() (*Snapshot, error) {
+	db, err := connect(s.path(), url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}})
+	return &Snapshot{Spec: s, db: db}, err
+}
+
+func (s *Snapshot) begin(ctx context.Context) (err error) {
+	if s.from, err = s.db.Conn(ctx); err != nil {
+		return err
+	}
+	if _, err = s.from.ExecContext(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	return s.from.QueryRowContext(ctx, "PRAGMA user_version").Scan(&s.Version) // from here it is a snapshot
+}
+
+// Query reads from the snapshot.
+func (s *Snapshot) Query(ctx context.Context, query string) (*sql.Rows, error) {
+	return s.from.QueryContext(ctx, query)
+}
+
+// Close ends the snapshot.
+func (s *Snapshot) Close() error {
+	if s.from == nil {
+		return s.db.Close()
+	}
+	return errors.Join(end(s.from), s.db.Close())
 }
 
 // pagesAtOnce is how many pages of a database are copied between two looks at the
@@ -121,7 +145,7 @@ const pagesAtOnce = 1024
 
 // CopyTo writes the snapshot to a new database at path, by SQLite's backup API
 // (https://www.sqlite.org/backup.html). The copy needs no log beside it.
-func (s Snapshot) CopyTo(ctx context.Context, path string) error {
+func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err == nil {
 		err = f.Close()

@@ -111,8 +111,8 @@ func (s Spec) writeMarks(found survey, id string) error {
 	return s.Explain("mark", replace(s.referencePath(), []byte(id+"\n")))
 }
 
-// read returns the installation's id; empty if there is none yet.
-func (h Home) read() (string, error) {
+// ID returns the installation's id; empty if there is none yet.
+func (h Home) ID() (string, error) {
 	if h.Installation == "" {
 		return "", nil
 	}
@@ -159,7 +159,7 @@ func (h Home) id(found survey) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("mark the installation: %w", Words(err))
 	}
-	return h.read()
+	return h.ID()
 }
 
 // isID reports whether s is 32 lower-case hex digits.

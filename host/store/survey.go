@@ -34,7 +34,7 @@ func (s Spec) survey() (found survey, err error) {
 	if found.marker, err = s.readMarker(); err != nil {
 		return found, err
 	}
-	if found.home, err = s.Home.read(); err != nil {
+	if found.home, err = s.Home.ID(); err != nil {
 		return found, err
 	}
 	if s.Home.Installation != "" {
