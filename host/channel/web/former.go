@@ -2,11 +2,14 @@ package web
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/host/channel/web/session"
+	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -17,5 +20,9 @@ var _ channel.Former = platform{}
 // may have been a slip, deletes none of them.
 func (p platform) ForgetFormer(ctx context.Context, db *state.DB, configured []string, log *slog.Logger) error {
 	before := time.Now().Add(-p.Settings().(*Settings).Keep.Std())
-	return history.ForgetFormer(ctx, db, configured, before, log)
+	former, err := history.ForgetFormer(ctx, db, configured, before, log)
+	for _, name := range former {
+		err = errors.Join(err, session.Forget(ctx, db, name, before), webpush.Forget(ctx, db, name, before))
+	}
+	return err
 }

@@ -116,7 +116,7 @@ func TestMessagesOfAFormerChannelStayedForEver(t *testing.T) {
 		put(t, db, channel, "family", 100, 2*year)
 	}
 	put(t, db, "former", "family", 1, 0)
-	if err := ForgetFormer(t.Context(), db, []string{"web"}, time.Now().Add(-year), slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := ForgetFormer(t.Context(), db, []string{"web"}, time.Now().Add(-year), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	for channel, want := range map[string]int{"a": 0, "former": 101, "web": 100, "z": 0} {

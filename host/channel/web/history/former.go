@@ -10,9 +10,9 @@ import (
 )
 
 // ForgetFormer deletes the messages from before a time of each channel that is not configured, and
-// has no later ones.
-func ForgetFormer(ctx context.Context, db *state.DB, configured []string, before time.Time, log *slog.Logger) error {
-	return New(db, "").eachChannel(ctx, func(name string) error {
+// has no later ones. It returns these channels.
+func ForgetFormer(ctx context.Context, db *state.DB, configured []string, before time.Time, log *slog.Logger) (former []string, err error) {
+	err = New(db, "").eachChannel(ctx, func(name string) error {
 		if slices.Contains(configured, name) {
 			return nil
 		}
@@ -28,17 +28,13 @@ func ForgetFormer(ctx context.Context, db *state.DB, configured []string, before
 		if err != nil {
 			return err
 		}
-		for _, step := range []string{
-			"DELETE FROM page_act WHERE channel = ? AND time < ?",
-			"DELETE FROM page_session WHERE channel = ? AND made < ?",
-			"DELETE FROM page_push WHERE channel = ? AND made < ?",
-		} {
-			if err := s.exec(ctx, step, name, before.UnixMilli()); err != nil {
-				return err
-			}
+		former = append(former, name)
+		if err := s.exec(ctx, "DELETE FROM page_act WHERE channel = ? AND time < ?", name, before.UnixMilli()); err != nil {
+			return err
 		}
 		return s.ExpireGone(ctx)
 	})
+	return former, err
 }
 
 // eachChannel calls see for every channel that has or had messages.

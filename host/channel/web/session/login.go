@@ -44,6 +44,15 @@ func (g *Guard) Sender(r *http.Request) any {
 // Use marks a session as used, and reports whether it has not ended.
 func (g *Guard) Use(ctx context.Context, s *Session) bool { return g.sessions.use(ctx, s) }
 
+// Lives reports whether the session with an ID has not ended. No session, nil, lives while no token
+// is needed.
+func (g *Guard) Lives(id []byte) bool {
+	if id == nil {
+		return g.token == ""
+	}
+	return g.sessions.lives(id)
+}
+
 // isPage reports whether a browser requests a path without the page's script, and so
 // without the key: a page, which has the names of chats but no message, or a file, whose id
 // cannot be guessed.
@@ -136,7 +145,7 @@ func (g *Guard) Login(rw http.ResponseWriter, r *http.Request) {
 		httpd.Internal(rw, r, g.log, err)
 		return
 	}
-	g.setCookie(rw, r, cookie, int(Age.Seconds()))
+	g.setCookie(rw, r, cookie, int(longest.Seconds()))
 	httpd.Answer(rw, http.StatusOK, map[string]string{"key": key})
 }
 

@@ -16,12 +16,11 @@ import (
 )
 
 const (
-	Idle = 30 * 24 * time.Hour // a session ends after this time without use
-	Age  = 90 * 24 * time.Hour // a session ends after this time in any case
-
-	usedStep    = time.Hour      // how late its use may be recorded
-	maxSessions = 1000           // beyond it one ends
-	idleEnough  = 24 * time.Hour // after this time without use a session may be ended to make room
+	idleTime    = 30 * 24 * time.Hour // a session ends after this time without use
+	longest     = 90 * 24 * time.Hour // a session ends after this time in any case
+	usedStep    = time.Hour           // how late its use may be recorded
+	maxSessions = 1000                // beyond it one ends
+	idleEnough  = 24 * time.Hour      // after this time without use a session may be ended to make room
 )
 
 type digest [sha256.Size]byte
@@ -58,7 +57,7 @@ func (s *Session) opens(key string) bool {
 }
 
 func (s *Session) over(now time.Time) bool {
-	return now.Sub(s.used) >= Idle || now.Sub(s.made) >= Age
+	return now.Sub(s.used) >= idleTime || now.Sub(s.made) >= longest
 }
 
 // sessions are a channel's sessions that have not ended, in memory and on disk.
@@ -71,21 +70,15 @@ type sessions struct {
 	all map[digest]*Session
 }
 
-// open loads the sessions, and ends those that have expired or began with another token. If
-// there is a token, it also deletes the browsers that are notified without a session.
+// open loads the sessions, and ends those that have expired or began with another token.
 func open(ctx context.Context, db *state.DB, channel, token string) (*sessions, error) {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte("longshore web session 2"))
 	ss := &sessions{db: db, channel: channel, token: mac.Sum(nil), all: map[digest]*Session{}}
 	now := time.Now()
-	if err := ss.delete(ctx, "DELETE FROM page_session WHERE channel = ? AND (token <> ? OR used < ? OR made < ?)",
-		channel, ss.token, now.Add(-Idle).UnixMilli(), now.Add(-Age).UnixMilli()); err != nil {
+	if err := exec(ctx, db, "DELETE FROM page_session WHERE channel = ? AND (token <> ? OR used < ? OR made < ?)",
+		channel, ss.token, now.Add(-idleTime).UnixMilli(), now.Add(-longest).UnixMilli()); err != nil {
 		return nil, err
-	}
-	if token != "" {
-		if err := ss.exec(ctx, "DELETE FROM page_push WHERE channel = ? AND session IS NULL", channel); err != nil {
-			return nil, err
-		}
 	}
 	rows, err := db.QueryContext(ctx, "SELECT id, key, made, used FROM page_session WHERE channel = ?", channel)
 	all, err := state.All(rows, err, scan)
@@ -105,7 +98,15 @@ func scan(rows *sql.Rows) (*Session, error) {
 		return nil, err
 	}
 	at := time.UnixMilli(used)
-	return &Session{id: digest(id), key: digest(key), made: time.UnixMilli(made), used: at, recorded: at, gone: make(chan struct{})}, nil
+	s := &Session{made: time.UnixMilli(made), used: at, recorded: at, gone: make(chan struct{})}
+	copy(s.id[:], id)
+	copy(s.key[:], key)
+	return s, nil
+}
+
+// Forget deletes the sessions of a channel that is not configured, from before a time.
+func Forget(ctx context.Context, db *state.DB, channel string, before time.Time) error {
+	return exec(ctx, db, "DELETE FROM page_session WHERE channel = ? AND made < ?", channel, before.UnixMilli())
 }
 
 // begin creates a session and returns its two secrets.
@@ -113,7 +114,7 @@ func (ss *sessions) begin(ctx context.Context) (cookie, key string, err error) {
 	now := time.Now()
 	cookie, key = rand.Text(), rand.Text()
 	s := &Session{id: digestOf(cookie), key: digestOf(key), made: now, used: now, recorded: now, gone: make(chan struct{})}
-	if err := ss.exec(ctx, "INSERT INTO page_session (id, channel, key, token, made, used) VALUES (?, ?, ?, ?, ?, ?)",
+	if err := exec(ctx, ss.db, "INSERT INTO page_session (id, channel, key, token, made, used) VALUES (?, ?, ?, ?, ?, ?)",
 		s.id[:], ss.channel, s.key[:], ss.token, now.UnixMilli(), now.UnixMilli()); err != nil {
 		return "", "", err
 	}
@@ -186,7 +187,7 @@ func (ss *sessions) use(ctx context.Context, s *Session) bool {
 		_ = ss.end(ctx, s) // the next start deletes it otherwise
 	}
 	if record {
-		_ = ss.exec(ctx, "UPDATE page_session SET used = ? WHERE id = ?", now.UnixMilli(), s.id[:])
+		_ = exec(ctx, ss.db, "UPDATE page_session SET used = ? WHERE id = ?", now.UnixMilli(), s.id[:])
 	}
 	return !over
 }
@@ -199,28 +200,21 @@ func (ss *sessions) end(ctx context.Context, s *Session) error {
 		close(s.gone)
 	}
 	ss.mu.Unlock()
-	return ss.delete(ctx, "DELETE FROM page_session WHERE id = ?", s.id[:])
+	return exec(ctx, ss.db, "DELETE FROM page_session WHERE id = ?", s.id[:])
 }
 
-// delete deletes sessions, and the browsers that are notified by them.
-func (ss *sessions) delete(ctx context.Context, query string, args ...any) error {
-	err := ss.db.Do(ctx, func(t *state.Tx) error {
-		if n, err := t.Changed(query, args...); err != nil || n == 0 {
-			return err
-		}
-		_, err := t.Exec("DELETE FROM page_push WHERE channel = ? AND session IS NOT NULL AND session NOT IN (SELECT id FROM page_session)", ss.channel)
-		return err
-	}, nil)
-	return writing(err)
+// lives reports whether the session with an ID has not ended.
+func (ss *sessions) lives(id []byte) bool {
+	var key digest
+	copy(key[:], id)
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s := ss.all[key]
+	return s != nil && !s.over(time.Now())
 }
 
-func (ss *sessions) exec(ctx context.Context, query string, args ...any) error {
-	_, err := ss.db.Exec(ctx, query, args...)
-	return writing(err)
-}
-
-func writing(err error) error {
-	if err != nil {
+func exec(ctx context.Context, db *state.DB, query string, args ...any) error {
+	if _, err := db.Exec(ctx, query, args...); err != nil {
 		return fmt.Errorf("write sessions: %w", store.Words(err))
 	}
 	return nil

@@ -91,15 +91,16 @@ type notice struct {
 	Text  string `json:"text,omitempty"`
 }
 
-// New makes a Pusher and its key, if the channel has none; nil if Web Push is off.
+// New makes a Pusher and its key, if the channel has none; nil if Web Push is off. It deletes the
+// browsers whose session has ended.
 func New(ctx context.Context, o Options) (p *Pusher, err error) {
-	if o.Contact == "" {
-		return nil, nil
-	}
 	if o.Services == nil {
 		o.Services = browserServices()
 	}
 	p = &Pusher{opts: o, services: servicesOf(o.Services), news: map[string]*notice{}, fails: map[string]int{}, wake: make(chan struct{}, 1)}
+	if _, err := p.all(ctx); err != nil || o.Contact == "" {
+		return nil, err
+	}
 	if p.client, err = o.client(); err != nil {
 		return nil, err
 	}

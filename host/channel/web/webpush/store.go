@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/web/session"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -68,11 +67,8 @@ func (p *Pusher) add(ctx context.Context, b subscription) error {
 				return err
 			}
 		}
-		if b.session != nil { // it may have ended while the request came in
-			rows, err := t.Query("SELECT used FROM page_session WHERE id = ?", b.session)
-			if there, err := state.All(rows, err, state.One[int64]); err != nil || len(there) == 0 {
-				return errors.Join(err, errSessionOver)
-			}
+		if !p.opts.Guard.Lives(b.session) { // it may have ended while the request came in
+			return errSessionOver
 		}
 		n, err := t.Changed("INSERT INTO page_push (channel, endpoint, session, p256dh, auth, made) SELECT ?1,?2,?3,?4,?5,?6 WHERE (SELECT count(*) FROM page_push WHERE channel = ?1) < ?7",
 			p.opts.Channel, b.Endpoint, b.session, b.P256dh, b.Auth, time.Now().UnixMilli(), maxBrowsers)
@@ -99,23 +95,32 @@ func (p *Pusher) exec(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// all returns the browsers that are notified.
-func (p *Pusher) all(ctx context.Context) ([]subscription, error) {
-	rows, err := p.opts.DB.QueryContext(ctx, "SELECT endpoint, session, p256dh, auth"+live+"ORDER BY p.made",
-		p.opts.Channel, time.Now().Add(-session.Idle).UnixMilli(), time.Now().Add(-session.Age).UnixMilli())
-	return state.All(rows, err, func(rows *sql.Rows) (b subscription, err error) {
+// Forget deletes the browsers of a channel that is not configured, from before a time.
+func Forget(ctx context.Context, db *state.DB, channel string, before time.Time) error {
+	_, err := db.Exec(ctx, "DELETE FROM page_push WHERE channel = ? AND made < ?", channel, before.UnixMilli())
+	return err
+}
+
+// all returns the browsers that are notified, and deletes those whose session has ended.
+func (p *Pusher) all(ctx context.Context) (live []subscription, err error) {
+	rows, err := p.opts.DB.QueryContext(ctx, "SELECT endpoint, session, p256dh, auth FROM page_push WHERE channel = ? ORDER BY made", p.opts.Channel)
+	found, err := state.All(rows, err, func(rows *sql.Rows) (b subscription, err error) {
 		err = rows.Scan(&b.Endpoint, &b.session, &b.P256dh, &b.Auth)
 		return b, err
 	})
+	for _, b := range found {
+		if p.opts.Guard.Lives(b.session) {
+			live = append(live, b)
+		} else if err := p.remove(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return live, err
 }
 
 // has reports whether a browser still wants to be notified.
 func (p *Pusher) has(ctx context.Context, b subscription) (bool, error) {
-	rows, err := p.opts.DB.QueryContext(ctx, "SELECT endpoint"+live+"AND endpoint = ?4 AND session IS NOT DISTINCT FROM ?5",
-		p.opts.Channel, time.Now().Add(-session.Idle).UnixMilli(), time.Now().Add(-session.Age).UnixMilli(), b.Endpoint, b.session)
+	rows, err := p.opts.DB.QueryContext(ctx, "SELECT endpoint FROM page_push WHERE channel = ? AND endpoint = ? AND session IS NOT DISTINCT FROM ?", p.opts.Channel, b.Endpoint, b.session)
 	found, err := state.All(rows, err, state.One[string])
-	return len(found) > 0, err
+	return len(found) > 0 && p.opts.Guard.Lives(b.session), err
 }
-
-// live selects the browsers whose session has not expired.
-const live = " FROM page_push p LEFT JOIN page_session s ON s.id = p.session WHERE p.channel = ?1 AND (p.session IS NULL OR s.used >= ?2 AND s.made >= ?3) "
