@@ -38,8 +38,9 @@ func sameKeyIsKeptOnce(t *testing.T, content string) {
 	if kept := blobs(t, o); len(kept) != 1 || !strings.HasPrefix(first.Parts[0].Files[0].Blob, kept[0]) {
 		t.Errorf("kept %q", kept)
 	}
-	run(t, o)
+	stop := run(t, o)
 	b.settled(t, first)
+	stop() // with the bytes of what is settled gone
 	put(t, o, again)
 	if texts := ch.texts(); len(texts) != 1 || len(blobs(t, o)) != 0 {
 		t.Errorf("sent: %q, kept %q", texts, blobs(t, o))

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -49,14 +50,19 @@ func (p contexts) Run(ctx context.Context) error {
 	up := map[string]bool{} // by channel; missing: not written yet
 	tick := time.NewTicker(contextEvery)
 	defer tick.Stop()
-	for {
+	for rested := false; ; {
+		told := false
 		for _, c := range h.Channels {
 			now := connected(c)
 			if before, told := up[c.Name()]; told && before == now {
 				continue
 			}
-			up[c.Name()] = now
+			up[c.Name()], told = now, true
 			h.tellContextsOf(c)
+		}
+		if !told && !rested {
+			debug.FreeOSMemory() // a start takes two to three times what is needed later
+			rested = true
 		}
 		select {
 		case <-ctx.Done():

@@ -36,7 +36,11 @@ func mostGone(known, left []string) bool {
 
 // lacking returns what is in all and not in have.
 func lacking(all, have []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(have, one) })
+	known := make(map[string]bool, len(have))
+	for _, one := range have {
+		known[one] = true
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return known[one] })
 }
 
 // removals returns the folders of the groups that next would end, if these are so many that the

@@ -19,7 +19,9 @@ import (
 type Committer struct {
 	conn  *sql.Conn
 	files Files
-	token chan struct{} // of capacity one: in it while somebody commits
+	token chan struct{} // of capacity one: in it while somebody commits, and after Close
+
+	closed chan struct{} // closed by Close
 
 	mu    sync.Mutex
 	queue []*change
@@ -52,14 +54,14 @@ func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 	if err != nil {
 		return nil, Words(err)
 	}
-	return &Committer{conn: conn, files: files, token: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}, nil
+	return &Committer{conn: conn, files: files, token: make(chan struct{}, 1), closed: make(chan struct{}), stmts: map[string]*sql.Stmt{}}, nil
 }
 
 // Do returns once run's changes are durable and after has run, or with the
 // error that undid them. run may be called again when a neighbour in the same commit
 // fails, so it must not keep anything but what it sets anew. after may be nil; it runs
 // once, after the commit, in the order of the commits. ctx ends the wait for a commit
-// to begin. If run or after panics, Do panics, and the others' changes go on.
+// to begin, and Close does too. If run or after panics, Do panics, and the others' changes go on.
 func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,6 +79,10 @@ func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func())
 	case <-ctx.Done():
 		if c.withdraw(ch) {
 			return ctx.Err()
+		}
+	case <-c.closed:
+		if c.withdraw(ch) {
+			return errClosed
 		}
 	}
 	err := <-ch.done
@@ -217,8 +223,14 @@ func (c *Committer) prepare(query string) (*sql.Stmt, error) {
 	return stmt, err
 }
 
-// Close gives the connection back. No Do may be under way.
+// errClosed is of a change that came too late.
+var errClosed = errors.New("the store is closed")
+
+// Close waits for the commit under way, refuses all further ones, and gives the connection back.
+// It is called once.
 func (c *Committer) Close() error {
+	c.token <- struct{}{}
+	close(c.closed)
 	var errs []error
 	for _, stmt := range c.stmts {
 		errs = append(errs, stmt.Close())

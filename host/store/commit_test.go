@@ -57,6 +57,43 @@ func TestWhatWaitsSharesACommit(t *testing.T) {
 	})
 }
 
+// TestAStoreWasClosedDuringACommit: it closed the statements that the commit used. Now it waits for
+// that commit, and refuses those behind it.
+func TestAStoreWasClosedDuringACommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, closing, err := open(specIn(t.TempDir()))
+		must(t, err)
+		c, err := db.Committer(t.Context(), nil)
+		must(t, err)
+		end, first, closed := make(chan struct{}), make(chan error, 1), make(chan error, 1)
+		go func() {
+			first <- c.Do(t.Context(), func(tx *store.Tx) error {
+				<-end
+				_, err := tx.Exec(`INSERT INTO note VALUES ('late')`)
+				return err
+			}, nil)
+		}()
+		synctest.Wait() // it commits
+		go func() { closed <- c.Close() }()
+		synctest.Wait()
+		select {
+		case err := <-closed:
+			t.Fatalf("closed during a commit: %v", err)
+		default:
+		}
+		close(end)
+		must(t, <-first, <-closed)
+		if err := c.Do(t.Context(), runs(`INSERT INTO note VALUES ('later')`), nil); err == nil {
+			t.Error("a closed store takes changes")
+		}
+		var notes int
+		must(t, db.QueryRow(`SELECT count(*) FROM note`).Scan(&notes), closing())
+		if notes != 1 {
+			t.Errorf("%d notes", notes)
+		}
+	})
+}
+
 // A value that the database refuses, of whatever kind, undoes nothing of the changes that
 // share its commit.
 func TestAChangeThatTheDatabaseRefusedTookItsNeighboursAlong(t *testing.T) {

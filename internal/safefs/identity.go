@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Identity distinguishes two files as long as neither is deleted.
@@ -15,6 +17,16 @@ func IdentityOf(path string) (Identity, bool) {
 		return Identity{}, false
 	}
 	return Identify(info)
+}
+
+// LookAt returns the identity of what has a path, a link's own, and when it was last changed in
+// nanoseconds. It makes no FileInfo: thousands of paths are looked at in turn.
+func LookAt(path string) (id Identity, modified int64, err error) {
+	var stat unix.Stat_t
+	if err := unix.Lstat(path, &stat); err != nil {
+		return Identity{}, 0, &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return Identity{uint64(stat.Dev), stat.Ino}, stat.Mtim.Nano(), nil //nolint:unconvert // narrower elsewhere
 }
 
 func Identify(info fs.FileInfo) (Identity, bool) {

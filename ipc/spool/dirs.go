@@ -27,15 +27,20 @@ func (p place) String() string {
 	return [...]string{ipc.MessagesDir, ipc.FilesDir, ipc.ResultsDir, ipc.ContextDir}[p]
 }
 
+// maxOpen is how many groups' directories stay open between two uses, with up to five
+// descriptors each. Those of further groups are closed after each use.
+const maxOpen = 256
+
 // base is the queue directory itself. It is opened on first use.
 type base struct {
 	path    string
 	restore func(folder string) error // as in Options
 	mu      sync.Mutex
 	root    *os.Root
+	open    atomic.Int64 // groups with an open directory
 }
 
-func (b *base) open() (*os.Root, error) {
+func (b *base) dir() (*os.Root, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.root != nil {
@@ -79,6 +84,11 @@ type dirs struct {
 // in calls fn with the directory p. The directory stays open until fn returns.
 func (d *dirs) in(p place, fn func(*os.Root) error) error {
 	d.used.Store(true)
+	defer func() {
+		if d.base.open.Load() > maxOpen {
+			d.close()
+		}
+	}()
 	for {
 		done, err := d.try(p, fn)
 		if done {
@@ -114,7 +124,7 @@ func (d *dirs) open(p place) error {
 
 // openLeaf is called with d.mu held.
 func (d *dirs) openLeaf(p place) error {
-	root, err := d.base.open()
+	root, err := d.base.dir()
 	if err != nil {
 		return err
 	}
@@ -122,6 +132,7 @@ func (d *dirs) openLeaf(p place) error {
 		if d.group, err = safefs.OpenDir(root, d.folder); err != nil {
 			return err
 		}
+		d.base.open.Add(1)
 	}
 	if d.leaf[p] == nil {
 		d.leaf[p], err = safefs.OpenDir(d.group, p.String())
@@ -133,7 +144,7 @@ func (d *dirs) openLeaf(p place) error {
 func (d *dirs) verify() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	root, err := d.base.open()
+	root, err := d.base.dir()
 	if d.group == nil {
 		return
 	}
@@ -182,5 +193,6 @@ func (d *dirs) closeAll() {
 	if d.group != nil {
 		d.group.Close()
 		d.group = nil
+		d.base.open.Add(-1)
 	}
 }

@@ -51,3 +51,30 @@ func TestRequestsKeepTheirOrderIfTheHostHasNoDescriptorLeft(t *testing.T) {
 		t.Errorf("%d read; those that wait: %s", len(b.Items), diff)
 	}
 }
+
+// TestTheContextsOfManyGroupsTookAllDescriptors: each kept the directories of its group open
+// until the next rescan, two for each of ten thousand groups.
+func TestTheContextsOfManyGroupsTookAllDescriptors(t *testing.T) {
+	var folders []string
+	for i := range 3 * maxOpen {
+		folders = append(folders, fmt.Sprint("g", i))
+	}
+	s := New(Options{Dir: prepareFast(t, folders...), Folders: folders, Poll: true})
+	defer s.Close()
+	for range 2 { // again, when they are open already
+		for _, folder := range folders {
+			if err := s.WriteContext(folder, ipc.Context{Folder: folder}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if open := s.groups.Load().byFolder["g0"].dirs.base.open.Load(); open > maxOpen {
+			t.Errorf("the directories of %d groups stay open", open)
+		}
+	}
+	for _, g := range s.all() {
+		g.dirs.close()
+	}
+	if open := s.groups.Load().byFolder["g0"].dirs.base.open.Load(); open != 0 {
+		t.Errorf("the directories of %d groups are counted as open", open)
+	}
+}

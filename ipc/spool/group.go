@@ -269,12 +269,12 @@ func (s *Spool) complain(g *group, p place, err error) {
 	}
 }
 
-// quiet reports whether the group was last listed over a minute ago, has no request
+// quiet reports whether the group was last listed over ten seconds ago, has no request
 // that waits, and has had no directory in use since the last trim.
 func (g *group) quiet() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !g.held && !g.queued && len(g.stepped) == 0 && !g.dirs.used.Load() && time.Since(time.Unix(0, g.stamps[inMessages].at)) > time.Minute
+	return !g.held && !g.queued && len(g.stepped) == 0 && !g.dirs.used.Load() && time.Since(time.Unix(0, g.stamps[inMessages].at)) > 10*time.Second
 }
 
 // changed reports whether a new listing may find something new. Modification times
@@ -285,15 +285,14 @@ func (g *group) changed(dir string) bool {
 	stamps := g.stamps
 	g.mu.Unlock()
 	for p, st := range stamps {
-		now, err := os.Lstat(filepath.Join(dir, g.folder, place(p).String()))
+		id, modified, err := safefs.LookAt(filepath.Join(dir, g.folder, place(p).String()))
 		if err != nil {
 			if st.id != (safefs.Identity{}) {
 				return true // the directory has been removed
 			}
 			continue
 		}
-		id, _ := safefs.Identify(now)
-		if id != st.id || now.ModTime().UnixNano() != st.modified ||
+		if id != st.id || modified != st.modified ||
 			st.at-st.modified < int64(100*time.Millisecond) {
 			return true
 		}

@@ -19,7 +19,7 @@ import (
 func HoldRequests(dir string, why ipc.Refusal) (n int, err error) {
 	q := &quarantine{base: &base{path: dir}}
 	defer func() { err = errors.Join(err, q.base.close()) }()
-	root, err := q.base.open()
+	root, err := q.base.dir()
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

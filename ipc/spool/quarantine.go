@@ -44,7 +44,7 @@ type quarantine struct {
 
 // open opens the errors folder; the caller closes it.
 func (q *quarantine) open() (*os.Root, error) {
-	root, err := q.base.open()
+	root, err := q.base.dir()
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (s *Spool) writeSnapshot(folder, name string, v any) error {
 	if err != nil {
 		return err
 	}
-	queue, err := g.dirs.base.open()
+	queue, err := g.dirs.base.dir()
 	if err != nil {
 		return err
 	}

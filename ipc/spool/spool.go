@@ -166,7 +166,7 @@ func (s *Spool) all() map[string]*group { return s.groups.Load().byFolder }
 // ended and every accepted request is unlinked, if that was possible. Run is called
 // once.
 func (s *Spool) Run(ctx context.Context) error {
-	if _, err := s.base.open(); err != nil {
+	if _, err := s.base.dir(); err != nil {
 		s.end()
 		return err
 	}
