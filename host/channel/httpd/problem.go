@@ -4,7 +4,10 @@
 package httpd
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -49,6 +52,19 @@ func Answer(rw http.ResponseWriter, status int, v any) {
 	rw.WriteHeader(status)
 	// A client that is gone needs no answer.
 	_, _ = rw.Write(append(b, '\n'))
+}
+
+// Decode reads the one JSON object of a body strictly: it refuses unknown fields, and what comes after.
+func Decode(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind the object")
+	}
+	return nil
 }
 
 // QuickBody ends a request whose body does not arrive within 10 seconds; an upload later sets its

@@ -25,7 +25,7 @@ func (w *Web) UnsendWithin() time.Duration { return channel.Forever }
 
 // Edit implements channel.Editor: pages show the new text and mark it as edited.
 func (w *Web) Edit(ctx context.Context, c channel.Change) error {
-	if err := channel.Check(w.Name(), channel.Message{Text: c.Text}, w.opts.Limits); err != nil {
+	if err := channel.Check(w.Name(), channel.Message{Text: c.Text}, w.limits); err != nil {
 		return err
 	}
 	text := cleanText(c.Text)

@@ -10,6 +10,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
+// pdfType is shown by the browser's own viewer if the page asks for it by viewQuery: in a frame
+// without an origin and without scripts, which our pages alone may hold.
+const (
+	pdfType   = "application/pdf"
+	viewQuery = "view"
+)
+
 // download serves a file so that nothing in it can run. Its type is detected from its
 // content, and the browser may not guess another. Everything except plain pictures, sound
 // and film is offered for saving only. If a file is opened as a page nevertheless, the
@@ -44,7 +51,8 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	disposition, kind := "attachment", "application/octet-stream"
 	switch {
 	case r.URL.RawQuery == viewQuery && f.BaseType() == pdfType:
-		viewable(h)
+		h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'self'")
+		h.Set("X-Frame-Options", "SAMEORIGIN")
 		disposition, kind = "inline", pdfType
 	case f.Inline:
 		disposition, kind = "inline", f.BaseType()

@@ -124,7 +124,7 @@ type setup struct {
 func options(dir string) setup {
 	return setup{Dir: dir, Options: web.Options{
 		Listen: "127.0.0.1:0", Terms: web.Terms{
-			AssistantName: "Andy", Chats: []web.Chat{{JID: "web:family", Name: "Family"}, {JID: "web:work", Name: "Work & Co"}},
+			AssistantName: "Andy", Chats: []channel.NamedChat{{JID: "web:family", Name: "Family"}, {JID: "web:work", Name: "Work & Co"}},
 		},
 	}}
 }

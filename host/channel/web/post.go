@@ -1,9 +1,7 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -95,15 +93,8 @@ func readJSON(rw http.ResponseWriter, r *http.Request, into any, form string) er
 	if err == nil && !utf8.Valid(body) { // the decoder would put something else in its place
 		return notUTF8("the body")
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
 	if err == nil {
-		err = d.Decode(into)
-	}
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is something behind the object")
-		}
+		err = httpd.Decode(body, into)
 	}
 	var big *http.MaxBytesError
 	switch {

@@ -97,8 +97,8 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: history.Sent,
 	}}
 	a.Shown = history.Show(a.Text)
-	if a.err = channel.Check(w.Name(), *m, w.opts.Limits); a.err == nil && m.Poll != nil {
-		a.Poll, a.err = newPoll(m.Poll, w.opts.Limits.Poll)
+	if a.err = channel.Check(w.Name(), *m, w.limits); a.err == nil && m.Poll != nil {
+		a.Poll, a.err = newPoll(m.Poll, w.limits.Poll)
 	}
 	if a.err != nil || len(m.Files) == 0 {
 		return a
@@ -148,6 +148,15 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Re
 	w.show(r, fresh, files)
 	w.notify(r, fresh)
 	return nil
+}
+
+// notify tells browsers without an open page of the newest of a chat's messages.
+func (w *Web) notify(r *room, ms []*history.Message) {
+	if len(ms) == 0 {
+		return
+	}
+	m := ms[len(ms)-1]
+	w.push.Notify(r.name, cleanName(r.Name, r.name), m.From, m.AsQuote().Text)
 }
 
 // show shows durable messages. The caller has entered the chat.

@@ -18,6 +18,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,15 +47,6 @@ var (
 	_ channel.Applier = (*Web)(nil)
 )
 
-// Chat is one page.
-type Chat struct {
-	JID  groups.JID // web:<name>; the page's address ends in the name
-	Name string     // for people; the JID's name if empty
-
-	Trigger string // the word that calls the assistant; empty: no word is needed, or none is shown
-	Heard   bool   // the assistant may read everything here; the page says so
-}
-
 // Options configures a Web. State and Chats are needed; everything else has a default.
 type Options struct {
 	Name     string       // of the channel in longshore.yaml; "web" if empty
@@ -70,7 +62,6 @@ type Options struct {
 	Tasks    channel.TaskBook // scheduled tasks to show; nil: none
 	Push     webpush.Settings // notifications while no page is open
 	Terms                     // at the start; Apply changes them
-	Limits   media.Limits     // what Send takes; defaultLimits if zero
 	MaxFiles int              // files in one post of a member; 10 if 0
 	Log      *slog.Logger     // nil discards
 }
@@ -78,6 +69,7 @@ type Options struct {
 // Web is the channel. New makes one, Open listens, Run serves.
 type Web struct {
 	opts     Options
+	limits   media.Limits
 	log      *slog.Logger
 	inForce  atomic.Pointer[terms]
 	store    *history.Store
@@ -103,18 +95,17 @@ type Web struct {
 // become visible in the order of their numbers, and a page that asks for "everything
 // after" misses nothing.
 type room struct {
-	Chat
+	channel.NamedChat
 	name string
 	lock chan struct{}
 }
 
 // New makes the channel of the options and opens nothing. Its errors name the remedy.
 func New(opts Options) (*Web, error) {
-	if err := opts.fill(); err != nil {
-		return nil, err
-	}
+	opts.fill()
 	w := &Web{
 		opts:    opts,
+		limits:  defaultLimits(),
 		log:     opts.Log.With("channel", opts.Name),
 		hub:     newHub(),
 		uploads: httpd.NewUploadSlots(),
@@ -138,23 +129,9 @@ func (w *Web) Open(ctx context.Context) error {
 	return nil
 }
 
-func (o *Options) fill() error {
-	if o.Name == "" {
-		o.Name = "web"
-	}
-	if o.Listen == "" {
-		o.Listen = "127.0.0.1:8420"
-	}
-	if o.Limits.Kinds == nil {
-		o.Limits = defaultLimits()
-	}
-	if o.MaxFiles == 0 {
-		o.MaxFiles = 10
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return nil
+func (o *Options) fill() {
+	o.Name, o.Listen = cmp.Or(o.Name, "web"), cmp.Or(o.Listen, "127.0.0.1:8420")
+	o.MaxFiles, o.Log = cmp.Or(o.MaxFiles, 10), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 }
 
 // open opens what Close closes.
@@ -184,7 +161,7 @@ func (w *Web) Owns(chat groups.JID) bool {
 }
 
 // Limits returns what Send takes.
-func (w *Web) Limits() media.Limits { return w.opts.Limits }
+func (w *Web) Limits() media.Limits { return w.limits }
 
 // Platform returns the chat page for the host's table.
 func Platform() channel.Platform { return platform{} }

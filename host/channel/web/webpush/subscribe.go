@@ -1,7 +1,6 @@
 package webpush
 
 import (
-	"bytes"
 	"crypto/ecdh"
 	"encoding/base64"
 	"encoding/json"
@@ -34,13 +33,8 @@ func parseSubscription(body []byte) (one subscription, err error) {
 			Auth   string `json:"auth"`
 		} `json:"keys"`
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
+	if err := httpd.Decode(body, &in); err != nil {
 		return one, errors.New("it is not JSON of the form {endpoint, keys: {p256dh, auth}}")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return one, errors.New("there is something behind the object")
 	}
 	if len(in.Endpoint) > maxEndpoint {
 		return one, errors.New("the endpoint is too long")
