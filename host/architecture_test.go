@@ -102,7 +102,7 @@ var rooms = map[string][]string{
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},
 
-	"host/channel/web":         {"host/channel/web/...", "host/channel", "host/channel/transfer", "host/channel/journal", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/setting", "host/state", "host/store", "host/blob", "groups", "media", "internal/hostnames"},
+	"host/channel/web":         {"host/channel/web/...", "host/channel", "host/channel/transfer", "host/channel/journal", "host/channel/link", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/setting", "host/state", "host/store", "host/blob", "groups", "media", "internal/hostnames"},
 	"host/channel/web/assets":  {"host/channel/httpd"},
 	"host/channel/web/history": {"host/channel", "host/channel/journal", "host/channel/markup", "host/blob", "host/state", "host/store", "groups", "media", "media/probe"},
 	"host/channel/web/session": {"host/channel/web/assets", "host/channel/httpd", "host/state", "host/store"},

@@ -84,10 +84,11 @@ func (a *act) check() error {
 // do makes an act durable for the host, shows it, and returns the changed message. It
 // ignores an act that changes nothing.
 func (w *Web) do(ctx context.Context, c *room, a *act) (*history.Message, error) {
-	if err := c.enter(ctx); err != nil {
+	leave, err := w.entered.Enter(ctx, c.name)
+	if err != nil {
 		return nil, err
 	}
-	defer c.leave()
+	defer leave()
 	m, err := w.store.ByID(ctx, c.name, a.Target)
 	switch {
 	case err != nil:

@@ -88,10 +88,7 @@ func (t *terms) add(c channel.NamedChat) error {
 	if c.Name == "" {
 		c.Name = name
 	}
-	r := &room{NamedChat: c, name: name, lock: make(chan struct{}, 1)}
-	if had := t.known[name]; had != nil {
-		r.lock = had.lock
-	}
+	r := &room{NamedChat: c, name: name}
 	t.chats[name], t.known[name] = r, r
 	t.order = append(t.order, r)
 	return nil

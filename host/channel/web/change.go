@@ -92,10 +92,11 @@ func (w *Web) change(ctx context.Context, c channel.Change, do func(*history.Mes
 	if !w.opened.Load() {
 		return errNotOpen()
 	}
-	if err := r.enter(ctx); err != nil {
+	leave, err := w.entered.Enter(ctx, r.name)
+	if err != nil {
 		return err
 	}
-	defer r.leave()
+	defer leave()
 	before, err := w.store.ByID(ctx, r.name, c.Target)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/assets"
@@ -65,4 +66,22 @@ func (w *Web) routes() map[string]http.HandlerFunc {
 		"POST /api/chats/{chat}/tasks/{id}": w.operateTask,
 		"GET /files/{id}/{name}":            w.download,
 	}
+}
+
+// linksPath is where Options.Links is served.
+const linksPath = "/links/"
+
+// withLinks serves links before the page's guard: a member needs only the link's address,
+// under any name that a proxy serves it by.
+func (w *Web) withLinks(page http.Handler) http.Handler {
+	if w.opts.Links == nil {
+		return page
+	}
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, linksPath) {
+			w.opts.Links.ServeHTTP(rw, r)
+			return
+		}
+		page.ServeHTTP(rw, r)
+	})
 }

@@ -144,10 +144,11 @@ func (p *posted) check() error {
 
 // speak adds the post to the history, where the host finds it.
 func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*history.Message, error) {
-	if err := c.enter(ctx); err != nil {
+	leave, err := w.entered.Enter(ctx, c.name)
+	if err != nil {
 		return nil, err
 	}
-	defer c.leave()
+	defer leave()
 	if p.Key != "" {
 		if there, err := w.store.ByKey(ctx, c.name, p.Key); err != nil || len(there) > 0 {
 			return there, err

@@ -126,10 +126,11 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Re
 	if len(msgs) == 0 {
 		return nil
 	}
-	if err := r.enter(ctx); err != nil {
+	leave, err := w.entered.Enter(ctx, r.name)
+	if err != nil {
 		return err
 	}
-	defer r.leave()
+	defer leave()
 	record := func(t *state.Tx) error { return rec.Record(t, outcomes(all, nil)) }
 	if err := w.store.Answer(context.WithoutCancel(ctx), r.name, msgs, record, rec.Recorded); err != nil {
 		history.LeaveDoubtful(err, files)

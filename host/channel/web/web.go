@@ -32,6 +32,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/channel/web/session"
 	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
@@ -68,13 +69,18 @@ type Options struct {
 
 // Web is the channel. New makes one, Open listens, Run serves.
 type Web struct {
-	opts     Options
-	limits   media.Limits
-	log      *slog.Logger
-	inForce  atomic.Pointer[terms]
-	store    *history.Store
-	files    *history.Files
-	hub      *hub
+	opts    Options
+	limits  media.Limits
+	log     *slog.Logger
+	inForce atomic.Pointer[terms]
+	store   *history.Store
+	files   *history.Files
+	hub     *hub
+
+	// entered is held for a chat by who adds to its history, so that rows become visible in the
+	// order of their numbers: a page that asks for "everything after" misses nothing.
+	entered link.Keyed
+
 	guard    *session.Guard
 	listener net.Listener
 	push     *webpush.Pusher // nil: off
@@ -91,13 +97,10 @@ type Web struct {
 	closing  error
 }
 
-// room is a chat and the lock that orders its history: only the holder may insert, so rows
-// become visible in the order of their numbers, and a page that asks for "everything
-// after" misses nothing.
+// room is a chat.
 type room struct {
 	channel.NamedChat
 	name string
-	lock chan struct{}
 }
 
 // New makes the channel of the options and opens nothing. Its errors name the remedy.
@@ -238,18 +241,3 @@ func (w *Web) Close() error {
 	})
 	return w.closing
 }
-
-// enter waits for the chat's lock.
-func (r *room) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case r.lock <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (r *room) leave() { <-r.lock }
