@@ -70,7 +70,7 @@ func BenchmarkAccept(b *testing.B) {
 // threadless are assistants without threads.
 type threadless struct{}
 
-func (threadless) Thread(string, string, time.Time) (string, bool) { return "", true }
+func (threadless) ThreadOf(string, string, time.Time) (string, bool) { return "", true }
 
 func (threadless) Notify(string, string, string) error        { return nil }
 func (threadless) Knows(string, string, string) (bool, error) { return true, nil }

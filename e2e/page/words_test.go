@@ -111,7 +111,7 @@ func TestAMemberStopsTheAssistantOfASlackThread(t *testing.T) {
 	}
 }
 
-const turnsUnderWay = `SELECT COUNT(*) FROM assistant_turn WHERE folder = ?`
+const turnsUnderWay = `SELECT COUNT(*) FROM turn WHERE folder = ?`
 
 // turnsOf counts the turns that a host has recorded.
 func turnsOf(t *testing.T, dir, folder string) int {

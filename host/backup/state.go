@@ -44,7 +44,7 @@ type stateAlone struct {
 	form string // of its name
 }
 
-func (s stateAlone) fill(ctx context.Context, temp string, r *Report) (err error) {
+func (s stateAlone) fill(ctx context.Context, temp string, r *Report) error {
 	spec := s.db.Spec
 	database := filepath.Join(spec.Dir, spec.File)
 	if err := s.room(sizes * (store.Allocated(database) + store.Allocated(database+"-wal"))); err != nil {
@@ -61,9 +61,8 @@ func (s stateAlone) fill(ctx context.Context, temp string, r *Report) (err error
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, one.Close()) }()
 	copied := filepath.Join(to, spec.File)
-	if err := one.CopyTo(ctx, copied); err != nil {
+	if err := errors.Join(one.CopyTo(ctx, copied), one.Close()); err != nil { // the log grows no longer
 		return err
 	}
 	if err := store.CheckCopy(ctx, copied); err != nil { // else damage would drive the last good backup out

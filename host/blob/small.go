@@ -67,6 +67,9 @@ type small struct{ *bytes.Reader }
 
 func (small) Close() error { return nil }
 
+// Reader reads the bytes of a small blob.
+func Reader(data []byte) io.ReadSeekCloser { return small{bytes.NewReader(data)} }
+
 func (s *Store) openRow(id int64) (io.ReadSeekCloser, error) {
 	if s.row == nil {
 		return nil, fs.ErrNotExist
@@ -77,7 +80,7 @@ func (s *Store) openRow(id int64) (io.ReadSeekCloser, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("read a kept file: %w", store.Words(err))
 	}
-	return small{bytes.NewReader(data)}, nil
+	return Reader(data), nil
 }
 
 // newSmall makes a small blob of data, which is the blob's from then on.

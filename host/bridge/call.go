@@ -56,7 +56,7 @@ func (b *Bridge) call(ctx context.Context, it *spool.Item, key string, assistant
 		c.Thread = thread
 	}
 	if c.Thread == "" && it.Request.Turn != ipc.NoTurn {
-		c.Thread, _ = assistants.Thread(it.Folder, it.Request.Turn, it.ModTime)
+		c.Thread, _ = assistants.ThreadOf(it.Folder, it.Request.Turn, it.ModTime)
 	}
 	answer, err := b.Answers.Answer(ctx, c)
 	if err != nil {

@@ -34,7 +34,7 @@ type told struct {
 	words []string
 }
 
-func (a *told) Thread(folder, turn string, _ time.Time) (string, bool) {
+func (a *told) ThreadOf(folder, turn string, _ time.Time) (string, bool) {
 	thread, known := a.threads[folder+"/"+turn]
 	return thread, known || turn == ""
 }

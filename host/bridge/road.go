@@ -24,13 +24,13 @@ const (
 )
 
 // Assistants know in which thread a request was made, and take reports of failures after
-// the tool has stopped waiting: *assistant.Manager. Run gets them, not New: they need the bridge for their
+// the tool has stopped waiting: *turns.Manager. Run gets them, not New: they need the bridge for their
 // answers, so they are made after it.
 type Assistants interface {
-	// Thread returns the thread of the group's chat to which a request belongs, by its
+	// ThreadOf returns the thread of the group's chat to which a request belongs, by its
 	// stamp or, if that is empty, by the time when it was written; empty: the chat
 	// itself. known is false if no turn of the group has the stamp.
-	Thread(folder, stamp string, written time.Time) (thread string, known bool)
+	ThreadOf(folder, stamp string, written time.Time) (thread string, known bool)
 	// Knows reports whether the assistant in a thread of the group's chat was given a
 	// member's message with this id of the platform.
 	Knows(folder, thread, message string) (bool, error)

@@ -17,7 +17,7 @@ func (b *Bridge) setThread(d *outbox.Delivery, it *spool.Item, assistants Assist
 	if _, changes := verbs[it.Request.Type]; changes || d.Thread != "" || it.Request.Turn == ipc.NoTurn || !b.own(d) {
 		return
 	}
-	thread, known := assistants.Thread(it.Folder, it.Request.Turn, it.ModTime)
+	thread, known := assistants.ThreadOf(it.Folder, it.Request.Turn, it.ModTime)
 	d.Thread = thread
 	if known {
 		return
@@ -39,7 +39,7 @@ func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
 	if d.Bound != "" {
 		return d.Bound
 	}
-	thread, _ := assistants.Thread(d.Folder, "", d.Asked)
+	thread, _ := assistants.ThreadOf(d.Folder, "", d.Asked)
 	return thread
 }
 

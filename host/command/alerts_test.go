@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
@@ -32,8 +32,8 @@ type (
 func (troubled) Refusals() map[string]int64    { return map[string]int64{"one": 1} }
 func (late) ClockAhead() (time.Duration, bool) { return time.Hour, true }
 func (locked) Troubles() map[cause.Cause]int64 { return map[cause.Cause]int64{cause.Key: 1} }
-func (locked) Status() []assistant.Status {
-	return []assistant.Status{{Folder: "g0", State: "waiting", Cause: cause.Key}}
+func (locked) Status() []turns.Status {
+	return []turns.Status{{Folder: "g0", State: "waiting", Cause: cause.Key}}
 }
 
 // servedMetrics scrapes a host on which every kind of thing has happened, and returns the

@@ -172,6 +172,9 @@ func writable(cfg *config.Config) []string {
 			}
 		}
 	}
+	if cfg.Backup.Directory != "" {
+		dirs = append(dirs, cfg.Backup.Directory)
+	}
 	return dirs
 }
 

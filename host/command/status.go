@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -113,7 +113,7 @@ func (e *env) printListeners(all []operator.Group) error {
 }
 
 // printTold prints on one line the kinds of messages that assistants only read described in words.
-func (e *env) printTold(all []assistant.Told) {
+func (e *env) printTold(all []turns.Told) {
 	var words []string
 	for _, t := range all {
 		words = append(words, fmt.Sprintf("%s %s (%d)", t.Channel, t.Kind, t.Count))
@@ -125,7 +125,7 @@ func (e *env) printTold(all []assistant.Told) {
 }
 
 // lastTurn says how a group's last turn ended, and when.
-func lastTurn(t assistant.Turns) string {
+func lastTurn(t turns.Turns) string {
 	if t.Broke.After(t.Done) {
 		return "broke " + terminal.Ago(t.Broke) + ": " + media.Cut(t.Trouble, 30)
 	}

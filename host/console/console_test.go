@@ -17,10 +17,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/host/turns"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -70,7 +70,7 @@ func (c *control) Status(context.Context) (operator.Status, error) {
 	return operator.Status{
 		Running: true, PID: 7, Version: "v1", State: c.name, Started: time.Now(), Applied: time.Now(), Errors: 1,
 		Channels:   []operator.Channel{{Name: "whatsapp", Detail: c.name, Scan: c.name}, {Name: "web", Connected: true}},
-		Groups:     []operator.Group{{Folder: "family", Name: c.name, Chat: c.name, Assistant: "echo", Trigger: c.name, Pending: 1, Bytes: 1000, Turns: assistant.Turns{Done: time.Now(), Broke: time.Now(), Trouble: c.name}}, {Folder: "work"}},
+		Groups:     []operator.Group{{Folder: "family", Name: c.name, Chat: c.name, Assistant: "echo", Trigger: c.name, Pending: 1, Bytes: 1000, Turns: turns.Turns{Done: time.Now(), Broke: time.Now(), Trouble: c.name}}, {Folder: "work"}},
 		Assistants: []operator.Assistant{{Group: "family", State: "broken", Detail: c.name, Cause: "model", Started: time.Now()}},
 		Faults:     []operator.Fault{{Name: "disk_low", About: "disk", Message: c.name, Hint: c.name}},
 		Disk:       operator.Disk{Free: 1 << 30, Total: 2 << 30}, Quota: operator.Quota{Pending: 64, Bytes: 1 << 20},

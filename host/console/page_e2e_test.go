@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/browsertest"
 )
 
@@ -94,8 +94,8 @@ func (q quay) Status(ctx context.Context) (operator.Status, error) {
 		{Name: "whatsapp", Detail: "no WhatsApp account is linked: longshore pair whatsapp", Scan: "scan the code on the phone"},
 	}
 	s.Groups = []operator.Group{
-		{Folder: "family", Name: "Family", Chat: "web:family", Assistant: "andy", Trigger: "@Andy", Pending: 1, Bytes: 48 << 20, Oldest: now, Ignored: assistant.Ignored{NotCalled: 12},
-			Turns: assistant.Turns{Done: now.Add(-4 * time.Minute), Answered: 31, Broke: now.Add(-2 * time.Hour), Broken: 1, Trouble: "the model's service was overloaded"}},
+		{Folder: "family", Name: "Family", Chat: "web:family", Assistant: "andy", Trigger: "@Andy", Pending: 1, Bytes: 48 << 20, Oldest: now, Ignored: turns.Ignored{NotCalled: 12},
+			Turns: turns.Turns{Done: now.Add(-4 * time.Minute), Answered: 31, Broke: now.Add(-2 * time.Hour), Broken: 1, Trouble: "the model's service was overloaded"}},
 		{Folder: "crew", Name: "Harbour crew", Chat: "120363000000000001@g.us", Assistant: "andy"},
 	}
 	s.Disk.Floor = 2 << 30

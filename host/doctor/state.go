@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -49,10 +50,14 @@ func (d Doctor) host(_ context.Context, h hosting) []Finding {
 		}
 		all = append(all, found("host", severity, "the host reports "+f.Name+": "+f.Message, f.Hint)...)
 	}
-	if len(all) == 0 {
-		return fine("host", "the host runs and reports no problem")
+	if len(all) > 0 {
+		return all
 	}
-	return all
+	words := "the host runs and reports no problem"
+	if at := h.status.Backup; !at.IsZero() {
+		words += "; backup of the state at " + at.Local().Format(time.DateTime)
+	}
+	return fine("host", words)
 }
 
 // state checks the state directory and the parts of it that only the host may

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -39,7 +39,7 @@ func (l *Local) assistants() []Assistant {
 	return all
 }
 
-func assistantOf(s assistant.Status) Assistant {
+func assistantOf(s turns.Status) Assistant {
 	a := Assistant{Group: s.Folder, State: s.State, Started: s.Since, Cause: string(s.Cause), Permanent: s.Cause.Permanent(), Failures: s.Failures, Next: s.Next}
 	switch {
 	case s.State == "elsewhere":
@@ -60,7 +60,7 @@ func assistantOf(s assistant.Status) Assistant {
 }
 
 // fetches describes an assistant elsewhere.
-func fetches(s assistant.Status) string {
+func fetches(s turns.Status) string {
 	last := "not asked for since the host's start"
 	if !s.Fetched.IsZero() {
 		last = "last asked for at " + s.Fetched.UTC().Format("2006-01-02 15:04:05 MST")
@@ -73,9 +73,9 @@ func fetches(s assistant.Status) string {
 }
 
 // turnsOf returns when a group's turns ended; zero without a running host.
-func (l *Local) turnsOf(folder string) assistant.Turns {
+func (l *Local) turnsOf(folder string) turns.Turns {
 	if l.Running == nil {
-		return assistant.Turns{}
+		return turns.Turns{}
 	}
 	return l.Running.Assistants.Turns(folder)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
@@ -34,16 +34,16 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 	for want, spoil := range map[string]func(o operator.Options, r *rooms){
 		"channel_down of channel memory": func(o operator.Options, _ *rooms) { o.Channels[0].(memory.Full).Disconnect() },
 		"key_not_accepted of assistant helper": func(_ operator.Options, r *rooms) {
-			r.status = []assistant.Status{{Folder: "b", State: "idle", LastError: "401", Cause: cause.Key, Failures: 7}, {Folder: "a", State: "waiting", Cause: cause.Key}}
+			r.status = []turns.Status{{Folder: "b", State: "idle", LastError: "401", Cause: cause.Key, Failures: 7}, {Folder: "a", State: "waiting", Cause: cause.Key}}
 		},
 		"busy of assistant other": func(_ operator.Options, r *rooms) {
-			r.status = []assistant.Status{{Folder: "c", State: "running", Cause: "busy"}}
+			r.status = []turns.Status{{Folder: "c", State: "running", Cause: "busy"}}
 		},
 		"engine_away of assistant helper": func(_ operator.Options, r *rooms) {
-			r.status = []assistant.Status{{Folder: "a", State: "waiting", Cause: "engine_away", Failures: 3}, {Folder: "b", State: "waiting", Cause: "engine_away", Failures: 2}}
+			r.status = []turns.Status{{Folder: "a", State: "waiting", Cause: "engine_away", Failures: 3}, {Folder: "b", State: "waiting", Cause: "engine_away", Failures: 2}}
 		},
 		"turns_broken of assistant other": func(_ operator.Options, r *rooms) {
-			r.status = []assistant.Status{{Folder: "a", State: "idle", LastError: "exit 1", Cause: "failed", Failures: 2}, {Folder: "c", State: "idle", LastError: "exit 1", Cause: "failed", Failures: 3}}
+			r.status = []turns.Status{{Folder: "a", State: "idle", LastError: "exit 1", Cause: "failed", Failures: 2}, {Folder: "c", State: "idle", LastError: "exit 1", Cause: "failed", Failures: 3}}
 		},
 		"backup_failed of backup": func(_ operator.Options, r *rooms) {
 			r.backup = operator.Backup{Problem: "the disk is full"}
@@ -125,11 +125,11 @@ func TestRequestsThatWereRefusedLongAgoAreNoFault(t *testing.T) {
 // fault.
 func TestAnAssistantWithoutATurnIsUnknown(t *testing.T) {
 	o, r := judged(t)
-	r.turns = map[string]assistant.Turns{"c": {Broke: time.Now()}}
+	r.turns = map[string]turns.Turns{"c": {Broke: time.Now()}}
 	if diff := cmp.Diff([]string{"assistant helper"}, operator.NewLocal(o).Faults(t.Context()).Unknown); diff != "" {
 		t.Error(diff)
 	}
-	r.turns = map[string]assistant.Turns{"a": {Done: time.Now()}, "c": {Done: time.Now()}}
+	r.turns = map[string]turns.Turns{"a": {Done: time.Now()}, "c": {Done: time.Now()}}
 	if f := operator.NewLocal(o).Faults(t.Context()); len(f.Unknown) != 0 {
 		t.Errorf("one of its groups had a turn: %+v", f.Unknown)
 	}

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -208,8 +208,8 @@ func TestAFaultOfTheHostIsItsOwnCode(t *testing.T) {
 
 // What members sent and the channel could only tell in words is in the status and the metrics.
 func TestWhatIsOnlyToldInWordsIsInStatusAndMetrics(t *testing.T) {
-	want := assistant.Told{Channel: "tg", Kind: "dice", Count: 3}
-	d := operator.NewLocal((&rooms{told: []assistant.Told{want}}).options(groups.Layout{State: t.TempDir()}))
+	want := turns.Told{Channel: "tg", Kind: "dice", Count: 3}
+	d := operator.NewLocal((&rooms{told: []turns.Told{want}}).options(groups.Layout{State: t.TempDir()}))
 	s, err := d.Status(t.Context())
 	if err != nil || len(s.Told) != 1 || s.Told[0] != want {
 		t.Errorf("status has %+v, %v", s.Told, err)

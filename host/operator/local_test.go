@@ -18,11 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -85,7 +85,7 @@ func newCounter(t *testing.T) *counter {
 			t.Error(err)
 		}
 	})
-	c.rooms = &rooms{groups: all, status: []assistant.Status{{Folder: "family", State: "running"}}, turns: map[string]assistant.Turns{}}
+	c.rooms = &rooms{groups: all, status: []turns.Status{{Folder: "family", State: "running"}}, turns: map[string]turns.Turns{}}
 	c.rooms.accept = func(s operator.Send) outbox.Delivery { return c.accept(s.Group, s.Name, s.Caption) }
 	o := c.rooms.options(layout, c.platform)
 	o.Outbox, o.Version = c.outbox, "v0"

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc/spool"
@@ -71,13 +71,13 @@ type Backup struct {
 	Known   bool      // the host has seen since its start whether one is due
 }
 
-// Assistants are the groups' assistants: *assistant.Manager.
+// Assistants are the groups' assistants: *turns.Manager.
 type Assistants interface {
-	Status() []assistant.Status
-	Ignored(folder string) assistant.Ignored
-	Turns(folder string) assistant.Turns
+	Status() []turns.Status
+	Ignored(folder string) turns.Ignored
+	Turns(folder string) turns.Turns
 	Troubles() map[cause.Cause]int64
-	Told() []assistant.Told
+	Told() []turns.Told
 	StopGroup(folder string) (turns, waited int, err error)
 	InboxUse(folder string) int64
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -23,10 +23,10 @@ type rooms struct {
 	backup    operator.Backup
 	missing   []operator.MissingMount
 	ahead     time.Duration
-	status    []assistant.Status
+	status    []turns.Status
 	notCalled int
-	turns     map[string]assistant.Turns // empty: each was answered now
-	told      []assistant.Told
+	turns     map[string]turns.Turns // empty: each was answered now
+	told      []turns.Told
 	spending  map[string]operator.Spending
 	calls     []operator.RefusedCall
 	unknown   []operator.UnknownChat
@@ -71,19 +71,19 @@ func (r *rooms) Backup() operator.Backup {
 }
 func (r *rooms) Environment(context.Context, string) []channel.Finding { return nil }
 
-func (r *rooms) Status() []assistant.Status { return r.status }
-func (r *rooms) Ignored(string) assistant.Ignored {
-	return assistant.Ignored{NotCalled: r.notCalled}
+func (r *rooms) Status() []turns.Status { return r.status }
+func (r *rooms) Ignored(string) turns.Ignored {
+	return turns.Ignored{NotCalled: r.notCalled}
 }
 
-func (r *rooms) Turns(folder string) assistant.Turns {
+func (r *rooms) Turns(folder string) turns.Turns {
 	if r.turns == nil {
-		return assistant.Turns{Done: time.Now()}
+		return turns.Turns{Done: time.Now()}
 	}
 	return r.turns[folder]
 }
 func (r *rooms) Troubles() map[cause.Cause]int64                        { return nil }
-func (r *rooms) Told() []assistant.Told                                 { return r.told }
+func (r *rooms) Told() []turns.Told                                     { return r.told }
 func (r *rooms) StopGroup(folder string) (turns, waited int, err error) { return len(folder), 0, nil }
 func (r *rooms) InboxUse(folder string) int64                           { return r.inbox[folder] }
 

@@ -6,9 +6,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -16,23 +16,23 @@ import (
 // Status is a host's description of itself. If no host runs, Running is false
 // and only what the disk shows is filled in.
 type Status struct {
-	Running      bool             `json:"running"`
-	PID          int              `json:"pid,omitempty"`
-	Version      string           `json:"version"`
-	Started      time.Time        `json:"started,omitzero"`
-	Applied      time.Time        `json:"applied,omitzero"` // when the configuration in force was
-	State        string           `json:"state"`            // the state directory
-	Channels     []Channel        `json:"channels"`
-	Groups       []Group          `json:"groups"`
-	Assistants   []Assistant      `json:"assistants"`
-	Failures     []Item           `json:"failures"` // the latest, newest first, at most RecentFailures
-	Errors       int              `json:"errors"`   // requests in the errors folder
-	Disk         Disk             `json:"disk"`
-	Backup       time.Time        `json:"backup,omitzero"` // when the newest good daily backup was made
-	Quota        Quota            `json:"quota,omitzero"`
-	Faults       []Fault          `json:"faults"` // what is wrong with the running host, see Local.Faults
-	UnknownChats []UnknownChat    `json:"unknown_chats,omitempty"`
-	Told         []assistant.Told `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
+	Running      bool          `json:"running"`
+	PID          int           `json:"pid,omitempty"`
+	Version      string        `json:"version"`
+	Started      time.Time     `json:"started,omitzero"`
+	Applied      time.Time     `json:"applied,omitzero"` // when the configuration in force was
+	State        string        `json:"state"`            // the state directory
+	Channels     []Channel     `json:"channels"`
+	Groups       []Group       `json:"groups"`
+	Assistants   []Assistant   `json:"assistants"`
+	Failures     []Item        `json:"failures"` // the latest, newest first, at most RecentFailures
+	Errors       int           `json:"errors"`   // requests in the errors folder
+	Disk         Disk          `json:"disk"`
+	Backup       time.Time     `json:"backup,omitzero"` // when the newest good daily backup was made
+	Quota        Quota         `json:"quota,omitzero"`
+	Faults       []Fault       `json:"faults"` // what is wrong with the running host, see Local.Faults
+	UnknownChats []UnknownChat `json:"unknown_chats,omitempty"`
+	Told         []turns.Told  `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
 }
 
 // RecentFailures is how many failures a Status lists.
@@ -73,9 +73,9 @@ type Group struct {
 	Trigger   string `json:"trigger,omitempty"`   // empty: every message calls the assistant
 
 	// Messages since the host's start that were not for the assistant.
-	assistant.Ignored
+	turns.Ignored
 	// Turns since the host's start.
-	assistant.Turns
+	turns.Turns
 
 	// Model is the usage of the model; nil if the host does not pass the calls on.
 	Model *Spending `json:"model,omitempty"`

@@ -359,7 +359,7 @@ func (o *Outbox) message(a *attempt) channel.Message {
 		m.Poll = &channel.Poll{Choices: q.Choices, Several: q.Several}
 	}
 	for _, f := range p.Files {
-		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: content{o.state.Blobs, f.Blob}})
+		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: content{o.state.Blobs, f.Blob, a.it.bytesOf(f.Blob)}})
 	}
 	return m
 }
@@ -368,9 +368,25 @@ func (o *Outbox) message(a *attempt) channel.Message {
 type content struct {
 	blobs *blob.Store
 	name  string
+	bytes []byte // if they are not recorded yet
 }
 
-func (c content) Open() (io.ReadSeekCloser, error) { return c.blobs.Open(c.name) }
+func (c content) Open() (io.ReadSeekCloser, error) {
+	if c.bytes != nil {
+		return blob.Reader(c.bytes), nil
+	}
+	return c.blobs.Open(c.name)
+}
+
+// bytesOf returns the bytes of a small file that Put has not recorded yet, else nil.
+func (it *item) bytesOf(name string) []byte {
+	for _, f := range it.small {
+		if f.Blob == name {
+			return f.Bytes
+		}
+	}
+	return nil
+}
 
 // watched is an attempt as its channel sees it.
 type watched struct {

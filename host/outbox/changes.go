@@ -166,7 +166,7 @@ func (o *Outbox) readChanges(c *Changes, unread []int64) {
 func (o *Outbox) reporting(on bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.changes.ended = !on
+	o.runs, o.changes.ended = on, !on
 	o.changes.signal()
 }
 

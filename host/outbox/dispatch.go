@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -26,10 +24,9 @@ const look = time.Second
 // ahead of a quiet group's (at most 2 may), and 10,000 deliveries drained at
 // half the rate.
 type dispatcher struct {
-	o        *Outbox
-	wg       sync.WaitGroup // the attempts in flight
-	limiters map[string]*rate.Limiter
-	down     map[*line]bool // the channel was not connected when it was asked last
+	o    *Outbox
+	wg   sync.WaitGroup // the attempts in flight
+	down map[*line]bool // the channel was not connected when it was asked last
 }
 
 // wakeReconnected ends the backoff of the chats whose channel has reconnected. It reports
@@ -76,17 +73,6 @@ func (o *Outbox) endBackoff(l *line) {
 // Reload makes the dispatcher ask Limits and Rate again. A message that already waits for
 // its group's rate keeps its time.
 func (o *Outbox) Reload() { o.poke() }
-
-// poke wakes the dispatcher. It never blocks.
-func (o *Outbox) poke() { signal(o.wake) }
-
-// signal puts a value into a channel of capacity one, unless there is one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
 
 func (d *dispatcher) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
@@ -159,7 +145,7 @@ func (d *dispatcher) start(ctx context.Context, ln *lane, now time.Time) {
 	}
 	ln.paid = false
 	ln.line.busy++
-	a := &attempt{ln: ln, moved: now, rate: d.limiter(ln.folder, now)}
+	a := &attempt{ln: ln, moved: now, rate: o.limiter(ln.folder, now)}
 	ln.attempt, ln.state, ln.at = a, running, now.Add(look)
 	heap.Push(&o.waits, ln)
 	d.wg.Go(func() { o.serve(ctx, a) })
@@ -167,30 +153,10 @@ func (d *dispatcher) start(ctx context.Context, ln *lane, now time.Time) {
 
 // delay returns how long a group's next attempt must wait for the group's rate.
 func (d *dispatcher) delay(folder string, now time.Time) time.Duration {
-	if l := d.limiter(folder, now); l != nil {
+	if l := d.o.limiter(folder, now); l != nil {
 		return l.ReserveN(now, 1).DelayFrom(now)
 	}
 	return 0
-}
-
-// limiter returns the limiter of a group's attempts, at its present rate; nil if the rate
-// is unlimited.
-func (d *dispatcher) limiter(folder string, now time.Time) *rate.Limiter {
-	r := d.o.opts.Settings.SendRate(folder)
-	if r.PerMinute <= 0 {
-		return nil
-	}
-	limit := rate.Limit(r.PerMinute / 60)
-	l := d.limiters[folder]
-	if l == nil {
-		l = rate.NewLimiter(limit, max(r.Burst, 1))
-		d.limiters[folder] = l
-	}
-	if l.Limit() != limit || l.Burst() != max(r.Burst, 1) {
-		l.SetLimitAt(now, limit)
-		l.SetBurstAt(now, max(r.Burst, 1))
-	}
-	return l
 }
 
 // watch checks a send in flight. If its bytes move, that is a change. If they do not, the

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/state"
 )
@@ -108,4 +110,24 @@ func (o *Outbox) recordHold(name string, h hold) {
 	if err != nil {
 		o.opts.Log.Error("record a hold", "channel", name, "error", err)
 	}
+}
+
+// limiter returns the limiter of a group's attempts, at its present rate; nil if the rate
+// is unlimited. The caller holds mu.
+func (o *Outbox) limiter(folder string, now time.Time) *rate.Limiter {
+	r := o.opts.Settings.SendRate(folder)
+	if r.PerMinute <= 0 {
+		return nil
+	}
+	limit := rate.Limit(r.PerMinute / 60)
+	l := o.limiters[folder]
+	if l == nil {
+		l = rate.NewLimiter(limit, max(r.Burst, 1))
+		o.limiters[folder] = l
+	}
+	if l.Limit() != limit || l.Burst() != max(r.Burst, 1) {
+		l.SetLimitAt(now, limit)
+		l.SetBurstAt(now, max(r.Burst, 1))
+	}
+	return l
 }

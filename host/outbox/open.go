@@ -59,6 +59,8 @@ type Outbox struct {
 	buffered int       // deliveries in the lanes' memory
 	outcomes []outcome // to be recorded
 	changes  changeList
+	limiters map[string]*rate.Limiter // of the groups' attempts
+	runs     bool                     // Run works
 
 	questions map[int64]*asked // that take answers
 	asking    chan struct{}    // holds a value after a new one
@@ -83,6 +85,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 		lines:     map[string]*line{},
 		lanes:     map[groups.Address]*lane{},
 		live:      map[int64]*item{},
+		limiters:  map[string]*rate.Limiter{},
 		changes:   newChangeList(),
 		answers:   map[string]int64{answerYes: 0, answerNo: 0, answerNone: 0, answerLost: 0},
 		questions: map[int64]*asked{}, asking: make(chan struct{}, 1),
@@ -112,7 +115,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 func (o *Outbox) Run(ctx context.Context) error {
 	o.reporting(true)
 	defer o.reporting(false)
-	d := &dispatcher{o: o, limiters: map[string]*rate.Limiter{}, down: map[*line]bool{}}
+	d := &dispatcher{o: o, down: map[*line]bool{}}
 	recorded, stop := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(recorded)
@@ -271,6 +274,17 @@ func (o *Outbox) recoverLanes(ctx context.Context) error {
 		o.schedule(ln)
 		return nil
 	})
+}
+
+// poke wakes the dispatcher. It never blocks.
+func (o *Outbox) poke() { signal(o.wake) }
+
+// signal puts a value into a channel of capacity one, unless there is one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // line returns the line of a channel. The caller holds mu, or is Open.

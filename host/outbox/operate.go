@@ -125,37 +125,6 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 	return nil
 }
 
-// block stops a delivery's chat from starting an attempt, and returns the first part that
-// is not sent yet.
-func (o *Outbox) block(it *item) (*lane, int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	ln := o.lane(it.Address(), it.Folder)
-	from := 0
-	if live := o.live[it.id]; live != nil {
-		sending := func(p Part) bool { return p.State == Sending }
-		if ln.state == running && len(ln.heads) > 0 && (ln.heads[0] == live || slices.ContainsFunc(live.Parts, sending)) {
-			return nil, 0, ErrSending
-		}
-		from, it = live.pos, live
-	}
-	if slices.ContainsFunc(it.Parts, func(p Part) bool { return p.State == Pending }) {
-		return nil, 0, ErrSending // the platform has it
-	}
-	ln.blocked++
-	return ln, from, nil
-}
-
-func (o *Outbox) unblock(ln *lane) {
-	o.mu.Lock()
-	ln.blocked--
-	if ln.state == idle {
-		o.schedule(ln)
-	}
-	o.mu.Unlock()
-	o.poke()
-}
-
 func cancel(t *state.Tx, it *item, from int, now time.Time) (cancelled []int, err error) {
 	for i := from; i < len(it.Parts); i++ {
 		n, err := t.Changed(`UPDATE part SET state = 'dropped', blob = '', next = 0, code = ?, message = ?, hint = ?

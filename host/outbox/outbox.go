@@ -20,7 +20,7 @@
 //	lane.go     the chats that wait
 //	dispatch.go which chat is next
 //	attempt.go  one attempt at one part
-//	together.go attempts at several parts in one call
+//	together.go several parts in one call, and what is sent in the commit that accepts it
 //	outcome.go  the outcome of an attempt, and its record
 //	question.go questions and their answers
 //	act.go      parts that change a message
@@ -45,7 +45,8 @@
 // sent again: a [channel.Finder] is asked; a platform with keys has the same id
 // again as long as it knows the id. If neither helps, the part ends as
 // uncertain. The messages of a [channel.StateSender] and their outcomes are one
-// commit: no part is in doubt there.
+// commit: no part is in doubt there. If nothing of the chat waits, and no large file is to
+// be copied, that is the commit that accepts them.
 //
 // The package does not decide who may send what, and it never opens a
 // workspace: the bytes come from the file that the bridge opened.

@@ -20,6 +20,7 @@ type stateful struct {
 	*many
 	box     *box
 	fail    error // of the first change
+	refused []error
 	changes int
 	shows   func(id string) // a durable message; may be nil
 }
@@ -34,6 +35,7 @@ func (c *stateful) SendRecorded(ctx context.Context, ms []channel.Message, r cha
 		}
 		return err
 	}, r.Recorded); err != nil {
+		c.refused = append(c.refused, err)
 		return []channel.Outcome{{Err: err}}
 	}
 	for _, out := range outs {
@@ -145,6 +147,127 @@ func TestWhatTheStateRefusesOfSeveralIsRecordedInOrder(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"text 0", "text 2", "text 3", "text 4", "text 5"}, shown(c.Channel)); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// atOnce runs an outbox of a channel whose messages are in the state, and puts something.
+func (c *stateful) atOnce(t *testing.T, b *book, ds ...outbox.Delivery) (stop func()) {
+	stop = run(t, c.box)
+	synctest.Wait()
+	put(t, c.box, ds...)
+	return stop
+}
+
+// TestADeliveryAndItsMessageWereTwoCommits: the time until a message was on the page was that
+// of two.
+func TestADeliveryAndItsMessageWereTwoCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, b := newStateful(t, nil)
+		ds := words(2)
+		ds = append(ds, file(t, c.box, ds[0].Chat, "small.txt", "bytes"), file(t, c.box, ds[0].Chat, "other.txt", "others"))
+		for i := range ds {
+			ds[i].Channel = ds[0].Channel
+		}
+		ds[2].Parts = append(ds[2].Parts, outbox.Part{Text: "second part"})
+		stop := c.atOnce(t, b, ds...)
+		if diff := cmp.Diff([]string{"sent", "sent", "sent", "sent", "sent"}, c.box.recorded(t)); diff != "" || c.changes != 1 {
+			t.Errorf("%d changes: %s", c.changes, diff)
+		}
+		b.settled(t, ds...)
+		stop()
+		for _, d := range ds {
+			if p := b.of(d).Parts[0]; p.State != outbox.Sent || p.Attempts != 1 || p.Receipt.ID == "" {
+				t.Errorf("%+v", p)
+			}
+			if got, err := c.box.Get(t.Context(), d.Key); err != nil || !cmp.Equal(b.of(d).Parts[0].Receipt.ID, got.Parts[0].Receipt.ID) || got.Open() {
+				t.Errorf("read %+v, %v", got, err)
+			}
+		}
+		if s, err := c.box.Stats(t.Context()); err != nil || s.Sent != 5 || s.Attempts != 5 || s.Pending != 0 || s.Chats != 0 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if n := c.box.bytes(t); n != 0 {
+			t.Errorf("the outbox keeps the bytes of %d files that are sent", n)
+		}
+	})
+}
+
+// bytes counts the small files in the state.
+func (b *box) bytes(t *testing.T) (n int) {
+	t.Helper()
+	if err := b.state.QueryRow(`SELECT count(*) FROM bytes`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestWhatCannotBeSentAtOnceWaits: the change fails, the channel refuses one of three, or the
+// group's rate does not allow it.
+func TestWhatCannotBeSentAtOnceWaits(t *testing.T) {
+	tests := []struct {
+		name   string
+		fail   error
+		script func(channel.Message, int) memory.Fault
+		rate   outbox.Rate
+		call   int // the first one of the lane
+		before []string
+	}{
+		{"the change fails", errors.New("refused"), nil, outbox.Rate{}, 2, []string{"queued", "queued", "queued"}},
+		{"one has to wait", nil, func(m channel.Message, attempt int) memory.Fault {
+			if m.Text == "text 1" && attempt == 1 {
+				return memory.Passing()
+			}
+			return memory.Fault{}
+		}, outbox.Rate{}, 2, []string{"sent", "queued", "queued"}},
+		{"the rate allows two", nil, nil, outbox.Rate{PerMinute: 60, Burst: 2}, 1, []string{"queued", "queued", "queued"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, b := &stateful{many: newMany(tt.script), fail: tt.fail}, newBook()
+				c.box = b.open(t, outbox.Options{Channels: []channel.Channel{c}, Settings: outbox.Fixed{Rate: tt.rate}})
+				ds := words(3)
+				ds[2] = file(t, c.box, ds[0].Chat, "small.txt", "bytes")
+				ds[2].Channel = ds[0].Channel
+				c.before = func() {
+					if tt.call--; tt.call == 0 {
+						if diff := cmp.Diff(tt.before, c.box.recorded(t)); diff != "" {
+							t.Error(diff)
+						}
+					}
+				}
+				stop := c.atOnce(t, b, ds...)
+				b.settled(t, ds...)
+				stop()
+				if diff := cmp.Diff([]string{"sent", "sent", "sent"}, c.box.recorded(t)); diff != "" {
+					t.Error(diff)
+				}
+				if s, err := c.box.Stats(t.Context()); tt.call > 0 || err != nil || s.Sent != 3 || c.box.bytes(t) != 0 {
+					t.Errorf("%+v, %v, the bytes of %d files", s, err, c.box.bytes(t))
+				}
+				if diff := cmp.Diff([]string{"text 0", "text 1", "small.txt"}, shown(c.Channel)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// TestWhatIsKnownIsNotSentAtOnce: it was sent before, or it failed.
+func TestWhatIsKnownIsNotSentAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, b := newStateful(t, func(m channel.Message, attempt int) memory.Fault { return memory.Permanent() })
+		ds := words(1)
+		stop := c.atOnce(t, b, ds...)
+		b.settled(t, ds...)
+		synctest.Wait()
+		c.many = newMany(nil)
+		put(t, c.box, append(words(1), in("more"))...)
+		b.settled(t, in("more"))
+		stop()
+		if diff := cmp.Diff([]string{"failed", "sent"}, c.box.recorded(t)); diff != "" || len(c.refused) != 1 {
+			t.Errorf("%s, %v", diff, c.refused)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -203,9 +204,11 @@ func turns(t *state.Tx, n int) (last int64, err error) {
 
 // insert records a delivery and returns its id, or 0 if its key is known.
 func insert(t *state.Tx, it *item, now time.Time) (int64, error) {
-	open := len(it.Parts)
-	if it.Approval != nil {
-		open = 0
+	open := 0
+	for i := range it.Parts {
+		if it.Parts[i].State.open() {
+			open++
+		}
 	}
 	rows, err := t.Query(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open, batch, bound)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING id`,
@@ -231,7 +234,11 @@ func insert(t *state.Tx, it *item, now time.Time) (int64, error) {
 			}
 		}
 	}
+	names := it.blobs() // without those of parts that are sent
 	for _, f := range it.small {
+		if !slices.Contains(names, f.Blob) {
+			continue
+		}
 		if err := blob.Insert(t, f.Blob, f.Bytes); err != nil {
 			return 0, ofDatabase("keep a file", err)
 		}
@@ -248,9 +255,10 @@ func insertPart(t *state.Tx, id int64, position int, p *Part, waits bool) error 
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act, written, receipt_note, unthreaded)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, position, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act, p.Written, p.Receipt.Note, bit(p.Unthreaded))
+	_, err = t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act, written, receipt_note, unthreaded, attempts, receipt, receipt_time)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, position, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act, p.Written, p.Receipt.Note, bit(p.Unthreaded),
+		p.Attempts, p.Receipt.ID, nano(p.Receipt.Time))
 	return ofDatabase("record a delivery", err)
 }
 

@@ -3,8 +3,11 @@ package outbox
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/state"
 )
@@ -143,5 +146,135 @@ func (o *Outbox) untried(all []*attempt) {
 		p := &a.it.Parts[a.pos]
 		p.State, p.Attempts = Queued, p.Attempts-1
 		o.counters.attempts.Add(-1)
+	}
+}
+
+// sendAtOnce sends deliveries in the commit that records them, if their messages are in the
+// state, and nothing of their chat waits. It reports whether they are recorded; else they have
+// to be recorded as deliveries that wait, and nothing of them was sent.
+func (o *Outbox) sendAtOnce(ctx context.Context, p *putting) bool {
+	key, ok := p.simple()
+	if !ok {
+		return false
+	}
+	s := &atOnce{putting: p}
+	ch := o.reserve(s, key)
+	if ch == nil {
+		return false
+	}
+	defer o.unblock(s.ln)
+	var ms []channel.Message
+	for _, it := range p.items {
+		for i := range it.Parts {
+			a := &attempt{ln: s.ln, it: it, pos: i, part: it.Parts[i]}
+			s.all = append(s.all, a)
+			ms = append(ms, o.message(a))
+			o.opts.Trace(it.Folder, it.Request, "sending")
+		}
+	}
+	_ = o.call(ctx, s.ln.line.ch, 0, func(ctx context.Context) error { // what it says of errors, the lane will hear again
+		ch.SendRecorded(ctx, ms, s)
+		return nil
+	})
+	if !s.done {
+		s.reset()
+		return false
+	}
+	for _, a := range s.all[:s.sent] {
+		o.opts.Trace(a.it.Folder, a.it.Request, "acknowledged")
+		o.opts.Trace(a.it.Folder, a.it.Request, "settled")
+	}
+	if s.sent < len(s.all) {
+		o.poke()
+	}
+	return true
+}
+
+// simple returns the chat of deliveries of one group that are plain messages without large
+// files, and few enough for one call of the channel.
+func (p *putting) simple() (key groups.Address, ok bool) {
+	first, parts := p.items[0], 0
+	for _, it := range p.items {
+		parts += len(it.Parts)
+		if it.Approval != nil || it.Folder != first.Folder || it.Address() != first.Address() {
+			return key, false
+		}
+		for i := range it.Parts {
+			if part := &it.Parts[i]; !part.plain() || part.Link != nil {
+				return key, false
+			}
+		}
+	}
+	return first.Address(), parts <= partsTogether && !slices.ContainsFunc(p.blobs, blob.IsName)
+}
+
+// reserve blocks the lane of a chat if a message can be sent there at once, and returns the
+// chat's channel; else nil.
+func (o *Outbox) reserve(s *atOnce, key groups.Address) channel.StateSender {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	l := o.line(key.Channel)
+	ch, can := l.ch.(channel.StateSender)
+	if !can || !o.runs || !l.hold.since.IsZero() || o.lanes[key] != nil {
+		return nil
+	}
+	now, parts := time.Now(), 0
+	for _, it := range s.items {
+		parts += len(it.Parts)
+	}
+	if rate := o.limiter(s.items[0].Folder, now); rate != nil && !rate.AllowN(now, parts) {
+		return nil
+	}
+	s.ln = o.lane(key, s.items[0].Folder)
+	s.ln.blocked++
+	return ch
+}
+
+// atOnce is deliveries that are sent in the commit that records them.
+type atOnce struct {
+	*putting
+	ln   *lane
+	all  []*attempt
+	sent int // of all, in the commit
+	done bool
+}
+
+var errKnown = errors.New("the delivery is recorded already")
+
+// Record implements channel.Recorder. Parts from the first error on wait in their lane.
+func (s *atOnce) Record(t *state.Tx, answers []channel.Outcome) error {
+	s.reset()
+	for i, answer := range answers {
+		if answer.Err != nil {
+			break
+		}
+		a := s.all[i]
+		p := s.o.confirmed(a, answer.Receipt).part.withoutBlobs()
+		p.Attempts = 1
+		a.it.Parts[a.pos], s.sent = p, i+1
+		a.it.skip()
+	}
+	if err := s.record(t); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(s.items, func(it *item) bool { return it.id == 0 }) {
+		return errKnown
+	}
+	return nil
+}
+
+// Recorded implements channel.Recorder. It runs in the commit.
+func (s *atOnce) Recorded() {
+	s.done = true
+	s.o.counters.attempts.Add(int64(s.sent))
+	s.o.counters.sent.Add(int64(s.sent))
+	s.recorded()
+}
+
+// reset makes all parts wait again.
+func (s *atOnce) reset() {
+	s.sent = 0
+	for _, a := range s.all {
+		a.it.Parts[a.pos], a.it.pos, a.it.id = a.part, 0, 0
 	}
 }

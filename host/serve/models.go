@@ -13,13 +13,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/keys"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
+	"github.com/longshore-bridge/longshore/host/turns"
 )
 
 // modelPort is where a CLI in a container finds its model with keys: proxy, on the container's own
@@ -30,7 +30,7 @@ const modelPort = "127.0.0.1:8431"
 const dummyKey = "the-host-keeps-the-key"
 
 // keepKeys replaces the keys and addresses in plan by those of the host's proxy.
-func (m *models) keepKeys(plan assistant.Plan, a config.Assistant, folder string) {
+func (m *models) keepKeys(plan turns.Plan, a config.Assistant, folder string) {
 	listen, key := modelPort, dummyKey
 	if a.Runtime == config.OverSSH {
 		listen, key = ssh.ModelListen, m.pass(folder)

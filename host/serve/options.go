@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/transcribe"
+	"github.com/longshore-bridge/longshore/host/turns"
 )
 
 func (h *Host) outboxOptions() outbox.Options {
@@ -22,8 +23,8 @@ func (h *Host) outboxOptions() outbox.Options {
 	}
 }
 
-func (h *Host) assistantOptions() assistant.Options {
-	o := assistant.Options{
+func (h *Host) assistantOptions() turns.Options {
+	o := turns.Options{
 		State: h.State, Layout: h.Layout, Chat: h.Bridge, Plans: h.plans, Platforms: platforms(h.Channels), Disk: h.disk, Log: h.opts.Log,
 	}
 	if h.tasks != nil {
@@ -32,20 +33,20 @@ func (h *Host) assistantOptions() assistant.Options {
 	return o
 }
 
-// plans implements assistant.Plans and tasks.Host: what they ask of the configuration in force.
+// plans implements turns.Plans and tasks.Host: what they ask of the configuration in force.
 type plans struct {
 	*Host
 	speech *transcribe.Transcriber
 }
 
-func (p plans) Limits() assistant.Limits {
+func (p plans) Limits() turns.Limits {
 	l := p.Config().Limits
-	return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Threads: l.Threads, NoticeAfter: l.NoticeAfter.Std(), Hold: l.Hold.Std()}
+	return turns.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Threads: l.Threads, NoticeAfter: l.NoticeAfter.Std(), Hold: l.Hold.Std()}
 }
 
 func (p plans) OverBudget(folder string) bool { return p.overBudget(folder) }
 
-// transcriber implements assistant.Transcriber with the entries of one configuration.
+// transcriber implements inbound.Transcriber with the entries of one configuration.
 type transcriber struct {
 	by      *transcribe.Transcriber
 	entries []transcribe.Entry
@@ -56,7 +57,7 @@ func (t transcriber) Transcribe(ctx context.Context, sound *os.File, mime string
 	return found.Text, found.Seconds, err
 }
 
-func (p plans) Transcriber(g groups.Group) assistant.Transcriber {
+func (p plans) Transcriber(g groups.Group) inbound.Transcriber {
 	entries := TranscriptionOf(p.Config())
 	if len(entries) == 0 || g.Speech == groups.SpeechOff {
 		return nil
@@ -65,13 +66,13 @@ func (p plans) Transcriber(g groups.Group) assistant.Transcriber {
 }
 
 // Plan returns how a group's assistant is run. The error is that it is not configured.
-func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
+func (h *Host) Plan(g groups.Group) (turns.Plan, error) {
 	now := h.Now()
 	a, ok := now.Config.Assistants[g.Assistant]
 	if !ok {
-		return assistant.Plan{}, fmt.Errorf("assistant %q is not configured", g.Assistant)
+		return turns.Plan{}, fmt.Errorf("assistant %q is not configured", g.Assistant)
 	}
-	plan := assistant.Plan{
+	plan := turns.Plan{
 		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),
 		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_NOTICE_AFTER": now.Config.Limits.NoticeAfter.String()},
 		Model:       a.Env["LONGSHORE_MODEL"].Reveal(),
@@ -100,7 +101,7 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	if len(a.Command) > 0 {
 		command, err := json.Marshal(a.Command)
 		if err != nil {
-			return assistant.Plan{}, fmt.Errorf("assistant %q: %w", g.Assistant, err)
+			return turns.Plan{}, fmt.Errorf("assistant %q: %w", g.Assistant, err)
 		}
 		plan.Env["LONGSHORE_AGENT_COMMAND"] = string(command)
 	}

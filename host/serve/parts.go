@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -21,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
@@ -303,11 +303,11 @@ func (p pairingPart) Run(ctx context.Context) error { return p.h.pairing.run(ctx
 // assistantsPart hands members' messages over.
 type assistantsPart struct {
 	noClose
-	*assistant.Manager
+	*turns.Manager
 }
 
 func (h *Host) openAssistants(context.Context) (_ Part, err error) {
-	if h.assistants, err = assistant.New(h.assistantOptions()); err != nil {
+	if h.assistants, err = turns.New(h.assistantOptions()); err != nil {
 		return nil, err
 	}
 	return assistantsPart{Manager: h.assistants}, nil

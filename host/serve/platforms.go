@@ -8,7 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// platforms implements assistant.Platforms with the host's channels.
+// platforms implements turns.Platforms with the host's channels.
 type platforms []channel.Channel
 
 // Fetch opens a member's file at the platform of that channel. It fails for good if the channel is

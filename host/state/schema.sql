@@ -382,12 +382,12 @@ CREATE TABLE page_push (
 );
 CREATE INDEX page_push_session ON page_push (session);
 
----------------------------------------------------------------- host/assistant: members' messages and turns
+---------------------------------------------------------------- host/inbound: members' messages and their files
 
 -- One row for each message, notice, task or order that is for a group's assistant: it waits
 -- (turn is empty), is in a turn, or is done. What is done keeps its key alone, by which a
 -- message that comes again is known.
-CREATE TABLE assistant_message (
+CREATE TABLE inbound_message (
 	id     INTEGER PRIMARY KEY, -- the order
 	folder TEXT    NOT NULL,
 	key    TEXT    NOT NULL,
@@ -399,12 +399,56 @@ CREATE TABLE assistant_message (
 	body   TEXT    NOT NULL, -- JSON of the rest; empty once it is done
 	UNIQUE (folder, key)
 );
-CREATE INDEX assistant_message_open ON assistant_message (id) WHERE done = 0;
-CREATE INDEX assistant_message_done ON assistant_message (folder, done);
-CREATE INDEX assistant_message_turn ON assistant_message (turn) WHERE turn <> '';
+CREATE INDEX inbound_message_open ON inbound_message (id) WHERE done = 0;
+CREATE INDEX inbound_message_done ON inbound_message (folder, done);
+CREATE INDEX inbound_message_turn ON inbound_message (turn) WHERE turn <> '';
+
+-- Members' files that are to be fetched from their channels, or to be transcribed.
+CREATE TABLE inbound_file (
+	folder   TEXT    NOT NULL,
+	message  TEXT    NOT NULL, -- its key
+	position INTEGER NOT NULL, -- among the message's files
+	body     TEXT    NOT NULL, -- JSON
+	PRIMARY KEY (folder, message, position)
+) WITHOUT ROWID;
+
+-- Messages that assistants may read again, and what members did to them.
+CREATE TABLE inbound_past (
+	folder TEXT    NOT NULL,
+	id     TEXT    NOT NULL, -- the platform's
+	change TEXT    NOT NULL, -- edit or deletion; empty: the message
+	sender TEXT    NOT NULL, -- of an edit; empty for the others
+	seq    INTEGER NOT NULL, -- the order in the folder
+	body   TEXT    NOT NULL, -- JSON
+	PRIMARY KEY (folder, id, change, sender)
+) WITHOUT ROWID;
+CREATE INDEX inbound_past_seq ON inbound_past (folder, seq);
+
+-- Under which names members' files were put into the inbox of the workspace.
+CREATE TABLE inbound_fetched (
+	folder TEXT    NOT NULL,
+	ref    TEXT    NOT NULL, -- the channel's
+	name   TEXT    NOT NULL,
+	seq    INTEGER NOT NULL,
+	PRIMARY KEY (folder, ref)
+) WITHOUT ROWID;
+CREATE INDEX inbound_fetched_seq ON inbound_fetched (folder, seq);
+
+-- Members who were told of a right that they lack.
+CREATE TABLE inbound_refusal (
+	folder TEXT    NOT NULL,
+	what   TEXT    NOT NULL, -- the right and the member
+	seq    INTEGER NOT NULL,
+	PRIMARY KEY (folder, what)
+) WITHOUT ROWID;
+
+-- The secret behind the ids by which assistants know members; one row.
+CREATE TABLE inbound_secret (id INTEGER PRIMARY KEY, secret BLOB NOT NULL);
+
+---------------------------------------------------------------- host/turns: turns, threads and sessions
 
 -- Turns that are under way.
-CREATE TABLE assistant_turn (
+CREATE TABLE turn (
 	id      TEXT    PRIMARY KEY,
 	folder  TEXT    NOT NULL,
 	thread  TEXT    NOT NULL,
@@ -414,17 +458,8 @@ CREATE TABLE assistant_turn (
 	remarks TEXT    NOT NULL  -- keys of the host's own messages during the turn, with spaces between
 ) WITHOUT ROWID;
 
--- Members' files that are to be fetched from their channels, or to be transcribed.
-CREATE TABLE assistant_file (
-	folder   TEXT    NOT NULL,
-	message  TEXT    NOT NULL, -- its key
-	position INTEGER NOT NULL, -- among the message's files
-	body     TEXT    NOT NULL, -- JSON
-	PRIMARY KEY (folder, message, position)
-) WITHOUT ROWID;
-
 -- The agent's sessions in the threads of chats; an empty thread is the chat itself.
-CREATE TABLE assistant_thread (
+CREATE TABLE turn_thread (
 	folder    TEXT    NOT NULL,
 	thread    TEXT    NOT NULL,
 	session   TEXT    NOT NULL, -- the agent's id; empty: none
@@ -434,7 +469,7 @@ CREATE TABLE assistant_thread (
 ) WITHOUT ROWID;
 
 -- Runs of assistants in chats with threads: which request is of which thread.
-CREATE TABLE assistant_run (
+CREATE TABLE turn_run (
 	folder TEXT    NOT NULL,
 	stamp  TEXT    NOT NULL, -- in the run's requests: the id of its first turn
 	thread TEXT    NOT NULL,
@@ -443,39 +478,6 @@ CREATE TABLE assistant_run (
 	ended  INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (folder, stamp)
 ) WITHOUT ROWID;
-
--- Messages that assistants may read again, and what members did to them.
-CREATE TABLE assistant_past (
-	folder TEXT    NOT NULL,
-	id     TEXT    NOT NULL, -- the platform's
-	change TEXT    NOT NULL, -- edit or deletion; empty: the message
-	sender TEXT    NOT NULL, -- of an edit; empty for the others
-	seq    INTEGER NOT NULL, -- the order in the folder
-	body   TEXT    NOT NULL, -- JSON
-	PRIMARY KEY (folder, id, change, sender)
-) WITHOUT ROWID;
-CREATE INDEX assistant_past_seq ON assistant_past (folder, seq);
-
--- Under which names members' files were put into the inbox of the workspace.
-CREATE TABLE assistant_fetched (
-	folder TEXT    NOT NULL,
-	ref    TEXT    NOT NULL, -- the channel's
-	name   TEXT    NOT NULL,
-	seq    INTEGER NOT NULL,
-	PRIMARY KEY (folder, ref)
-) WITHOUT ROWID;
-CREATE INDEX assistant_fetched_seq ON assistant_fetched (folder, seq);
-
--- Members who were told of a right that they lack.
-CREATE TABLE assistant_refusal (
-	folder TEXT    NOT NULL,
-	what   TEXT    NOT NULL, -- the right and the member
-	seq    INTEGER NOT NULL,
-	PRIMARY KEY (folder, what)
-) WITHOUT ROWID;
-
--- The secret behind the ids by which assistants know members; one row.
-CREATE TABLE assistant_secret (id INTEGER PRIMARY KEY, secret BLOB NOT NULL);
 
 ---------------------------------------------------------------- host/links: addresses of links
 

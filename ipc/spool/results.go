@@ -129,12 +129,13 @@ func replaceFile(dir *os.Root, name string, b []byte) error {
 		err = closeErr
 	}
 	if err == nil {
-		err = dir.Rename(tmp, name)
-		if info, lerr := dir.Lstat(name); err != nil && lerr == nil && info.IsDir() {
-			// The directory is moved aside whole, as its content is the container's
-			// and may be of any size.
-			if err = dir.Rename(name, temporary()); err == nil {
-				err = dir.Rename(tmp, name)
+		if err = dir.Rename(tmp, name); err != nil {
+			if info, lerr := dir.Lstat(name); lerr == nil && info.IsDir() {
+				// The directory is moved aside whole, as its content is the container's
+				// and may be of any size.
+				if err = dir.Rename(name, temporary()); err == nil {
+					err = dir.Rename(tmp, name)
+				}
 			}
 		}
 	}

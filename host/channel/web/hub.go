@@ -324,7 +324,7 @@ func written(kind, id string, v any) []byte {
 func (h *hub) update(chat string, do func(a *activity) (changed bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if a := h.room(chat); do(a) {
+	if a := h.room(chat); do(a) && len(a.followers) > 0 {
 		h.add(a, &event{bytes: a.now()})
 	}
 }

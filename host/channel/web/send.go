@@ -103,10 +103,12 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 	if a.err != nil || len(m.Files) == 0 {
 		return a
 	}
-	var seq int64
-	if seq, a.Time, a.err = w.store.SeqOf(ctx, r.name, m.ID); a.err != nil || seq != 0 {
-		a.there = true // also if it was deleted since
-		return a
+	if m.Files[0].Size > blob.Small { // a copy of less costs less than to ask, and the insert finds out
+		var seq int64
+		if seq, a.Time, a.err = w.store.SeqOf(ctx, r.name, m.ID); a.err != nil || seq != 0 {
+			a.there = true // also if it was deleted since
+			return a
+		}
 	}
 	if a.file, a.err = w.receiveBytes(ctx, r, m, staged); a.err == nil {
 		a.File, a.Bytes = a.file.Describe(m.Files[0].Info), a.file.Bytes

@@ -1,0 +1,20 @@
+package inbound
+
+// maxRefused is how many refusals of a chat are remembered.
+const maxRefused = 500
+
+// WasRefused reports whether a refusal was told before. An error is as if it was not: it is
+// told once more.
+func (s *Store) WasRefused(what string) bool {
+	var one int
+	known, _ := s.Found([]any{&one}, `SELECT 1 FROM inbound_refusal WHERE folder = ? AND what = ?`, s.Folder, what)
+	return known
+}
+
+// Refused remembers a refusal.
+func (s *Store) Refused(what string) error {
+	return s.Do("remember a refusal",
+		Exec(`INSERT INTO inbound_refusal (folder, what, seq) VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM inbound_refusal WHERE folder = ?))
+			ON CONFLICT (folder, what) DO NOTHING`, s.Folder, what, s.Folder),
+		Exec(`DELETE FROM inbound_refusal WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM inbound_refusal WHERE folder = ?) - ?`, s.Folder, s.Folder, maxRefused))
+}

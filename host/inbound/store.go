@@ -1,0 +1,233 @@
+package inbound
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/state"
+)
+
+// seenKeep is how many messages of a group are known again after they are done.
+const seenKeep = 2000
+
+// Change is a part of one transaction. It may run again, so it keeps nothing but what it
+// sets anew.
+type Change = func(t *state.Tx) error
+
+// Store is one group's part of the tables of the state whose names begin with inbound_.
+type Store struct {
+	DB     *state.DB
+	Folder string
+
+	secret []byte // of SenderID and Sign
+
+	mu   sync.Mutex
+	last time.Time // Kept of the last message: these times sort in order
+}
+
+// NewStore returns the part of a group. secret is the installation's, and messages are what an
+// earlier host has left.
+func NewStore(db *state.DB, folder string, secret []byte, messages []*Message) *Store {
+	s := &Store{DB: db, Folder: folder, secret: mac(secret, folder)}
+	for _, m := range messages {
+		if m.Kept.After(s.last) {
+			s.last = m.Kept
+		}
+	}
+	return s
+}
+
+// Do makes changes durable, all or none. what is for the error.
+func (s *Store) Do(what string, changes ...Change) error {
+	err := s.DB.Do(context.Background(), func(t *state.Tx) error {
+		for _, change := range changes {
+			if err := change(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// Exec is a change of one constant statement.
+func Exec(query string, args ...any) Change {
+	return func(t *state.Tx) error {
+		_, err := t.Exec(query, args...)
+		return err
+	}
+}
+
+// Found reads the columns of one row; false: there is none.
+func (s *Store) Found(to []any, query string, args ...any) (bool, error) {
+	err := s.DB.QueryRowContext(context.Background(), query, args...).Scan(to...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Each calls row for every row of a query.
+func Each(db *state.DB, row func(scan func(to ...any) error) error, query string, args ...any) error {
+	rows, err := db.QueryContext(context.Background(), query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Key identifies a message of a chat.
+func Key(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Seen reports whether a message with that key was kept before, and over whether it is done.
+func (s *Store) Seen(key string) (known, over bool, err error) {
+	var done int64
+	known, err = s.Found([]any{&done}, `SELECT done FROM inbound_message WHERE folder = ? AND key = ?`, s.Folder, key)
+	return known, done > 0, err
+}
+
+// Untouched reports whether the group's assistant has never had a message.
+func (s *Store) Untouched() (bool, error) {
+	var one int
+	any, err := s.Found([]any{&one}, `SELECT 1 FROM inbound_message WHERE folder = ? LIMIT 1`, s.Folder)
+	return !any, err
+}
+
+// Adding keeps a message. It gives the message its time and, when it is kept, its Seq.
+func (s *Store) Adding(m *Message) Change {
+	s.mu.Lock()
+	m.ArrivedAt = time.Now()
+	if m.Kept = m.ArrivedAt.Round(0); !m.Kept.After(s.last) {
+		m.Kept = s.last.Add(1)
+	}
+	s.last = m.Kept
+	s.mu.Unlock()
+	return func(t *state.Tx) error {
+		body, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		rows, err := t.Query(`INSERT INTO inbound_message (folder, key, thread, kept, body) VALUES (?, ?, ?, ?, ?) RETURNING id`,
+			s.Folder, m.Key, m.Thread, m.Kept.UnixNano(), string(body))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		if rows.Next() {
+			err = rows.Scan(&m.Seq)
+		}
+		return errors.Join(err, rows.Err())
+	}
+}
+
+// Updating keeps a message that has changed, unless it is done meanwhile.
+func (s *Store) Updating(m *Message) Change {
+	return func(t *state.Tx) error {
+		body, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		_, err = t.Exec(`UPDATE inbound_message SET body = ? WHERE id = ? AND done = 0`, string(body), m.Seq)
+		return err
+	}
+}
+
+// Ending notes messages as done, and deletes what they said.
+func (s *Store) Ending(messages []*Message) Change {
+	return func(t *state.Tx) error {
+		for _, m := range messages {
+			_, err := t.Exec(`UPDATE inbound_message SET turn = '', input = '', body = '',
+				done = (SELECT COALESCE(MAX(done), 0) + 1 FROM inbound_message WHERE folder = ?) WHERE id = ? AND done = 0`, s.Folder, m.Seq)
+			if err != nil {
+				return err
+			}
+		}
+		if len(messages) == 0 {
+			return nil
+		}
+		_, err := t.Exec(`DELETE FROM inbound_message WHERE folder = ? AND done > 0
+			AND done <= (SELECT MAX(done) FROM inbound_message WHERE folder = ?) - ?`, s.Folder, s.Folder, seenKeep)
+		return err
+	}
+}
+
+// Assigning notes which messages a turn holds: input names the follow-up of each by its Seq, and is
+// empty for those of the prompt. Those that it held before wait again.
+func (s *Store) Assigning(turn string, input map[int64]string) Change {
+	return func(t *state.Tx) error {
+		_, err := t.Exec(`UPDATE inbound_message SET turn = '', input = '' WHERE turn = ? AND turn <> ''`, turn)
+		for _, seq := range slices.Sorted(maps.Keys(input)) {
+			if err == nil {
+				_, err = t.Exec(`UPDATE inbound_message SET turn = ?, input = ? WHERE id = ? AND done = 0`, turn, input[seq], seq)
+			}
+		}
+		return err
+	}
+}
+
+// Left is what an earlier host has left of one group, in order.
+type Left struct {
+	Messages []*Message
+	Files    []*PendingFile
+}
+
+// Load reads what is open of all groups, by folder.
+func Load(db *state.DB) (map[string]*Left, error) {
+	all := map[string]*Left{}
+	of := func(folder string) *Left {
+		if all[folder] == nil {
+			all[folder] = &Left{}
+		}
+		return all[folder]
+	}
+	err := Each(db, func(scan func(...any) error) error {
+		m := &Message{}
+		var folder, body string
+		var kept int64
+		if err := scan(&m.Seq, &folder, &m.Key, &m.Thread, &kept, &m.Turn, &m.Input, &body); err != nil {
+			return err
+		}
+		m.Kept = time.Unix(0, kept)
+		m.ArrivedAt = time.Now().Add(-max(0, time.Since(m.Kept))) // the clock may have been set back
+		of(folder).Messages = append(of(folder).Messages, m)
+		return json.Unmarshal([]byte(body), m)
+	}, `SELECT id, folder, key, thread, kept, turn, input, body FROM inbound_message WHERE done = 0 ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("read messages: %w", err)
+	}
+	err = Each(db, func(scan func(...any) error) error {
+		w := &PendingFile{}
+		var folder, body string
+		if err := scan(&folder, &w.Message, &w.Index, &body); err != nil {
+			return err
+		}
+		of(folder).Files = append(of(folder).Files, w)
+		return json.Unmarshal([]byte(body), w)
+	}, `SELECT folder, message, position, body FROM inbound_file ORDER BY folder, message, position`)
+	if err != nil {
+		return nil, fmt.Errorf("read references of files: %w", err)
+	}
+	return all, nil
+}

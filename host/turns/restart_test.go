@@ -1,0 +1,168 @@
+package turns_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// In each of these the host is killed at a moment, and the next one finds the
+// disk as it was then.
+
+func TestKilledBeforeTheMessageWasHandedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.write("family", "1", "hello")
+		w = w.restart()
+		w.run()
+		has(t, w.runtime.next().input.Prompt, "hello")
+	})
+}
+
+func TestKilledInATurnThatHadSentNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "first")
+		a := w.runtime.next()
+		w.write("family", "2", "second")
+		synctest.Wait()
+		a.reads()
+		time.Sleep(time.Second)
+		next := w.restart()
+		next.run()
+		b := next.runtime.next()
+		has(t, b.input.Prompt, "first", "second")
+		b.says("hi")
+		if diff := cmp.Diff([]string{"hi"}, next.texts()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestKilledInATurnThatHadSentSomething(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "first")
+		w.runtime.next()
+		time.Sleep(time.Second)
+		w.toolSends()
+		w.write("family", "2", "second") // lies unread in input/
+		synctest.Wait()
+		var told []string
+		for range 2 { // killed again right after the chat was told: still told once
+			next := w.restart()
+			next.run()
+			b := next.runtime.next()
+			has(t, b.input.Prompt, "second")
+			if len(b.reads()) != 0 {
+				t.Error("the follow-up is there twice")
+			}
+			told = append(told, next.texts()...)
+			if n := next.kept("family"); n != 1 {
+				t.Errorf("%d messages are on disk", n)
+			}
+		}
+		if diff := cmp.Diff([]string{interrupted}, told); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestKilledWithARequestInTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "send me a file")
+		w.runtime.next()
+		request := filepath.Join(w.layout().IPC("family", "messages"), "r.json")
+		check(t, os.WriteFile(request, []byte("{}"), 0o644))
+		check(t, os.Chtimes(request, time.Now(), time.Now())) // of the bubble's time
+		next := w.restart()
+		copied := filepath.Join(next.layout().IPC("family", "messages"), "r.json")
+		check(t, os.Chtimes(copied, time.Now(), time.Now()))
+		next.run()
+		if next.runtime.next() != nil {
+			t.Error("the turn was run again, and the file would be sent twice")
+		}
+		if diff := cmp.Diff([]string{interrupted}, next.texts()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestKilledAfterTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "hello")
+		w.runtime.next().says("hi")
+		next := w.restart()
+		next.run()
+		time.Sleep(time.Hour)
+		if next.runtime.next() != nil {
+			t.Error("the turn was run again")
+		}
+		if diff := cmp.Diff([]string{"hi"}, next.texts()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestATurnThatKillsTheHostIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.write("family", "1", "hello")
+		starts := 0
+		for range 6 {
+			w.run()
+			if w.runtime.next() != nil {
+				starts++
+			}
+			w = w.restart()
+			time.Sleep(time.Minute)
+		}
+		if starts != 3 {
+			t.Errorf("started %d times", starts)
+		}
+		if diff := cmp.Diff([]string{gaveUp}, w.texts()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Two members' messages under one id were one, and so were those of two accounts
+// in a chat of one name.
+func TestAnIDIsItsSendersAndItsChannelsOwn(t *testing.T) {
+	w := newWorld(t, nil)
+	receive := func(id, sender string) {
+		t.Helper()
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{ID: id, Chat: "web:family", Sender: sender, Text: "hello"}))
+	}
+	keep := func(want int, what string) {
+		t.Helper()
+		if got := w.kept("family"); got != want {
+			t.Errorf("%s: %d messages are kept, want %d", what, got, want)
+		}
+	}
+	receive("1", "ann")
+	receive("1", "ben")
+	keep(2, "two senders")
+	receive("1", "ben")
+	keep(2, "brought again")
+	moved := slices.Clone(w.groups)
+	for i := range moved {
+		moved[i].Channel = "web-two"
+	}
+	w.configure(moved...)
+	receive("1", "ann")
+	keep(3, "another account")
+}

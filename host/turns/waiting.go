@@ -1,0 +1,110 @@
+package turns
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/inbound"
+)
+
+// maxTold is how many threads of a chat know that they wait. The others are told as
+// these get their turn: who writes in a thousand threads fills no chat with that.
+const maxTold = 20
+
+// tellWaiting tells the threads why nobody answers for which another one's turn
+// has to end first.
+func (m *Manager) tellWaiting(ctx context.Context) {
+	said := map[*conversation]string{} // by the key of what they wrote
+	know := map[*chat]int{}
+	m.mu.Lock()
+	for _, c := range m.queue {
+		if c.waits {
+			know[c.chat]++
+		}
+	}
+	for _, c := range m.queue {
+		if m.occupied(c.chat) && !c.waits && time.Since(c.since) >= waitPatience && know[c.chat] < maxTold {
+			know[c.chat]++
+			c.waits = true
+			for r := range calling(c.kept) {
+				said[c] = r.Key
+			}
+		}
+	}
+	m.mu.Unlock()
+	for c, of := range said {
+		m.answer(ctx, c, waitsTurn, inbound.Key(of, waitsTurn))
+	}
+}
+
+// occupied says whether another thread's assistant has to end before one of the
+// chat's can start.
+func (m *Manager) occupied(c *chat) bool {
+	return c.running >= max(1, c.configured().Parallel)
+}
+
+// freePlace is a place of a conversation's chat where no assistant runs: that of
+// its last one if it can be, since a container that was lost sight of ends when
+// another one takes its place.
+func (m *Manager) freePlace(c *conversation) int {
+	taken := func(n int) bool {
+		return slices.ContainsFunc(m.all, func(t *conversation) bool { return t.chat == c.chat && t.phase == running && t.place == n })
+	}
+	if !taken(c.place) && c.place < max(1, c.configured().Parallel) {
+		return c.place
+	}
+	n := 0
+	for taken(n) {
+		n++
+	}
+	return n
+}
+
+// makeRoom asks assistants that are idle to end, as many as are waited for: those
+// of a chat in which another thread waits, and otherwise those that have been idle
+// longest.
+func (m *Manager) makeRoom() {
+	n, awaited := 0, map[*chat]bool{}
+	for _, c := range m.queue {
+		if m.occupied(c.chat) {
+			awaited[c.chat] = true
+		} else {
+			n++
+		}
+	}
+	var resting []*conversation
+	for _, c := range m.all {
+		switch {
+		case c.resting && awaited[c.chat]:
+			c.yielding = true
+			signal(c.nudge)
+		case c.yielding:
+			n--
+		case c.resting:
+			resting = append(resting, c)
+		}
+	}
+	slices.SortFunc(resting, func(a, b *conversation) int { return a.since.Compare(b.since) })
+	for _, c := range resting[:min(max(n, 0), len(resting))] {
+		c.yielding = true
+		signal(c.nudge)
+	}
+}
+
+// ended handles the end of a session.
+func (m *Manager) ended(c *conversation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.resting, c.yielding, c.ending, c.manner, c.stale = false, false, false, nil, false
+	c.halt(nil)
+	c.run, c.halt = nil, nil
+	c.chat.running--
+	m.running--
+	m.dismiss(c)
+	m.forgetLeft(c.chat)
+	signal(m.wake)
+}
+
+// waitPatience is how long a thread waits for another thread's turn before it is told so.
+const waitPatience = 20 * time.Second
