@@ -227,10 +227,14 @@ func (c *Committer) prepare(query string) (*sql.Stmt, error) {
 var errClosed = errors.New("the store is closed")
 
 // Close waits for the commit under way, refuses all further ones, and gives the connection back.
-// It is called once.
+// A second call does nothing.
 func (c *Committer) Close() error {
-	c.token <- struct{}{}
-	close(c.closed)
+	select {
+	case c.token <- struct{}{}:
+		close(c.closed)
+	case <-c.closed:
+		return nil
+	}
 	var errs []error
 	for _, stmt := range c.stmts {
 		errs = append(errs, stmt.Close())
