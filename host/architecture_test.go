@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"internal/safefs":      {},
 	"internal/confine":     {},
 	"internal/near":        {},
+	"internal/wake":        {},
 	"internal/cause":       {},
 	"packaging/sbom":       {},
 	"packaging/deb":        {"host/service", "host/runtime/containertest"},
@@ -84,7 +85,7 @@ var rooms = map[string][]string{
 	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
 	"host/serve":               {"host/...", "agentrunner/cli", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/command/terminal":    {"media"},
-	"host/command/member":      {"host/channel/web"},
+	"host/command/member":      {"host/channel/web/history"},
 	"host/command/pairpage":    {"host/channel", "host/channel/httpd"},
 	"host/command":             {"host/...", "agentrunner/...", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "internal/hostnames", "internal/near", "internal/confine", "internal/cause"},
 	"host":                     {"host/command", "groups", "host/channel", "host/channel/...", "internal/confine"},
@@ -94,13 +95,22 @@ var rooms = map[string][]string{
 	"host/channel/pace":        {"groups"},
 	"host/channel/ladder":      {"host/channel", "media"},
 	"host/channel/link":        {"host/channel"},
-	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "groups"},
+	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/pace", "host/channel/transfer", "groups"},
 	"host/channel/markup":      {"media"},
 	"host/channel/httpd":       {"host/store", "media", "internal/hostnames"},
 	"host/channel/journal":     {"host/channel", "host/state", "host/store", "groups"},
 	"host/channel/channeltest": {"host/channel", "host/channel/ladder", "host/channel/memory", "groups", "media"},
 	"media/probe":              {"media", "internal/confine"},
 	"media/convert":            {"media", "internal/confine"},
+
+	"host/channel/web":         {"host/channel/web/...", "host/channel", "host/channel/transfer", "host/channel/journal", "host/channel/link", "host/channel/httpd", "host/channel/markup", "host/channel/emoji", "host/setting", "host/state", "host/store", "host/blob", "groups", "media", "internal/hostnames"},
+	"host/channel/web/assets":  {"host/channel/httpd"},
+	"host/channel/web/history": {"host/channel", "host/channel/journal", "host/channel/markup", "host/blob", "host/state", "host/store", "groups", "media", "media/probe"},
+	"host/channel/web/session": {"host/channel/web/assets", "host/channel/httpd", "host/state", "host/store"},
+	"host/channel/web/webpush": {"host/channel/web/session", "host/channel/httpd", "host/channel/transfer", "host/state", "host/store", "media"},
+
+	"host/channel/slack":        {"host/channel/slack/decode", "host/channel", "host/channel/bot", "host/channel/emoji", "host/channel/journal", "host/channel/link", "host/channel/pace", "host/channel/transfer", "host/setting", "groups", "media"},
+	"host/channel/slack/decode": {"host/channel", "host/channel/bot", "groups", "media"},
 
 	"host/channel/whatsapp":             {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/device", "host/channel/whatsapp/directory", "host/channel/whatsapp/librarylog", "host/channel/whatsapp/mediaserver", "host/channel/whatsapp/messages", "host/channel/whatsapp/outcome", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/state", "host/store", "groups", "media", "media/...", "internal/confine"},
 	"host/channel/whatsapp/compose":     {"host/channel", "media", "media/probe"},
@@ -118,7 +128,7 @@ var rooms = map[string][]string{
 }
 
 // floor is what every room but those of internal/ may import.
-var floor = []string{"internal/refusal", "internal/safefs"}
+var floor = []string{"internal/refusal", "internal/safefs", "internal/wake"}
 
 // TestArrows reads every import with go/parser: the answer of the go command
 // could come from its cache.

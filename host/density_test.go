@@ -22,11 +22,7 @@ const (
 // tooDense are the packages above a bound, with what they may have until they are cut. A
 // package that has less lowers its row, so that none grows back.
 var tooDense = map[string]density{
-	"host/channel/discord":  {10, 6.0},
-	"host/channel/slack":    {14, 6.7},
-	"host/channel/telegram": {11, 5.6},
-	"host/channel/web":      {13, 6.8},
-	"host/outbox":           {17, 8.8},
+	"host/outbox": {17, 8.8},
 }
 
 type density struct {

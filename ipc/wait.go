@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // clientPoll is how often the client checks without an event: not every file system
@@ -82,10 +83,7 @@ func hints(dir string, match func(name string) bool) (<-chan struct{}, func()) {
 					return
 				}
 			}
-			select {
-			case hint <- struct{}{}:
-			default:
-			}
+			wake.Up(hint)
 		}
 	}()
 	return hint, func() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -112,10 +113,7 @@ func (p *pusher) add(messages []ipc.Message) {
 			p.all = append(p.all, &pushed{Message: m, due: time.Now()})
 		}
 	}
-	select {
-	case p.nudge <- struct{}{}:
-	default:
-	}
+	wake.Up(p.nudge)
 }
 
 // find returns a message that waits, or nil. The caller holds the lock.

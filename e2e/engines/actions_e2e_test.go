@@ -12,7 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 // actor is a model that shows progress in one message, reacts to what it was asked,
@@ -63,7 +63,7 @@ func TestAssistantChangesItsMessagesInTheChat(t *testing.T) {
 	var edited, reacted, removed bool
 	answer, texts := "", ""
 	stage.Eventually(t, "the answer is there", func() bool {
-		var page struct{ Messages []web.Message }
+		var page struct{ Messages []history.Message }
 		if err := m.Call(t.Context(), "GET", m.Messages(), nil, &page); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestScheduledTaskComesBackToTheChat(t *testing.T) {
 	h.say(m, "the tide table every working day, please")
 	answers := ""
 	stage.Eventually(t, "the task has run", func() bool {
-		var page struct{ Messages []web.Message }
+		var page struct{ Messages []history.Message }
 		if err := m.Call(t.Context(), "GET", m.Messages(), nil, &page); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/host/serve"
@@ -153,9 +153,9 @@ func (h *boxes) answeredWith(m stage.Member, asked, words string) {
 	h.Helper()
 	deadline := time.Now().Add(stage.Patience)
 	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
-		var page struct{ Messages []web.Message }
+		var page struct{ Messages []history.Message }
 		err := m.Call(h.Context(), "GET", m.Messages()+"?after="+asked, nil, &page)
-		if err == nil && slices.ContainsFunc(page.Messages, func(msg web.Message) bool {
+		if err == nil && slices.ContainsFunc(page.Messages, func(msg history.Message) bool {
 			return msg.Assistant && msg.File == nil && strings.Contains(msg.Text, words)
 		}) {
 			tick.Stop()
@@ -200,7 +200,7 @@ func (h *boxes) doctor() string {
 // the names of files.
 func (h *boxes) heard(m stage.Member) (all []string) {
 	h.Helper()
-	var page struct{ Messages []web.Message }
+	var page struct{ Messages []history.Message }
 	if err := m.Call(h.Context(), "GET", m.Messages(), nil, &page); err != nil {
 		h.Fatal(err)
 	}

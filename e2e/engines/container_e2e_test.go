@@ -18,7 +18,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 )
 
@@ -166,12 +166,12 @@ func TestRealAgentsFileLeavesContainer(t *testing.T) {
 			}
 			m := stage.Member{Base: h.base, Chat: "g0"}
 			h.answered(m, h.say(m, "the tide table, please"))
-			var page struct{ Messages []web.Message }
+			var page struct{ Messages []history.Message }
 			if err := m.Call(t.Context(), "GET", m.Messages(), nil, &page); err != nil {
 				t.Fatal(err)
 			}
 			want, _ := stage.SumOf(bytes.NewReader(table))
-			if !slices.ContainsFunc(page.Messages, func(msg web.Message) bool {
+			if !slices.ContainsFunc(page.Messages, func(msg history.Message) bool {
 				return msg.File != nil && msg.File.Name == "tides.csv" && msg.File.SHA256 == want
 			}) {
 				log, _ := os.ReadFile(filepath.Join(opened.Layout.Logs(), "g0", "assistant.log"))
@@ -218,7 +218,7 @@ for f in /workspace/project/.env /workspace/project/state/logs/x "$HOME/e.txt" "
 	m := stage.Member{Base: h.base, Chat: "g0"}
 	asked := h.say(m, "go")
 	h.answeredWith(m, asked, "over")
-	var page struct{ Messages []web.Message }
+	var page struct{ Messages []history.Message }
 	if err := m.Call(t.Context(), "GET", m.Messages()+"?after="+asked, nil, &page); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 )
 
@@ -116,11 +116,11 @@ func TestV1ImageServesItsDirectory(t *testing.T) {
 }
 
 // fileAfter waits for the first file after the message.
-func (h *boxes) fileAfter(m stage.Member, asked string) web.Message {
+func (h *boxes) fileAfter(m stage.Member, asked string) history.Message {
 	h.Helper()
 	deadline := time.Now().Add(stage.Patience)
 	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
-		var page struct{ Messages []web.Message }
+		var page struct{ Messages []history.Message }
 		err := m.Call(h.Context(), "GET", m.Messages()+"?after="+asked, nil, &page)
 		for _, msg := range page.Messages {
 			if msg.File != nil {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh/sshtest"
 )
 
@@ -199,7 +199,7 @@ func TestFileThatAKilledContainerLeftIsSent(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), stage.Patience)
 		defer cancel()
 		answer, err := m.Wait(ctx, asked, 1)
-		return err == nil && slices.ContainsFunc(answer, func(msg web.Message) bool {
+		return err == nil && slices.ContainsFunc(answer, func(msg history.Message) bool {
 			return msg.File != nil && msg.File.Name == "left.txt" && msg.File.SHA256 == hex.EncodeToString(want[:])
 		})
 	})

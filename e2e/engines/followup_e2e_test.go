@@ -14,7 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 // TestMembersSecondWordsReachTheRunningTurn is a member who changes her mind in
@@ -48,7 +48,7 @@ func TestMembersSecondWordsReachTheRunningTurn(t *testing.T) {
 	h.answered(m, asked)
 	thanked := h.say(m, "thank you")
 	h.answered(m, thanked)
-	var page struct{ Messages []web.Message }
+	var page struct{ Messages []history.Message }
 	if err := m.Call(t.Context(), "GET", m.Messages(), nil, &page); err != nil {
 		t.Fatal(err)
 	}

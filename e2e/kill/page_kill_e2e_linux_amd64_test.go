@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -152,7 +152,7 @@ func (b *pageSite) shown(url, folder string) (all []string) {
 	b.Helper()
 	for before := ""; ; {
 		var page struct {
-			Messages []web.Message
+			Messages []history.Message
 			More     bool
 		}
 		if err := json.Unmarshal(b.get(url+"/api/chats/"+folder+"/messages?limit=200"+before), &page); err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
@@ -141,8 +141,10 @@ func tableOf(name string) []byte {
 func (d *doors) arrived(t *testing.T, m stage.Member, name, after string) {
 	t.Helper()
 	want := stage.Digest(tableOf(name))
-	isIt := func(msg web.Message) bool { return msg.Assistant && msg.File != nil && msg.File.Name == name+".csv" }
-	seen := stage.Guest{Member: m, T: t}.Sees(after, func(all []web.Message) bool { return slices.ContainsFunc(all, isIt) })
+	isIt := func(msg history.Message) bool {
+		return msg.Assistant && msg.File != nil && msg.File.Name == name+".csv"
+	}
+	seen := stage.Guest{Member: m, T: t}.Sees(after, func(all []history.Message) bool { return slices.ContainsFunc(all, isIt) })
 	file := seen[slices.IndexFunc(seen, isIt)].File
 	if got, err := m.Download(t.Context(), file.URL); err != nil || got != want {
 		t.Errorf("on the page is %s, want %s, %v", got, want, err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 // Guest is a member at the page of a host.
@@ -44,7 +44,7 @@ func (g Guest) Posts(text, answers string, files map[string]string) string {
 		g.T.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var posted struct{ Messages []web.Message }
+	var posted struct{ Messages []history.Message }
 	if err := json.NewDecoder(resp.Body).Decode(&posted); err != nil || len(posted.Messages) == 0 {
 		g.T.Fatalf("post: %s, %v", resp.Status, err)
 	}
@@ -53,11 +53,11 @@ func (g Guest) Posts(text, answers string, files map[string]string) string {
 
 // Sees returns what the assistant wrote after a message, once is says that it is
 // there.
-func (g Guest) Sees(after string, is func([]web.Message) bool) []web.Message {
+func (g Guest) Sees(after string, is func([]history.Message) bool) []history.Message {
 	g.T.Helper()
-	var answers []web.Message
+	var answers []history.Message
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		var page struct{ Messages []web.Message }
+		var page struct{ Messages []history.Message }
 		if err := g.Call(g.T.Context(), http.MethodGet, g.Messages()+"?after="+after, nil, &page); err != nil {
 			g.T.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
@@ -93,7 +94,7 @@ func (m Member) Say(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var posted struct{ Messages []web.Message }
+	var posted struct{ Messages []history.Message }
 	if err := m.Call(ctx, http.MethodPost, m.Messages(), body, &posted); err != nil {
 		return "", err
 	}
@@ -105,11 +106,11 @@ func (m Member) Say(ctx context.Context, text string) (string, error) {
 
 // Wait returns what came after a message, once it has so many files and a text of the
 // assistant.
-func (m Member) Wait(ctx context.Context, after string, files int) ([]web.Message, error) {
+func (m Member) Wait(ctx context.Context, after string, files int) ([]history.Message, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		var page struct{ Messages []web.Message }
+		var page struct{ Messages []history.Message }
 		if err := m.Call(ctx, http.MethodGet, m.Messages()+"?after="+after, nil, &page); err != nil {
 			return nil, err
 		}

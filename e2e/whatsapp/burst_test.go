@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -28,8 +28,8 @@ func guestOf(t *testing.T, config string) (stage.Guest, *serve.Host) {
 }
 
 // says is a text of the assistant that begins so.
-func says(beginning string) func([]web.Message) bool {
-	return func(answers []web.Message) bool {
+func says(beginning string) func([]history.Message) bool {
+	return func(answers []history.Message) bool {
 		for _, m := range answers {
 			if strings.HasPrefix(m.Text, beginning) {
 				return true
@@ -40,7 +40,7 @@ func says(beginning string) func([]web.Message) bool {
 }
 
 // fileIn is the first file among messages.
-func fileIn(t testing.TB, messages []web.Message) *web.File {
+func fileIn(t testing.TB, messages []history.Message) *history.File {
 	t.Helper()
 	for _, m := range messages {
 		if m.File != nil {
@@ -70,7 +70,7 @@ func TestTheSampleAssistantIsAGoodHost(t *testing.T) {
 		}
 	}
 	for words, part := range map[string]string{"show markdown": "| Anna | 412 |", "show a schedule": "I do not remind you"} {
-		g.Sees(g.Posts(words, "", nil), func(answers []web.Message) bool {
+		g.Sees(g.Posts(words, "", nil), func(answers []history.Message) bool {
 			return len(answers) == 1 && strings.HasPrefix(answers[0].Text, "## ") && strings.Contains(answers[0].Text, part)
 		})
 	}
@@ -79,7 +79,7 @@ func TestTheSampleAssistantIsAGoodHost(t *testing.T) {
 		t.Errorf("%q came back", body)
 	}
 	g.Sees(g.Posts("look at these", "", map[string]string{"1.txt": "one", "2.txt": "two"}), says("Thank you for these 2 files!"))
-	var page struct{ Messages []web.Message }
+	var page struct{ Messages []history.Message }
 	if err := g.Call(t.Context(), http.MethodGet, g.Messages(), nil, &page); err != nil {
 		t.Fatal(err)
 	}

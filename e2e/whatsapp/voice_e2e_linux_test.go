@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/internal/need"
 )
 
@@ -50,7 +50,7 @@ channels: {web: {listen: "127.0.0.1:0"}}
 groups: [{folder: family, chat: "web:family", assistant: echo, trigger: tomorrow, gather: {after: 0s}}]
 `, rules))
 	id := g.Posts("", "", map[string]string{"note.ogg": string(sound)})
-	all := g.Sees(id, func(all []web.Message) bool { return len(all) > 0 })
+	all := g.Sees(id, func(all []history.Message) bool { return len(all) > 0 })
 	if text := all[0].Text; !strings.Contains(text, "report tomorrow morning") || !strings.Contains(text, `transcript="machine"`) || !strings.Contains(text, "note.ogg") {
 		t.Errorf("the prompt was %s", text)
 	}

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -243,10 +244,7 @@ func (l *Log) wake() {
 	if !l.dirty && len(l.pending) == 0 && !l.refused.counting() {
 		return
 	}
-	select {
-	case l.written <- struct{}{}:
-	default:
-	}
+	wake.Up(l.written)
 }
 
 // flush writes what waits. The caller holds mu.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/command/member"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
@@ -54,7 +54,7 @@ func (d *demo) turn(ctx context.Context, h *serve.Host, steps *steps) error {
 }
 
 // compare checks that the received bytes are those of the file in the workspace.
-func (d *demo) compare(ctx context.Context, h *serve.Host, m member.Member, f *web.File) error {
+func (d *demo) compare(ctx context.Context, h *serve.Host, m member.Member, f *history.File) error {
 	received, err := m.Download(ctx, f.URL)
 	if err != nil {
 		return fmt.Errorf("download %s: %w", f.Name, err)

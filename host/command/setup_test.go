@@ -22,7 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/command/member"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -76,7 +76,7 @@ func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
 	dir := t.TempDir()
 	s := setUp(t, dir, "--group", "The Family", "--listen", listen)
 	m := member.Member{Base: "http://" + listen, Chat: "the-family"}
-	var page struct{ Messages []web.Message }
+	var page struct{ Messages []history.Message }
 	if err := m.Call(t.Context(), http.MethodGet, m.Messages(), nil, &page); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, s.said, s.log)
 	}
@@ -94,7 +94,7 @@ func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
 	s.end(t)
 }
 
-func compareWithWorkspace(t *testing.T, m member.Member, f *web.File, state string) {
+func compareWithWorkspace(t *testing.T, m member.Member, f *history.File, state string) {
 	t.Helper()
 	resp, err := m.Do(t.Context(), http.MethodGet, m.Base+f.URL, nil)
 	if err != nil {

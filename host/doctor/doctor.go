@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -80,18 +79,6 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 		all = append(all, check(ctx, host)...)
 	}
 	return all
-}
-
-// Worst returns the highest severity among findings; Fine if there are none.
-func Worst(findings []Finding) Severity {
-	order := []Severity{Fine, Note, Warning, Fault}
-	worst := Fine
-	for _, f := range findings {
-		if slices.Index(order, f.Severity) > slices.Index(order, worst) {
-			worst = f.Severity
-		}
-	}
-	return worst
 }
 
 func fine(check, message string) []Finding {

@@ -59,7 +59,7 @@ func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
 				if strings.Contains(f.Remedy, "remove it") || strings.Contains(f.Remedy, "delete the") {
 					t.Errorf("a dangerous remedy: %+v", f)
 				}
-				worst = doctor.Worst([]doctor.Finding{{Severity: worst}, f})
+				worst = worstOf([]doctor.Finding{{Severity: worst}, f})
 			}
 		})
 		return worst, said
@@ -93,7 +93,7 @@ func TestDoctorFollowedTheLinkThatServeRefuses(t *testing.T) {
 	p := newPatient(t)
 	p.database(false)
 	p.must(os.Symlink(t.TempDir(), filepath.Join(p.Layout.Own(), "blobs")))
-	if is := doctor.Worst(p.Examine(t.Context())); is != doctor.Fault {
+	if is := worstOf(p.Examine(t.Context())); is != doctor.Fault {
 		t.Errorf("%s", is)
 	}
 }

@@ -141,13 +141,6 @@ func (u *uploads) begin(name string) bool {
 	return true
 }
 
-// has reports whether an upload has a writer.
-func (u *uploads) has(name string) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.writers[name]
-}
-
 func (u *uploads) end(name string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

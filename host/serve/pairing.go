@@ -135,15 +135,7 @@ func (p *pairing) give(ctx context.Context, k unknownSender) (code string) {
 // list is the codes that count.
 func (p *pairing) list() (all []operator.PairingCode) {
 	rows, err := p.state.Query(`SELECT code, channel, chat, sender, until FROM pairing_code WHERE until >= ? ORDER BY until, code`, time.Now().UnixNano())
-	if err == nil {
-		defer rows.Close()
-		for err == nil && rows.Next() {
-			var c operator.PairingCode
-			c, err = scanCode(rows)
-			all = append(all, c)
-		}
-		err = errors.Join(err, rows.Err())
-	}
+	all, err = state.All(rows, err, func(rows *sql.Rows) (operator.PairingCode, error) { return scanCode(rows) })
 	if err != nil {
 		p.log.Error("pairing codes not read", "error", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -42,20 +43,12 @@ func (h *Host) registered(ctx context.Context) ([]groups.Group, error) {
 	return all, nil
 }
 
-func registeredIn(ctx context.Context, db *sql.DB) (all []groups.Group, err error) {
+func registeredIn(ctx context.Context, db *sql.DB) ([]groups.Group, error) {
 	rows, err := db.QueryContext(ctx, `SELECT folder, chat, name, word, maker FROM registered_group ORDER BY made, folder`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var g groups.Group
-		if err := rows.Scan(&g.Folder, &g.Chat, &g.Name, &g.Trigger, &g.RegisteredBy); err != nil {
-			return nil, err
-		}
-		all = append(all, g)
-	}
-	return all, rows.Err()
+	return state.All(rows, err, func(rows *sql.Rows) (g groups.Group, err error) {
+		err = rows.Scan(&g.Folder, &g.Chat, &g.Name, &g.Trigger, &g.RegisteredBy)
+		return g, err
+	})
 }
 
 // withRegistered is the configuration with the groups that the state has.

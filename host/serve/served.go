@@ -24,20 +24,9 @@ func (h *Host) served() []string {
 	return folders
 }
 
-func servedIn(ctx context.Context, db *sql.DB) (folders []string, err error) {
+func servedIn(ctx context.Context, db *sql.DB) ([]string, error) {
 	rows, err := db.QueryContext(ctx, `SELECT folder FROM served_group ORDER BY folder`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var folder string
-		if err := rows.Scan(&folder); err != nil {
-			return nil, err
-		}
-		folders = append(folders, folder)
-	}
-	return folders, rows.Err()
+	return state.All(rows, err, state.One[string])
 }
 
 // mostGone reports whether less than half of the known folders are left.

@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -71,7 +72,7 @@ func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ts.poke()
+	wake.Up(ts.wake)
 	if changed != "" {
 		ts.o.Host.TasksChanged(changed)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -273,13 +274,13 @@ func (ts *Tasks) Ended(run string) {
 	} else if folder != "" {
 		ts.o.Host.TasksChanged(folder)
 	}
-	ts.poke()
+	wake.Up(ts.wake)
 }
 
 // Reload takes up groups' other time zones.
 func (ts *Tasks) Reload(ctx context.Context) {
 	ts.reschedule(ctx, time.Time{})
-	ts.poke()
+	wake.Up(ts.wake)
 }
 
 // reschedule computes again when tasks are due whose zone was another, and after the
@@ -354,7 +355,7 @@ func (ts *Tasks) Operate(ctx context.Context, id, verb string) (Answer, error) {
 		}
 		return save(tx, t)
 	})
-	ts.poke()
+	wake.Up(ts.wake)
 	if err == nil {
 		ts.o.Host.TasksChanged(answer.folder)
 	}

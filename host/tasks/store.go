@@ -75,19 +75,8 @@ func fromNano(ns int64) time.Time {
 }
 
 // collect reads the tasks of a query for fields.
-func collect(rows *sql.Rows, err error) (all []Task, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		t, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	return all, rows.Err()
+func collect(rows *sql.Rows, err error) ([]Task, error) {
+	return state.All(rows, err, func(rows *sql.Rows) (Task, error) { return scan(rows) })
 }
 
 func byID(tx *state.Tx, id string) (Task, error) {

@@ -132,10 +132,3 @@ func get(tx *state.Tx, id string) (Task, error) {
 	}
 	return t, err
 }
-
-func (ts *Tasks) poke() {
-	select {
-	case ts.wake <- struct{}{}:
-	default:
-	}
-}

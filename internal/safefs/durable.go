@@ -38,12 +38,6 @@ func WriteNew(path string, data []byte, mode fs.FileMode) error {
 	return errors.Join(err, os.Remove(tmp), SyncDir(filepath.Dir(path)))
 }
 
-// IsTemp reports whether name is of a file that a crash of WriteFile or WriteNew left.
-func IsTemp(name string) bool {
-	ok, _ := filepath.Match(".?*-*.tmp", name)
-	return ok
-}
-
 // writeTemp writes a new file beside path and syncs it.
 func writeTemp(path string, data []byte, mode fs.FileMode) (name string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp")

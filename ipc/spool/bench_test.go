@@ -242,7 +242,7 @@ func BenchmarkIdle(b *testing.B) {
 					s.lookRound(round)
 				}
 				ours = append(ours, time.Since(start))
-				if s.ready.len() > 0 {
+				if readyGroups(s) > 0 {
 					b.Fatal("a quiet group is to be listed")
 				}
 				start = time.Now()

@@ -1,6 +1,10 @@
 package spool
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/longshore-bridge/longshore/internal/wake"
+)
 
 // line holds the groups that have something to hand out, each at most once. A consumer
 // receives from some, then calls next.
@@ -17,7 +21,7 @@ func (l *line) add(g *group) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.groups = append(l.groups, g)
-	l.signal()
+	wake.Up(l.some)
 }
 
 // next removes and returns the first group. It returns nil if another consumer was
@@ -31,21 +35,7 @@ func (l *line) next() *group {
 	g := l.groups[0]
 	l.groups[0] = nil
 	if l.groups = l.groups[1:]; len(l.groups) > 0 {
-		l.signal()
+		wake.Up(l.some)
 	}
 	return g
-}
-
-// signal is called with mu held.
-func (l *line) signal() {
-	select {
-	case l.some <- struct{}{}:
-	default:
-	}
-}
-
-func (l *line) len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.groups)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -33,6 +34,7 @@ type Bot struct {
 	platform string        // its key in longshore.yaml
 	people   string        // its name for people
 	fresh    time.Duration // how long the journal knows what it has handed on
+	pacer    *pace.Pacer
 	chats    atomic.Pointer[[]channel.NamedChat]
 	open     atomic.Pointer[Open]
 }
@@ -45,13 +47,26 @@ func New(s channel.Setup, platform, people string, fresh time.Duration) *Bot {
 		s.Host = channel.NoHost{}
 	}
 	s.Log = s.Log.With("channel", s.Name)
-	b := &Bot{Setup: s, Link: link.New(people, s.Log), platform: platform, people: people, fresh: fresh}
-	b.SetChats(s)
+	b := &Bot{Setup: s, Link: link.New(people, s.Log), platform: platform, people: people, fresh: fresh, pacer: pace.New(ratesOf(s))}
+	b.chats.Store(&s.Chats)
 	return b
 }
 
-// SetChats takes the groups' chats from a new configuration.
-func (b *Bot) SetChats(to channel.Setup) { b.chats.Store(&to.Chats) }
+// Rated are settings with rates of messages.
+type Rated interface{ Rates() pace.Rates }
+
+// Apply implements channel.Applier: the groups' chats and the rates change.
+func (b *Bot) Apply(to channel.Setup) {
+	b.chats.Store(&to.Chats)
+	b.pacer.Set(ratesOf(to))
+}
+
+func ratesOf(s channel.Setup) (none pace.Rates) {
+	if set, ok := s.Settings.(Rated); ok {
+		return set.Rates()
+	}
+	return none
+}
 
 // Served returns the groups' chats on the channel.
 func (b *Bot) Served() []channel.NamedChat { return *b.chats.Load() }
@@ -164,6 +179,22 @@ func (b *Bot) Enter(ctx context.Context) (_ context.Context, o *Open, leave func
 		}
 	}
 	return nil, nil, nil, link.Lost(b.people, nil)
+}
+
+// Begin is Enter for a Send of m, which it refuses beyond the limits.
+func (b *Bot) Begin(ctx context.Context, m channel.Message) (_ context.Context, o *Open, leave func(), err error) {
+	if err := channel.Check(b.Name(), m, b.Limits()); err != nil {
+		return nil, nil, nil, err
+	}
+	return b.Enter(ctx)
+}
+
+// Turn returns a Passing error while the rates let nothing go to a chat.
+func (b *Bot) Turn(chat groups.JID) error {
+	if wait := b.pacer.Turn(chat); wait > 0 {
+		return link.Slow(b.people, wait, nil)
+	}
+	return nil
 }
 
 // Ref returns the host's name for a member's file: the platform's name for it, and the Ref of

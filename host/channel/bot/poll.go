@@ -19,6 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -271,10 +272,7 @@ func (p *Polls) Changed(id string, chat groups.JID, message string) {
 		p.stale = map[string]shown{}
 	}
 	p.stale[id] = shown{chat, message}
-	select {
-	case p.news <- struct{}{}:
-	default:
-	}
+	wake.Up(p.news)
 }
 
 func (p *Polls) take() map[string]shown {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/link"
@@ -26,6 +27,9 @@ const (
 	apiURL    = "https://discord.com/api/v10/"
 	maxAnswer = 4 << 20 // bytes
 )
+
+// lenient reads half a character as U+FFFD.
+var lenient = jsontext.AllowInvalidUTF8(true)
 
 // api is the client of Discord's HTTP API. It sends nothing to other hosts.
 type api struct {
@@ -107,6 +111,12 @@ func userAgent() string {
 
 func (a *api) header() http.Header {
 	return http.Header{"Authorization": {"Bot " + a.token}, "User-Agent": {userAgent()}}
+}
+
+// allowed says whom a message mentions.
+type allowed struct {
+	Parse []string `json:"parse"`
+	Reply bool     `json:"replied_user"`
 }
 
 // call makes a request without files. in and out may be nil. A refusal has its class by the table

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,9 +13,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
-
-// lenient reads half a character as U+FFFD.
-var lenient = jsontext.AllowInvalidUTF8(true)
 
 type user struct {
 	ID       string `json:"id"`
@@ -30,6 +28,15 @@ type member struct {
 	Nick  string   `json:"nick"`
 	Roles []string `json:"roles"`
 	User  user     `json:"user"`
+}
+
+// nameOf returns the name that members see of a user.
+func nameOf(u user, m *member) string {
+	nick := ""
+	if m != nil {
+		nick = m.Nick
+	}
+	return cmp.Or(channel.CleanName(nick), channel.CleanName(u.Global), channel.CleanName(u.Username))
 }
 
 // head is what every message has.
@@ -153,7 +160,7 @@ func wordOf(text, me string) string {
 	if !ok {
 		after, ok = strings.CutPrefix(text, "<@!"+me+">")
 	}
-	if word := strings.ToLower(strings.TrimSpace(strings.TrimLeft(after, ":, "))); ok && isWord(word) {
+	if word := strings.ToLower(strings.TrimSpace(strings.TrimLeft(after, ":, "))); ok && bot.IsCommand(word) {
 		return word
 	}
 	return ""
@@ -217,6 +224,37 @@ func decodeMoved(data []byte, joined bool) ([]event, error) {
 	return []event{{guild: m.Guild, Kind: channel.KindMembership, Sender: m.User.ID, Name: nameOf(m.User, &m.member), Joined: joined}}, nil
 }
 
+// interaction is a member's press of a button or a command, as Discord sends it.
+type interaction struct {
+	ID      string  `json:"id"`
+	App     string  `json:"application_id"`
+	Type    int     `json:"type"`
+	Token   string  `json:"token"` // a secret: with it, anybody may answer
+	Guild   string  `json:"guild_id"`
+	Channel string  `json:"channel_id"`
+	Member  *member `json:"member"` // in a server
+	User    *user   `json:"user"`   // in a direct message
+	Data    struct {
+		Name   string `json:"name"`      // of a command
+		Button string `json:"custom_id"` // of a button
+	} `json:"data"`
+	Message struct {
+		ID string `json:"id"` // that has the button
+	} `json:"message"`
+}
+
+// by returns who acted; nil if Discord does not say.
+func (i *interaction) by() *user {
+	who := i.User
+	if i.Member != nil {
+		who = &i.Member.User
+	}
+	if who == nil || !isID(who.ID) || who.Bot {
+		return nil
+	}
+	return who
+}
+
 // decodeInteraction reads a press of a button or a command, and adds the answer for Discord.
 func decodeInteraction(data []byte, me *self) ([]event, error) {
 	var i interaction
@@ -230,7 +268,7 @@ func decodeInteraction(data []byte, me *self) ([]event, error) {
 	ev := event{id: "act-" + i.ID, guild: i.Guild, member: i.Member, Channel: i.Channel, Sender: who.ID, Name: nameOf(*who, i.Member), UnixMsec: timeOf(i.ID).UnixMilli(),
 		answer: &reply{id: i.ID, token: i.Token, Type: answerNothing}}
 	switch {
-	case i.Type == interactionCommand && isWord(i.Data.Name):
+	case i.Type == interactionCommand && bot.IsCommand(i.Data.Name):
 		ev.Command, ev.Direct = i.Data.Name, true
 	case i.Type == interactionButton && isID(i.Message.ID):
 		ev.Kind, ev.Target = channel.KindVote, i.Message.ID

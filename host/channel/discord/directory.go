@@ -32,9 +32,9 @@ type guild struct {
 	Owner string `json:"owner_id"`
 	Tier  int    `json:"premium_tier"`
 	Roles []struct {
-		ID     string `json:"id"`
-		Rights string `json:"permissions"` // a number of 64 bits
-		Tags   struct {
+		ID          string `json:"id"`
+		Permissions string `json:"permissions"` // a number of 64 bits
+		Tags        struct {
 			Bot string `json:"bot_id"` // whose own role it is
 		} `json:"tags"`
 	} `json:"roles"`
@@ -119,7 +119,7 @@ func (g *guild) role(user string, roles []string) channel.Role {
 		has[id] = true
 	}
 	for _, r := range g.Roles {
-		if rights, err := strconv.ParseUint(r.Rights, 10, 64); err == nil && has[r.ID] && rights&adminRights != 0 {
+		if rights, err := strconv.ParseUint(r.Permissions, 10, 64); err == nil && has[r.ID] && rights&adminRights != 0 {
 			return channel.RoleAdmin
 		}
 	}

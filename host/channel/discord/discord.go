@@ -21,7 +21,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/pace"
 )
 
 var (
@@ -36,7 +35,6 @@ type Discord struct {
 	*bot.Bot
 	settings  *Settings
 	api       *api
-	pacer     *pace.Pacer
 	directory directory
 	refusals  refusals // of messages
 	denied    refusals // of changes and of typing, by chat and kind
@@ -57,16 +55,13 @@ func newOf(s channel.Setup, net Net) (*Discord, error) {
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	d := &Discord{Bot: b, settings: set, api: a, pacer: pace.New(set.rates()),
-		polls: bot.NewPolls(), answers: make(chan reply, maxAnswers), afresh: time.Second}
-	d.Apply(s)
-	return d, nil
+	return &Discord{Bot: b, settings: set, api: a,
+		polls: bot.NewPolls(), answers: make(chan reply, maxAnswers), afresh: time.Second}, nil
 }
 
-// Apply implements channel.Applier: the groups' chats and the rate change.
+// Apply implements channel.Applier. Rights may have changed, too.
 func (d *Discord) Apply(to channel.Setup) {
-	d.SetChats(to)
-	d.pacer.Set(to.Settings.(*Settings).rates())
+	d.Bot.Apply(to)
 	d.forgive()
 }
 

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,15 +13,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
-
-// nameOf returns the name that members see of a user.
-func nameOf(u user, m *member) string {
-	nick := ""
-	if m != nil {
-		nick = m.Nick
-	}
-	return cmp.Or(channel.CleanName(nick), channel.CleanName(u.Global), channel.CleanName(u.Username))
-}
 
 // event is what a member did in a chat, in the form of the journal.
 type event struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
 
 // The kinds of interactions and of answers to them:
@@ -27,49 +28,6 @@ const (
 	answerWithin   = 3 * time.Second // Discord's own bound
 	maxAnswers     = 100             // that wait; the member of one more reads that the bot did not answer
 )
-
-// hostCommands are the words of the host that Discord offers as commands.
-var hostCommands = []struct{ name, help string }{
-	{"stop", "Stop what the assistant is doing here"},
-	{"new", "Begin a new conversation with the assistant"},
-	{"status", "Say who answers here, and what it is doing"},
-	{"help", "Say which words the host knows"},
-}
-
-func isWord(s string) bool {
-	return slices.ContainsFunc(hostCommands, func(w struct{ name, help string }) bool { return w.name == s })
-}
-
-// interaction is a member's press of a button or a command, as Discord sends it.
-type interaction struct {
-	ID      string  `json:"id"`
-	App     string  `json:"application_id"`
-	Type    int     `json:"type"`
-	Token   string  `json:"token"` // a secret: with it, anybody may answer
-	Guild   string  `json:"guild_id"`
-	Channel string  `json:"channel_id"`
-	Member  *member `json:"member"` // in a server
-	User    *user   `json:"user"`   // in a direct message
-	Data    struct {
-		Name   string `json:"name"`      // of a command
-		Button string `json:"custom_id"` // of a button
-	} `json:"data"`
-	Message struct {
-		ID string `json:"id"` // that has the button
-	} `json:"message"`
-}
-
-// by returns who acted; nil if Discord does not say.
-func (i *interaction) by() *user {
-	who := i.User
-	if i.Member != nil {
-		who = &i.Member.User
-	}
-	if who == nil || !isID(who.ID) || who.Bot {
-		return nil
-	}
-	return who
-}
 
 // keepAct keeps a press of a button or a command like a message, and then answers it. counts
 // reports whether a group has the chat.
@@ -151,8 +109,8 @@ func (d *Discord) offer(ctx context.Context, me *self) error {
 	if err := d.api.call(ctx, http.MethodGet, path, nil, &there); err != nil {
 		return err
 	}
-	for _, w := range hostCommands {
-		want := command{Name: w.name, Type: 1, Description: w.help}
+	for _, w := range bot.Commands() {
+		want := command{Name: w.Name, Type: 1, Description: w.Help}
 		if slices.ContainsFunc(there, func(c command) bool { c.Type = cmp.Or(c.Type, 1); return c == want }) {
 			continue
 		}

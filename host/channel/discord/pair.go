@@ -204,7 +204,7 @@ func (g *guild) rights(user string, roles []string, all []overwrite) (rights uin
 	}
 	for _, r := range g.Roles {
 		if r.ID == g.ID || slices.Contains(roles, r.ID) {
-			rights |= number(r.Rights)
+			rights |= number(r.Permissions)
 		}
 	}
 	if user == g.Owner || rights&administrator != 0 {

@@ -84,11 +84,6 @@ func (s *Settings) Check(c channel.Checker) {
 	}
 }
 
-// settingsOf is the page on which the intents of an application are switched on.
-func settingsOf(application string) string {
-	return "https://discord.com/developers/applications/" + application + "/bot"
-}
-
 // What Discord takes: discord.com/developers/docs, Create Message and Uploading Files. It does not
 // say how it counts characters; UTF-16 is the most that they can be.
 const (
@@ -119,7 +114,8 @@ func (s *Settings) Limits() media.Limits {
 	return l
 }
 
-func (s *Settings) rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
+// Rates implements bot.Rated.
+func (s *Settings) Rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
 
 // asking is how long a request without files may take.
 const asking = 20 * time.Second

@@ -44,6 +44,11 @@ func (me *self) intents() int {
 	return all
 }
 
+// settingsOf is the page on which the intents of an application are switched on.
+func settingsOf(application string) string {
+	return "https://discord.com/developers/applications/" + application + "/bot"
+}
+
 // noToken is what a channel lacks that is not paired.
 const noToken = "token of a Discord bot"
 

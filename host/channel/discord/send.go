@@ -15,7 +15,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
-	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe"
@@ -31,11 +30,6 @@ type outgoing struct {
 	Refers  *reference     `json:"message_reference,omitempty"`
 	Files   []outgoingFile `json:"attachments,omitempty"`
 	Buttons []component    `json:"components,omitzero"`
-}
-
-type allowed struct {
-	Parse []string `json:"parse"`
-	Reply bool     `json:"replied_user"`
 }
 
 type reference struct {
@@ -56,10 +50,7 @@ type outgoingFile struct {
 // answer, the classes are those of transfer.Post. If the bot lacks a right in the chat, the error
 // is Held, and the chat gets no request for 5 minutes.
 func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	if err := channel.Check(d.Name(), m, d.Limits()); err != nil {
-		return channel.Receipt{}, err
-	}
-	ctx, open, leave, err := d.Enter(ctx)
+	ctx, open, leave, err := d.Begin(ctx, m)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
@@ -67,8 +58,8 @@ func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt,
 	if err := d.refusals.of(m.Chat); err != nil {
 		return channel.Receipt{}, err
 	}
-	if wait := d.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, link.Slow(platformName, wait, nil)
+	if err := d.Turn(m.Chat); err != nil {
+		return channel.Receipt{}, err
 	}
 	if err := open.KeepPoll(ctx, m); err != nil {
 		return channel.Receipt{}, err

@@ -4,7 +4,11 @@
 package httpd
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -50,6 +54,19 @@ func Answer(rw http.ResponseWriter, status int, v any) {
 	_, _ = rw.Write(append(b, '\n'))
 }
 
+// Decode reads the one JSON object of a body strictly: it refuses unknown fields, and what comes after.
+func Decode(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind the object")
+	}
+	return nil
+}
+
 // QuickBody ends a request whose body does not arrive within 10 seconds; an upload later sets its
 // own deadlines. Do not call it for a request without a body: the server then waits for the client
 // to leave, and would treat the deadline as that.
@@ -60,3 +77,13 @@ func QuickBody(rw http.ResponseWriter) {
 
 // Quote makes untrusted text safe for a message.
 func Quote(s string) string { return strconv.QuoteToASCII(media.Cut(s, 80)) }
+
+// Internal answers with a general text and logs the cause, which may name paths. It does
+// nothing if the client is gone.
+func Internal(rw http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
+	if r.Context().Err() != nil {
+		return
+	}
+	log.Error("request failed", "path", r.URL.Path, "error", err)
+	Fail(rw, Refuse(http.StatusInternalServerError, "internal", "the host could not do this", "try again; the host's log says why"))
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -30,19 +31,17 @@ func (j *Journal) Noted(ctx context.Context, key string) (value string, err erro
 // AllNoted returns the facts whose keys begin with a prefix, by the rest of the key.
 func (j *Journal) AllNoted(ctx context.Context, prefix string) (map[string]string, error) {
 	rows, err := j.db.QueryContext(ctx, `SELECT key, value FROM journal_fact WHERE channel = ?1 AND substr(key, 1, length(?2)) = ?2`, j.channel, prefix)
+	all := map[string]string{}
+	_, err = state.All(rows, err, func(rows *sql.Rows) (_ struct{}, err error) {
+		var key, value string
+		err = rows.Scan(&key, &value)
+		all[strings.TrimPrefix(key, prefix)] = value
+		return struct{}{}, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list facts: %w", store.Words(err))
 	}
-	defer rows.Close()
-	all := map[string]string{}
-	for rows.Next() {
-		var key, value string
-		if err := rows.Scan(&key, &value); err != nil {
-			return nil, fmt.Errorf("list facts: %w", store.Words(err))
-		}
-		all[strings.TrimPrefix(key, prefix)] = value
-	}
-	return all, store.Words(rows.Err())
+	return all, nil
 }
 
 // Unnote forgets a fact.

@@ -121,18 +121,10 @@ func (j *Journal) News() <-chan struct{} { return j.news }
 // Waiting implements Queue.
 func (j *Journal) Waiting(ctx context.Context) (chats []groups.JID, err error) {
 	rows, err := j.db.QueryContext(ctx, waiting, j.channel)
-	if err != nil {
+	if chats, err = state.All(rows, err, state.One[groups.JID]); err != nil {
 		return nil, fmt.Errorf("list inbound messages: %w", store.Words(err))
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var chat groups.JID
-		if err := rows.Scan(&chat); err != nil {
-			return nil, fmt.Errorf("list inbound messages: %w", store.Words(err))
-		}
-		chats = append(chats, chat)
-	}
-	return chats, rows.Err()
+	return chats, nil
 }
 
 // Next implements Queue.

@@ -5,47 +5,50 @@ import (
 	"sync"
 )
 
-// Keyed is a set of locks, one for each key. The zero Keyed is ready.
+// Keyed is a set of locks, one for each key. Callers get a lock in the order in which they asked
+// for it. The zero Keyed is ready.
 type Keyed struct {
-	mu   sync.Mutex
-	held map[string]chan struct{} // closed when the holder leaves
+	mu    sync.Mutex
+	locks map[string]*lock
 }
 
-// Enter waits for the lock of a key, until ctx is done. The caller calls leave.
-func (l *Keyed) Enter(ctx context.Context, key string) (leave func(), err error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		busy := l.take(key)
-		if busy == nil {
-			return func() { l.leave(key) }, nil
-		}
-		select {
-		case <-busy:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+type lock struct {
+	held  chan struct{} // holds a value while somebody has the lock
+	users int           // callers that have the lock or wait for it
+}
+
+// Enter waits for the lock of a key, until ctx is done. The caller calls leave once.
+func (k *Keyed) Enter(ctx context.Context, key string) (leave func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l := k.use(key)
+	select {
+	case l.held <- struct{}{}:
+		return func() { <-l.held; k.end(key, l) }, nil
+	case <-ctx.Done():
+		k.end(key, l)
+		return nil, ctx.Err()
 	}
 }
 
-// take takes the lock of a key, or returns a channel that is closed when its holder leaves.
-func (l *Keyed) take(key string) (busy <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if done := l.held[key]; done != nil {
-		return done
+func (k *Keyed) use(key string) *lock {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.locks == nil {
+		k.locks = map[string]*lock{}
 	}
-	if l.held == nil {
-		l.held = map[string]chan struct{}{}
+	if k.locks[key] == nil {
+		k.locks[key] = &lock{held: make(chan struct{}, 1)}
 	}
-	l.held[key] = make(chan struct{})
-	return nil
+	k.locks[key].users++
+	return k.locks[key]
 }
 
-func (l *Keyed) leave(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	close(l.held[key])
-	delete(l.held, key)
+func (k *Keyed) end(key string, l *lock) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if l.users--; l.users == 0 {
+		delete(k.locks, key)
+	}
 }

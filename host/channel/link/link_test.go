@@ -277,8 +277,8 @@ func TestAKeyLetsOneInAtATime(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if most != 1 || len(k.held) != 0 {
-			t.Errorf("%d at once, %d are held", most, len(k.held))
+		if most != 1 || len(k.locks) != 0 {
+			t.Errorf("%d at once, %d are held", most, len(k.locks))
 		}
 	})
 }

@@ -43,9 +43,6 @@ func (platform) New(s channel.Setup) (channel.Channel, error) {
 	return &Push{Bot: bot.New(s, platformKey, s.Name, 2*httpd.WebhookWindow), settings: set, keys: keys, poster: poster, files: files}, nil
 }
 
-// Apply implements channel.Applier: the groups' chats change.
-func (p *Push) Apply(s channel.Setup) { p.SetChats(s) }
-
 // Owns says whether chat has the form push:name.
 func (p *Push) Owns(chat groups.JID) bool { return platform{}.Owns(chat) }
 

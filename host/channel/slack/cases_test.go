@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/host/setting"
 )
@@ -58,12 +59,12 @@ func TestWhatSlackSendsComesInAsItShould(t *testing.T) {
 
 // offline is a channel that has nobody to ask but for files.
 func offline(t testing.TB, net Net, set *Settings) *Slack {
-	s, err := newOf(channel.Setup{Name: "slack", Settings: set, Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: chatOf(desk), Name: "Desk"}}}, net)
+	s, err := newOf(channel.Setup{Name: "slack", Settings: set, Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: decode.ChatOf(desk), Name: "Desk"}}}, net)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.self.Store(&self{user: "U0ME"})
-	for id, name := range map[string]string{ada: "Ada", "U0BO": "Bo", "U0ME": "longshore", "UREVOKEDU": "UREVOKEDU", slackbot: "Slackbot"} {
+	for id, name := range map[string]string{ada: "Ada", "U0BO": "Bo", "U0ME": "longshore", "UREVOKEDU": "UREVOKEDU", decode.Slackbot: "Slackbot"} {
 		s.people.put(id, known{name: name, until: time.Now().Add(time.Hour)})
 	}
 	return s
@@ -72,20 +73,20 @@ func offline(t testing.TB, net Net, set *Settings) *Slack {
 // comes is what comes in of an event.
 func comes(t *testing.T, event []byte) (got wanted) {
 	t.Helper()
-	ev, err := decode(event)
+	ev, err := decode.Read(event)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := offline(t, Net{API: "http://127.0.0.1:1/"}, &Settings{})
-	if ev == nil || ev.own(s.self.Load()) {
+	if ev == nil || ev.Own(s.self.Load().user) {
 		return wanted{Ignored: true}
 	}
-	for _, f := range ev.files {
-		if f.Name == "" && f.refused() == nil && f.Access != "" {
+	for _, f := range ev.Uploads {
+		if f.Name == "" && f.Refused() == nil && f.Access != "" {
 			s = connected(t)
 		}
 	}
-	in, err := s.inbound(t.Context(), ev, journal.Inbound{Seq: 1, ID: ev.ts, Received: ev.Time})
+	in, err := s.inbound(t.Context(), ev, journal.Inbound{Seq: 1, ID: ev.TS, Received: ev.Time})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
 // noMessage returns the error of a change if Slack does not have the message.
@@ -58,13 +59,13 @@ func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
 }
 
 func (s *Slack) edit(ctx context.Context, c channel.Change) error {
-	u := update{Channel: idOf(c.Chat), TS: c.Target, Text: c.Text, Parse: "none", Blocks: []block{}}
+	u := update{Channel: decode.IDOf(c.Chat), TS: c.Target, Text: c.Text, Parse: "none", Blocks: []block{}}
 	if c.Files { // Slack documents nowhere that a message keeps files which are not named
 		m, err := s.message(ctx, c)
 		if err != nil {
 			return err
 		}
-		for _, f := range filesOf(m.Files) {
+		for _, f := range decode.FilesOf(m.Files) {
 			u.Files = append(u.Files, f.ID)
 		}
 	}
@@ -77,8 +78,8 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 }
 
 // message returns the message that c changes.
-func (s *Slack) message(ctx context.Context, c channel.Change) (*message, error) {
-	if !timestamp.MatchString(c.Target) {
+func (s *Slack) message(ctx context.Context, c channel.Change) (*decode.Message, error) {
+	if !decode.IsTimestamp(c.Target) {
 		return nil, noMessage()
 	}
 	for _, in := range []string{c.Target, c.Thread} {
@@ -86,14 +87,14 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*message, error)
 			continue
 		}
 		var said struct {
-			Messages []message `json:"messages"`
+			Messages []decode.Message `json:"messages"`
 		}
-		err := s.api.ask(ctx, "conversations.replies", url.Values{"channel": {idOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
+		err := s.api.ask(ctx, "conversations.replies", url.Values{"channel": {decode.IDOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
 		if err != nil && channel.FormOf(err) == "" {
 			return nil, err
 		}
 		all := said.Messages
-		if i := slices.IndexFunc(all, func(m message) bool { return m.TS == c.Target }); i >= 0 {
+		if i := slices.IndexFunc(all, func(m decode.Message) bool { return m.TS == c.Target }); i >= 0 {
 			return &all[i], nil
 		}
 	}
@@ -121,11 +122,11 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 		if err != nil {
 			return err
 		}
-		if left = s.deleteFiles(ctx, filesOf(m.Files)); left != nil && channel.ClassOf(left) != channel.Permanent {
+		if left = s.deleteFiles(ctx, decode.FilesOf(m.Files)); left != nil && channel.ClassOf(left) != channel.Permanent {
 			return left
 		}
 	}
-	err := s.api.post(ctx, "chat.delete", map[string]string{"channel": idOf(c.Chat), "ts": c.Target}, nil)
+	err := s.api.post(ctx, "chat.delete", map[string]string{"channel": decode.IDOf(c.Chat), "ts": c.Target}, nil)
 	if err != nil && !says(err, "message_not_found") {
 		return err
 	}
@@ -138,10 +139,10 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 
 // deleteFiles deletes the app's own files. It goes on after a Permanent error, and returns it at
 // the end.
-func (s *Slack) deleteFiles(ctx context.Context, files []file) (left error) {
+func (s *Slack) deleteFiles(ctx context.Context, files []decode.File) (left error) {
 	me := s.self.Load()
 	for _, f := range files {
-		if me == nil || f.User != me.user || !slackID.MatchString(f.ID) {
+		if me == nil || f.User != me.user || !decode.IsID(f.ID) {
 			continue
 		}
 		err := apiError(s.api.slackgo.DeleteFileContext(ctx, f.ID))
@@ -175,10 +176,10 @@ func (s *Slack) React(ctx context.Context, c channel.Change) error {
 }
 
 func (s *Slack) react(ctx context.Context, c channel.Change, name string) error {
-	if !timestamp.MatchString(c.Target) {
+	if !decode.IsTimestamp(c.Target) {
 		return noMessage()
 	}
-	ref := slackgo.NewRefToMessage(idOf(c.Chat), c.Target)
+	ref := slackgo.NewRefToMessage(decode.IDOf(c.Chat), c.Target)
 	sign := s.signs.reacted(c.Chat, c.Target, name == reaction)
 	if name != "" {
 		if err := apiError(s.api.slackgo.AddReactionContext(ctx, name, ref)); err != nil && !says(err, "already_reacted") {

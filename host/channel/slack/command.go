@@ -1,71 +1,24 @@
 package slack
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
-
-// The app's command. Slack has a /status of its own, and delivers no command from a thread.
-const (
-	commandName     = "/longshore"
-	commandEnvelope = "slash_commands"    // of Socket Mode
-	commandType     = "longshore_command" // of the body that is kept; no event of Slack's
-	maxCommand      = 40                  // characters of a command that count
-)
-
-// unwrapCommand is unwrap for a command. Its id is that of Slack's trigger_id, which is the same
-// if Slack sends the command again.
-func unwrapCommand(payload []byte) (id string, body []byte, err error) {
-	if len(payload) > maxEvent {
-		return "", nil, fmt.Errorf("the command has %d bytes, at most %d are taken", len(payload), maxEvent)
-	}
-	var p struct {
-		Channel string `json:"channel_id"`
-		User    string `json:"user_id"`
-		Command string `json:"command"`
-		Text    string `json:"text"`
-		Trigger string `json:"trigger_id"`
-	}
-	if err := json.Unmarshal(payload, &p, lenient); err != nil {
-		return "", nil, err
-	}
-	if p.Command != commandName || p.Trigger == "" || len(p.Trigger) > 200 {
-		return "", nil, errors.New("it is another command, or has no trigger_id")
-	}
-	sum := sha256.Sum256([]byte(p.Trigger))
-	body, err = json.Marshal(map[string]string{
-		"type": commandType, "channel": p.Channel, "user": p.User, "text": media.Cut(strings.TrimSpace(p.Text), maxCommand),
-	})
-	return "cmd-" + hex.EncodeToString(sum[:12]), body, err
-}
-
-// commanded returns the event of a command.
-func commanded(m *message) *event {
-	return &event{Inbound: channel.Inbound{Sender: m.User, Command: cmp.Or(m.Text, "help")}}
-}
 
 // wordsOn returns the answer to a command in a chat without an assistant; else nothing.
 func (s *Slack) wordsOn(e envelope) string {
-	if e.Type != commandEnvelope {
+	if e.Type != decode.CommandEnvelope {
 		return ""
 	}
-	_, body, err := unwrapCommand(e.Payload)
-	if err != nil {
-		return ""
-	}
-	if ev, err := decode(body); err != nil || ev == nil || !s.Serves(ev.Chat) {
+	_, body, ev, _ := decode.Envelope(e.Type, e.Payload)
+	if body != nil && (ev == nil || !s.Serves(ev.Chat)) {
 		return "No assistant is in this chat."
 	}
 	return ""
@@ -82,18 +35,10 @@ func (s *Slack) mentioned(text string) string {
 	if !ok || id != "<@"+me.user {
 		return ""
 	}
-	switch word = strings.TrimSpace(strings.TrimLeft(word, ":, ")); strings.Map(asciiLower, word) {
-	case "stop", "new", "status", "help":
+	if word = strings.TrimSpace(strings.TrimLeft(word, ":, ")); bot.IsCommand(strings.ToLower(word)) {
 		return word
 	}
 	return ""
-}
-
-func asciiLower(r rune) rune {
-	if 'A' <= r && r <= 'Z' {
-		return r + 'a' - 'A'
-	}
-	return r
 }
 
 // RoleOf implements channel.Roles. Admins are the admins of the workspace. Without the scope

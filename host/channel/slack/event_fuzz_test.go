@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -34,33 +35,29 @@ func FuzzEvent(f *testing.F) {
 		bot.ButtonID(strings.Repeat("a", 32), 1) + `","action_ts":"2.000001"}]}`))
 	s := offline(f, Net{API: "http://127.0.0.1:1/"}, &Settings{})
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		id, body, err := unwrap(payload)
-		if err != nil {
-			id, body, err = unwrapCommand(payload)
+		var id string
+		var ev *decode.Event
+		for _, kind := range []string{"events_api", decode.CommandEnvelope, "interactive"} {
+			if ev == nil {
+				id, _, ev, _ = decode.Envelope(kind, payload)
+			}
 		}
-		if err != nil {
-			id, body, err = unwrapPress(payload)
-		}
-		if err != nil {
+		if ev == nil {
 			return
 		}
-		ev, err := decode(body)
-		if err != nil || ev == nil {
-			return
-		}
-		for _, files := range [][]file{ev.files, ev.quoted} { // nobody is asked
+		for _, files := range [][]decode.File{ev.Uploads, ev.Quoted} { // nobody is asked
 			for i := range files {
 				files[i].Name += "a"
 			}
 		}
-		for _, name := range []string{ev.Sender, ev.inviter, ev.author, "U2B"} { // nobody is asked
+		for _, name := range []string{ev.Sender, ev.Inviter, ev.AuthorID, "U2B"} { // nobody is asked
 			s.people.put(name, known{name: "Ada", until: time.Now().Add(time.Hour)})
 		}
 		in, err := s.inbound(t.Context(), ev, journal.Inbound{Seq: 1, ID: id, Received: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := groups.ParseJID(string(in.Chat)); err != nil || !s.Owns(in.Chat) || len(in.Files) > maxInFiles || !utf8.ValidString(in.Text) {
+		if _, err := groups.ParseJID(string(in.Chat)); err != nil || !s.Owns(in.Chat) || len(in.Files) > decode.MaxFiles || !utf8.ValidString(in.Text) {
 			t.Errorf("%q was taken as %+v", payload, in)
 		}
 		if in.Kind.IsMessage() && in.Command == "" && in.Text == "" && len(in.Files) == 0 && in.Quote == nil {

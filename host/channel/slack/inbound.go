@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -13,17 +14,18 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 // Give implements bot.Hooks: it gives the host a kept event.
 func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) error {
-	ev, err := decode(m.Body)
+	ev, err := decode.Read(m.Body)
 	if err != nil || ev == nil { // another version kept it
 		s.Log.Warn("drop an event that cannot be read any more", "error", err)
 		return nil
 	}
-	if who := s.member(ctx, ev.Sender); who.bot || ev.app && who.role == channel.RoleUnknown { // Slack does not name the app with everything that it posts
+	if who := s.member(ctx, ev.Sender); who.bot || ev.App && who.role == channel.RoleUnknown { // Slack does not name the app with everything that it posts
 		return nil
 	}
 	msg, err := s.inbound(ctx, ev, m)
@@ -31,24 +33,24 @@ func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) e
 		return err
 	}
 	if ev.Kind == channel.KindMessage && ev.Command == "" {
-		s.signs.heard(ev.Chat, ev.ts, msg.Thread)
+		s.signs.heard(ev.Chat, ev.TS, msg.Thread)
 	}
 	if ev.Kind == channel.KindVote {
 		counted := false
-		if msg.Choices, counted, err = s.polls.Vote(ctx, s.Open(), bot.Press{Chat: ev.Chat, Poll: ev.poll, Choice: ev.choice, Member: ev.Sender, Name: msg.From, Event: m.ID}); err != nil || !counted {
+		if msg.Choices, counted, err = s.polls.Vote(ctx, s.Open(), bot.Press{Chat: ev.Chat, Poll: ev.Poll, Choice: ev.Choice, Member: ev.Sender, Name: msg.From, Event: m.ID}); err != nil || !counted {
 			return err
 		}
-		defer s.polls.Changed(ev.poll, ev.Chat, ev.Target)
+		defer s.polls.Changed(ev.Poll, ev.Chat, ev.Target)
 	}
 	return to.Receive(ctx, msg)
 }
 
 // inbound returns the event for the host, with names for ids.
-func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (channel.Inbound, error) {
+func (s *Slack) inbound(ctx context.Context, ev *decode.Event, m journal.Inbound) (channel.Inbound, error) {
 	in := ev.Inbound
 	in.Quote = nil
 	in.ID, in.Text, in.From, in.Emoji = m.ID, s.readable(ctx, ev.Text), s.nameOf(ctx, ev.Sender), s.emojis.char(ev.Emoji)
-	in.Role, in.Author = s.roleIn(ctx, ev.Chat, ev.Sender), cmp.Or(ev.Author, s.nameOf(ctx, ev.author))
+	in.Role, in.Author = s.roleIn(ctx, ev.Chat, ev.Sender), cmp.Or(ev.Author, s.nameOf(ctx, ev.AuthorID))
 	if in.Time.IsZero() {
 		in.Time = m.Received
 	}
@@ -59,15 +61,15 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 			return in, err
 		}
 		if in.Direct = direct; direct && in.Thread == "" && !private(ev.Chat) {
-			in.Thread = ev.ts // the answer begins a thread below it
+			in.Thread = ev.TS // the answer begins a thread below it
 		}
-		in.Command = cmp.Or(ev.Command, s.mentioned(ev.said))
-		in.Files = s.attachments(ctx, ev.files, m.Ref(), m.Received)
+		in.Command = cmp.Or(ev.Command, s.mentioned(ev.Said))
+		in.Files = s.attachments(ctx, ev.Uploads, m.Ref(), m.Received)
 		in.Quote = s.quote(ctx, ev, direct, m)
 	case channel.KindMembership:
 		who := []channel.Person{{Name: in.From, Sender: ev.Sender}}
-		in.Sender, in.From = ev.inviter, s.nameOf(ctx, ev.inviter)
-		if ev.joined {
+		in.Sender, in.From = ev.Inviter, s.nameOf(ctx, ev.Inviter)
+		if ev.Joining {
 			in.Joined = who
 		} else {
 			in.Left = who
@@ -78,28 +80,36 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 
 // attachments returns the files of the message with that Ref. It asks Slack for names that the
 // message lacks, for 10 seconds at most.
-func (s *Slack) attachments(ctx context.Context, files []file, ref string, at time.Time) (all []channel.Attachment) {
+func (s *Slack) attachments(ctx context.Context, files []decode.File, ref string, at time.Time) (all []channel.Attachment) {
 	ctx, cancel := context.WithTimeout(ctx, nameWithin)
 	defer cancel()
 	for _, f := range files {
-		if f.Name == "" && f.refused() == nil {
+		if f.Name == "" && f.Refused() == nil {
 			if full, err := s.fileInfo(ctx, f.ID); err == nil {
 				f = *full
 			}
 		}
-		all = append(all, channel.Attachment{Info: f.info(at), Ref: bot.Ref(f.ID, ref)})
+		all = append(all, channel.Attachment{Info: f.Info(at), Ref: bot.Ref(f.ID, ref)})
 	}
 	return all
 }
 
+// fileInfo asks Slack for a file.
+func (s *Slack) fileInfo(ctx context.Context, id string) (*decode.File, error) {
+	var said struct {
+		File decode.File `json:"file"`
+	}
+	return &said.File, s.api.ask(ctx, "files.info", url.Values{"file": {id}}, &said)
+}
+
 // private reports whether a chat is a direct message.
-func private(chat groups.JID) bool { return strings.HasPrefix(idOf(chat), "D") }
+func private(chat groups.JID) bool { return strings.HasPrefix(decode.IDOf(chat), "D") }
 
 // direct reports whether a message speaks to the assistant without its trigger word:
 // by a mention, in a direct message, or in a thread where the assistant spoke.
-func (s *Slack) direct(ctx context.Context, ev *event) (bool, error) {
+func (s *Slack) direct(ctx context.Context, ev *decode.Event) (bool, error) {
 	me := s.self.Load()
-	if private(ev.Chat) || me != nil && (ev.parent == me.user || strings.Contains(ev.said, "<@"+me.user+">") || strings.Contains(ev.said, "<@"+me.user+"|")) {
+	if private(ev.Chat) || me != nil && (ev.Parent == me.user || strings.Contains(ev.Said, "<@"+me.user+">") || strings.Contains(ev.Said, "<@"+me.user+"|")) {
 		return true, nil
 	}
 	open := s.Open()
@@ -121,7 +131,7 @@ func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, er
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(of, func(f file) bool { return f.ID == id })
+	i := slices.IndexFunc(of, func(f decode.File) bool { return f.ID == id })
 	if i < 0 {
 		return nil, channel.Unfetchable("the message has no such file")
 	}
@@ -129,35 +139,35 @@ func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, er
 }
 
 // filesOf returns the files of the message that f names, and the id of f itself.
-func (s *Slack) filesOf(ctx context.Context, open *bot.Open, f channel.FileRef) (id string, of []file, err error) {
+func (s *Slack) filesOf(ctx context.Context, open *bot.Open, f channel.FileRef) (id string, of []decode.File, err error) {
 	id, ref := bot.CutRef(f.Ref)
 	if ts, quoted := strings.CutPrefix(ref, quotedRef); quoted {
 		m, err := s.message(ctx, channel.Change{Chat: f.Chat, Target: strings.TrimSpace(ts)})
 		if err != nil {
 			return "", nil, unfetched(err)
 		}
-		return id, m.content().files, nil
+		return id, m.Content().Uploads, nil
 	}
 	id, m, err := open.Kept(ctx, f)
 	if err != nil {
 		return "", nil, err
 	}
-	ev, err := decode(m.Body)
+	ev, err := decode.Read(m.Body)
 	if err != nil || ev == nil {
 		return "", nil, channel.Unfetchable("the message cannot be read any more")
 	}
-	return id, slices.Concat(ev.files, ev.quoted), nil
+	return id, slices.Concat(ev.Uploads, ev.Quoted), nil
 }
 
-func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f file, patient bool) (io.ReadCloser, error) {
-	if f.URL == "" && f.refused() == nil { // of another workspace in a shared channel
+func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f decode.File, patient bool) (io.ReadCloser, error) {
+	if f.URL == "" && f.Refused() == nil { // of another workspace in a shared channel
 		full, err := s.fileInfo(ctx, f.ID)
 		if err != nil {
 			return nil, unfetched(err)
 		}
 		f = *full
 	}
-	if err := f.refused(); err != nil {
+	if err := f.Refused(); err != nil {
 		return nil, err
 	}
 	body, err := scratch.Get(ctx, s.api.files, f.URL, maxFile, transfer.PaceFor(patient))
@@ -180,7 +190,7 @@ func unfetched(err error) error {
 }
 
 // signIn reports whether Slack's sign-in page came instead of a file.
-func signIn(body io.ReadCloser, f file) bool {
+func signIn(body io.ReadCloser, f decode.File) bool {
 	r, ok := body.(io.ReadSeeker)
 	if !ok || f.MIME == "text/html" {
 		return false

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
 // Manifest is the app's, to be pasted at api.slack.com/apps.
@@ -39,7 +40,7 @@ func Scopes() []Scope {
 		{"im:history", "the same in direct messages", false},
 		{"mpim:history", "the same in direct messages of several", false},
 		{"app_mentions:read", "hears mentions, also without the four before", false},
-		{"commands", "hears " + commandName + " stop, new, status and help", false},
+		{"commands", "hears " + decode.CommandName + " stop, new, status and help", false},
 		{"channels:read", "lists public channels, and hears who joins and leaves", false},
 		{"groups:read", "the same of private channels", false},
 		{"im:read", "lists direct messages", false},
@@ -187,7 +188,7 @@ func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 // chat returns a chat for Chats; false if the bot is not in it.
 func (s *Slack) chat(ctx context.Context, c *slackgo.Channel) (channel.Chat, bool) {
 	jid, err := groups.ParseJID("slack:" + c.ID)
-	if err != nil || !owns(jid) || !c.IsMember && !c.IsIM {
+	if err != nil || !decode.Owns(jid) || !c.IsMember && !c.IsIM {
 		return channel.Chat{}, false
 	}
 	one := channel.Chat{JID: jid, Name: channel.CleanName("#" + c.Name), Members: c.NumMembers}
@@ -252,7 +253,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 
 // writable returns why the bot cannot write to a chat; nil if it can.
 func (s *Slack) writable(ctx context.Context, chat groups.JID) error {
-	c, err := s.api.slackgo.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: idOf(chat)})
+	c, err := s.api.slackgo.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: decode.IDOf(chat)})
 	switch {
 	case err != nil:
 		return apiError(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -29,20 +30,11 @@ type platform struct{ net Net }
 func (platform) Key() string  { return platformKey }
 func (platform) Help() string { return "An app in a Slack workspace, by Socket Mode." }
 
-func (platform) Owns(chat groups.JID) bool { return owns(chat) }
+func (platform) Owns(chat groups.JID) bool { return decode.Owns(chat) }
 
 func (platform) Settings() channel.Settings {
 	return &Settings{Rate: groups.Rate{PerMinute: 60, Burst: 5}}
 }
-
-// owns reports whether a chat is a channel, a private channel or a direct message.
-func owns(chat groups.JID) bool {
-	return chat.Channel() == platformKey && strings.ContainsAny(idOf(chat)[:1], "CGD")
-}
-
-// idOf returns Slack's id of a chat, and chatOf the chat of an id.
-func idOf(chat groups.JID) string { return strings.TrimPrefix(string(chat), "slack:") }
-func chatOf(id string) groups.JID { return groups.JID("slack:" + id) }
 
 // Settings are an app's part of longshore.yaml. Without tokens the channel waits
 // for them: "longshore pair slack" says how to get them.
@@ -78,7 +70,7 @@ const (
 // Limits implements channel.Settings.
 func (s *Settings) Limits() media.Limits {
 	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Markup: media.MarkupSlack, Files: maxFiles, Threads: true,
-		Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion}}
+		Poll: media.PollLimit{Choices: decode.MaxChoices, Choice: maxChoice, Question: maxQuestion}}
 	for _, kind := range media.Kinds() {
 		limit := media.Limit{Bytes: maxFile, Caption: maxText, Album: "files"}
 		if n, ok := s.Files[string(kind)]; ok {
@@ -92,7 +84,8 @@ func (s *Settings) Limits() media.Limits {
 	return l
 }
 
-func (s *Settings) rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
+// Rates implements bot.Rated.
+func (s *Settings) Rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
 
 // asking is how long a request of slack-go may take.
 const asking = 20 * time.Second

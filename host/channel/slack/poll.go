@@ -7,12 +7,12 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // What Slack takes of blocks: docs.slack.dev, Block Kit. A row has 25 buttons at most.
 const (
-	maxChoices  = 16
 	maxChoice   = 100  // characters
 	maxLabel    = 75   // characters on a button
 	maxQuestion = 3000 // characters of a section
@@ -46,7 +46,7 @@ func (p poll) blocks(ended string) []block {
 }
 
 // notice returns the text of the notification. It mentions nobody.
-func (p poll) notice() string { return escape.Replace(media.Cut(p.Question, maxNotice)) }
+func (p poll) notice() string { return decode.Escape(media.Cut(p.Question, maxNotice)) }
 
 // metadata returns the metadata by which Find finds the message; nil without an id.
 func (p poll) metadata() *metadata {
@@ -68,7 +68,7 @@ func (s *Slack) EndPoll(ctx context.Context, c channel.Change) error {
 		if err != nil {
 			return nil, err
 		}
-		return &bot.Poll{Question: cmp.Or(unescape.Replace(m.Text), "…")}, nil
+		return &bot.Poll{Question: cmp.Or(decode.Unescape(m.Text), "…")}, nil
 	}
 	return s.changed(s.polls.End(ctx, open, c.Chat, c.Target, lost, func(ctx context.Context, q *bot.Poll) error {
 		return s.drawPoll(ctx, c.Chat, c.Target, q, c.Text)
@@ -78,5 +78,5 @@ func (s *Slack) EndPoll(ctx context.Context, c channel.Change) error {
 // drawPoll updates the message of a question.
 func (s *Slack) drawPoll(ctx context.Context, chat groups.JID, ts string, q *bot.Poll, ended string) error {
 	p := poll{q}
-	return s.api.post(ctx, "chat.update", update{Channel: idOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, nil)
+	return s.api.post(ctx, "chat.update", update{Channel: decode.IDOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, nil)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -17,19 +18,19 @@ const (
 // quote returns what a message answers: the parent message of its thread, or else the message that
 // it links to. The parent comes with the first message of a thread and with each to the assistant,
 // until the assistant has spoken there. quote returns nil if Slack does not say.
-func (s *Slack) quote(ctx context.Context, ev *event, direct bool, m journal.Inbound) *channel.Quote {
+func (s *Slack) quote(ctx context.Context, ev *decode.Event, direct bool, m journal.Inbound) *channel.Quote {
 	if q := s.parent(ctx, ev, direct, m); q != nil || ev.Quote == nil {
 		return q
 	}
 	q := *ev.Quote
 	q.Text = media.Cut(s.readable(ctx, q.Text), maxQuote)
-	q.Files = s.attachments(ctx, ev.quoted, m.Ref(), m.Received)
+	q.Files = s.attachments(ctx, ev.Quoted, m.Ref(), m.Received)
 	return &q
 }
 
-func (s *Slack) parent(ctx context.Context, ev *event, direct bool, of journal.Inbound) *channel.Quote {
+func (s *Slack) parent(ctx context.Context, ev *decode.Event, direct bool, of journal.Inbound) *channel.Quote {
 	open := s.Open()
-	if ev.Thread == "" || ev.Thread == ev.ts || open == nil || !s.threads.first(ev.Chat, ev.Thread) && !direct {
+	if ev.Thread == "" || ev.Thread == ev.TS || open == nil || !s.threads.first(ev.Chat, ev.Thread) && !direct {
 		return nil
 	}
 	if spoken, err := s.threads.spokenIn(ctx, open.Journal, ev.Chat, ev.Thread); spoken || err != nil {
@@ -42,10 +43,10 @@ func (s *Slack) parent(ctx context.Context, ev *event, direct bool, of journal.I
 		s.Log.Info("ask for the message that a thread is below", "error", err)
 		return nil
 	}
-	if m.Subtype == "tombstone" || m.User != "" && !slackID.MatchString(m.User) {
+	if m.Subtype == "tombstone" || m.User != "" && !decode.IsID(m.User) {
 		return nil
 	}
-	c := m.content()
+	c := m.Content()
 	q := &channel.Quote{ID: ev.Thread, Sender: m.User, From: cmp.Or(s.nameOf(ctx, m.User), channel.CleanName(m.Username)), Text: media.Cut(s.readable(ctx, c.Text), maxQuote), Forwarded: c.Forwarded}
 	if me := s.self.Load(); me != nil && m.User == me.user {
 		q.Own, q.Sender = true, ""
@@ -54,6 +55,6 @@ func (s *Slack) parent(ctx context.Context, ev *event, direct bool, of journal.I
 	if kept, err := open.Journal.Inbound(ctx, ev.Chat, ev.Thread, m.User); err == nil && kept != nil {
 		ref = kept.Ref() // the same as when the message itself came in
 	}
-	q.Files = s.attachments(ctx, c.files, ref, of.Received)
+	q.Files = s.attachments(ctx, c.Uploads, ref, of.Received)
 	return q
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/slack-go/slack/slackevents"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
 // row is what becomes of a kind or field that Slack's types know.
@@ -145,9 +146,9 @@ func document(with map[string]any) []byte {
 	return text
 }
 
-func read(t *testing.T, with map[string]any) *event {
+func read(t *testing.T, with map[string]any) *decode.Event {
 	t.Helper()
-	e, err := decode(document(with))
+	e, err := decode.Read(document(with))
 	if err != nil {
 		t.Fatalf("%s: %v", document(with), err)
 	}
@@ -174,7 +175,7 @@ func (r row) walk(t *testing.T) {
 		case "deleted_ts":
 			was["subtype"], was["deleted_ts"] = "message_deleted", "1700000003.000001"
 		case "room":
-			was["subtype"], was["user"] = "huddle_thread", slackbot
+			was["subtype"], was["user"] = "huddle_thread", decode.Slackbot
 		}
 		maps.Copy(is, was)
 		is[r.name] = json.RawMessage(r.rest)
@@ -198,7 +199,7 @@ func (r row) walk(t *testing.T) {
 	}
 	if a, b := read(t, was), read(t, is); reflect.DeepEqual(a, b) {
 		t.Errorf("%s is lost", document(is))
-	} else if strings.Contains(r.rest, "walked") && !strings.Contains(cmp.Diff(a, b, cmp.AllowUnexported(event{})), "walked") {
+	} else if strings.Contains(r.rest, "walked") && !strings.Contains(cmp.Diff(a, b, cmp.AllowUnexported(decode.Event{})), "walked") {
 		t.Errorf("%s came in as %+v", document(is), b)
 	}
 }
@@ -269,7 +270,7 @@ func TestNestedDescriptionsAreReadOnce(t *testing.T) {
 	for range 12 {
 		part = map[string]any{"type": "new", "description": part}
 	}
-	if e := read(t, map[string]any{"blocks": []any{part}}); len(e.files) != 1 {
-		t.Errorf("the one file is there %d times", len(e.files))
+	if e := read(t, map[string]any{"blocks": []any{part}}); len(e.Uploads) != 1 {
+		t.Errorf("the one file is there %d times", len(e.Uploads))
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
 // metadataType names our metadata. With it, a text has its Message.ID.
@@ -20,16 +20,13 @@ const metadataType = "longshore_message"
 // for 6 seconds, and then returns a Pending receipt. A refusal has its class by the tables in
 // errors.go; without an answer, the classes are those of transfer.Post.
 func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	if err := channel.Check(s.Name(), m, s.Limits()); err != nil {
-		return channel.Receipt{}, err
-	}
-	ctx, open, leave, err := s.Enter(ctx)
+	ctx, open, leave, err := s.Begin(ctx, m)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
 	defer leave()
-	if wait := s.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, link.Slow(platformName, wait, nil)
+	if err := s.Turn(m.Chat); err != nil {
+		return channel.Receipt{}, err
 	}
 	if err := open.KeepPoll(ctx, m); err != nil {
 		return channel.Receipt{}, err
@@ -68,15 +65,15 @@ func (s *Slack) deliver(ctx context.Context, m channel.Message) (_ channel.Recei
 // thread of the message that it answers, or begins one below that message.
 func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string, err error) {
 	if m.Thread != "" {
-		if !timestamp.MatchString(m.Thread) {
+		if !decode.IsTimestamp(m.Thread) {
 			return "", formGone(channel.FormThread, "the thread is gone")
 		}
 		return m.Thread, nil
 	}
-	if !timestamp.MatchString(m.ReplyTo) {
+	if !decode.IsTimestamp(m.ReplyTo) {
 		return "", nil
 	}
-	found, _, _, err := s.api.slackgo.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: idOf(m.Chat), Timestamp: m.ReplyTo, Limit: 1})
+	found, _, _, err := s.api.slackgo.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: decode.IDOf(m.Chat), Timestamp: m.ReplyTo, Limit: 1})
 	err = apiError(err)
 	switch {
 	case err == nil && len(found) > 0 && found[0].ThreadTimestamp != "":
@@ -111,7 +108,7 @@ type metadata struct {
 
 // say posts a text.
 func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (channel.Receipt, error) {
-	t := text{Channel: idOf(m.Chat), Text: m.Text, Thread: *thread, Metadata: metadata{metadataType, map[string]string{"id": m.ID}}}
+	t := text{Channel: decode.IDOf(m.Chat), Text: m.Text, Thread: *thread, Metadata: metadata{metadataType, map[string]string{"id": m.ID}}}
 	if m.ReplyTo != "" {
 		t.Metadata.Payload["reply_to"] = m.ReplyTo
 	}
@@ -128,7 +125,7 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 	if err := s.api.post(ctx, "chat.postMessage", t, &answer); err != nil {
 		return channel.Receipt{}, err
 	}
-	if !timestamp.MatchString(answer.TS) {
+	if !decode.IsTimestamp(answer.TS) {
 		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Slack did not say which message it made"}
 	}
 	return receipt(answer.TS, answer.Message.Thread, thread), nil
@@ -137,7 +134,7 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 // receipt returns the receipt of a message that is in the thread at. Slack puts a message into the
 // chat itself if the thread does not exist; then receipt empties thread.
 func receipt(ts, at string, thread *string) channel.Receipt {
-	r := channel.Receipt{ID: ts, Time: timeOf(ts)}
+	r := channel.Receipt{ID: ts, Time: decode.TimeOf(ts)}
 	if *thread != "" && at == "" {
 		r.Note, *thread = "the thread is gone, so it went to the chat itself", ""
 	}
@@ -165,7 +162,7 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, 
 	if err != nil {
 		return nil, unlessForm(err)
 	}
-	r, err := s.search(ctx, idOf(m.Chat), &thread, m.Since, func(found *slackgo.Message) bool {
+	r, err := s.search(ctx, decode.IDOf(m.Chat), &thread, m.Since, func(found *slackgo.Message) bool {
 		return found.Metadata.EventType == metadataType && found.Metadata.EventPayload["id"] == m.ID
 	})
 	if r != nil && err == nil {
@@ -205,7 +202,7 @@ func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, sin
 			return nil, err
 		}
 		for i := range page {
-			if is(&page[i]) && timestamp.MatchString(page[i].Timestamp) {
+			if is(&page[i]) && decode.IsTimestamp(page[i].Timestamp) {
 				r := receipt(page[i].Timestamp, page[i].ThreadTimestamp, thread)
 				return &r, nil
 			}

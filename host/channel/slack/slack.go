@@ -21,7 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
 var (
@@ -36,7 +36,6 @@ type Slack struct {
 	*bot.Bot
 	settings *Settings
 	api      *api
-	pacer    *pace.Pacer
 	people   people
 	threads  threads
 	signs    workingSigns
@@ -57,19 +56,11 @@ func newOf(s channel.Setup, net Net) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	c := &Slack{Bot: b, settings: set, api: a, pacer: pace.New(set.rates()), emojis: newEmojis(), polls: bot.NewPolls(), forShare: shareWithin}
-	c.Apply(s)
-	return c, nil
-}
-
-// Apply implements channel.Applier: the groups' chats and the rate change.
-func (s *Slack) Apply(to channel.Setup) {
-	s.SetChats(to)
-	s.pacer.Set(to.Settings.(*Settings).rates())
+	return &Slack{Bot: b, settings: set, api: a, emojis: newEmojis(), polls: bot.NewPolls(), forShare: shareWithin}, nil
 }
 
 // Owns reports whether chat has the form of a channel or a direct message.
-func (s *Slack) Owns(chat groups.JID) bool { return owns(chat) }
+func (s *Slack) Owns(chat groups.JID) bool { return decode.Owns(chat) }
 
 // Repeat says that Slack ignores a Message.ID; see Find.
 func (s *Slack) Repeat() channel.Repeat { return channel.Repeat{} }

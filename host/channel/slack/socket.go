@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -41,7 +42,7 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 	if err != nil {
 		return nil, apiError(err)
 	}
-	if !slackID.MatchString(got.UserID) { // each message would be taken for one to it
+	if !decode.IsID(got.UserID) { // each message would be taken for one to it
 		return nil, link.Lost(platformName, errors.New("it does not say who the bot is"))
 	}
 	me := &self{user: got.UserID, bot: got.BotID, team: got.TeamID, name: channel.CleanName(got.User), workspace: channel.CleanName(got.Team)}
@@ -117,8 +118,6 @@ func alive(ctx context.Context, conn *websocket.Conn) {
 	}
 }
 
-const eventEnvelope = "events_api" // an envelope of the Events API
-
 // envelope is what comes through Socket Mode.
 type envelope struct {
 	Type    string          `json:"type"`
@@ -178,26 +177,11 @@ func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) er
 
 // keep makes an event durable if it is for this host.
 func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error {
-	open := map[string]func([]byte) (string, []byte, error){eventEnvelope: unwrap, commandEnvelope: unwrapCommand, pressEnvelope: unwrapPress}[e.Type]
-	if open == nil {
-		return nil
-	}
-	id, body, err := open(e.Payload)
-	var ev *event
-	if err == nil {
-		ev, err = decode(body)
-	}
+	id, body, ev, err := decode.Envelope(e.Type, e.Payload)
 	if err != nil {
 		s.Log.Info("Slack sent an event that this host does not know", "error", err)
-		if e.Type != eventEnvelope || body == nil {
-			return nil
-		}
-		body = bare(body)
-		if ev, err = decode(body); err != nil {
-			return nil
-		}
 	}
-	if ev == nil || ev.envelope() != e.Type || ev.own(s.self.Load()) {
+	if ev == nil || ev.Own(s.self.Load().user) {
 		return nil
 	}
 	if !s.Serves(ev.Chat) {
@@ -207,8 +191,8 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		return nil
 	}
 	m := journal.Inbound{Chat: ev.Chat, ID: id, Sender: ev.Sender, Info: []byte{}, Body: body, Received: time.Now(), Event: ev.Command == ""}
-	if ev.ts != "" { // a mention comes as two events
-		m.ID, m.Event = ev.ts, ev.Kind != channel.KindMessage
+	if ev.TS != "" { // a mention comes as two events
+		m.ID, m.Event = ev.TS, ev.Kind != channel.KindMessage
 	}
 	return j.Keep(ctx, m)
 }

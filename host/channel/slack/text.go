@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
 // maxNames is how many names one text may ask Slack for.
 const maxNames = 30
-
-var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
 // readable returns a text of Slack as members see it, with names and addresses in place of
 // references. Slack escapes every < that a member writes, so each < begins a reference.
@@ -18,13 +18,13 @@ func (s *Slack) readable(ctx context.Context, text string) string {
 	asked := 0
 	for {
 		before, rest, found := strings.Cut(text, "<")
-		out.WriteString(unescape.Replace(before))
+		out.WriteString(decode.Unescape(before))
 		if !found {
 			return out.String()
 		}
 		ref, after, closed := strings.Cut(rest, ">")
 		if !closed {
-			out.WriteString(unescape.Replace("<" + rest))
+			out.WriteString(decode.Unescape("<" + rest))
 			return out.String()
 		}
 		if strings.HasPrefix(ref, "@") {
@@ -38,10 +38,10 @@ func (s *Slack) readable(ctx context.Context, text string) string {
 // reference returns what a reference shows. ask allows a question for a name.
 func (s *Slack) reference(ctx context.Context, ref string, ask bool) string {
 	target, label, _ := strings.Cut(ref, "|")
-	label = unescape.Replace(label)
+	label = decode.Unescape(label)
 	switch {
 	case strings.HasPrefix(target, "@"):
-		if id := target[1:]; label == "" && ask && slackID.MatchString(id) {
+		if id := target[1:]; label == "" && ask && decode.IsID(id) {
 			label = s.nameOf(ctx, id)
 		}
 		return "@" + cmp.Or(label, target[1:])
@@ -51,7 +51,7 @@ func (s *Slack) reference(ctx context.Context, ref string, ask bool) string {
 		word, _, _ := strings.Cut(target[1:], "^")
 		return cmp.Or(label, "@"+word)
 	}
-	target = unescape.Replace(strings.TrimPrefix(target, "mailto:"))
+	target = decode.Unescape(strings.TrimPrefix(target, "mailto:"))
 	if label == "" || label == target || "http://"+label == target || "https://"+label == target {
 		return target
 	}
@@ -61,7 +61,7 @@ func (s *Slack) reference(ctx context.Context, ref string, ask bool) string {
 // chatName returns the operator's name for a chat, or its id.
 func (s *Slack) chatName(id string) string {
 	for _, c := range s.Served() {
-		if c.JID == chatOf(id) && c.Name != "" {
+		if c.JID == decode.ChatOf(id) && c.Name != "" {
 			return c.Name
 		}
 	}

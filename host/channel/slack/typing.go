@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
 
 const (
@@ -102,9 +103,9 @@ func (s *Slack) Typing(ctx context.Context, chat groups.JID, thread string, on b
 	defer free()
 	of, none := s.signs.of(at)
 	if on {
-		err = s.show(ctx, idOf(chat), thread, &of, &none)
+		err = s.show(ctx, decode.IDOf(chat), thread, &of, &none)
 	} else {
-		err = s.hide(ctx, idOf(chat), &of)
+		err = s.hide(ctx, decode.IDOf(chat), &of)
 	}
 	s.signs.mu.Lock()
 	defer s.signs.mu.Unlock()
@@ -159,7 +160,7 @@ func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
 		return nil
 	case of.status:
 		return s.setStatus(ctx, id, at, "")
-	case s.signs.owned(chatOf(id), at):
+	case s.signs.owned(decode.ChatOf(id), at):
 		return nil
 	}
 	err := apiError(s.api.slackgo.RemoveReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at)))

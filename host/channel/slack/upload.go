@@ -14,6 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
@@ -115,7 +116,7 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if err != nil {
 		return "", apiError(err)
 	}
-	if !slackID.MatchString(to.FileID) {
+	if !decode.IsID(to.FileID) {
 		return "", errors.New("Slack gave a file no id")
 	}
 	body, err := transfer.Raw(ctx, f, func(n int64) { m.Progress(sent + n) })
@@ -158,7 +159,7 @@ type sharedFile struct {
 
 // complete asks Slack to show the files as one message.
 func (s *Slack) complete(ctx context.Context, m channel.Message, u upload, thread *string) error {
-	ask := sharing{Channel: idOf(m.Chat), Comment: m.Text, Thread: *thread}
+	ask := sharing{Channel: decode.IDOf(m.Chat), Comment: m.Text, Thread: *thread}
 	for i, f := range m.Files {
 		ask.Files = append(ask.Files, sharedFile{u.Files[i], cmp.Or(f.Name, noTitle)})
 	}
@@ -199,9 +200,9 @@ func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *s
 	if err != nil {
 		return nil, apiError(err)
 	}
-	id := idOf(m.Chat)
+	id := decode.IDOf(m.Chat)
 	for _, share := range append(info.Shares.Public[id], info.Shares.Private[id]...) {
-		if timestamp.MatchString(share.Ts) {
+		if decode.IsTimestamp(share.Ts) {
 			r := receipt(share.Ts, share.ThreadTs, thread)
 			return &r, nil
 		}

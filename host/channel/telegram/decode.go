@@ -9,13 +9,10 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
-
-// lenient reads half a character as U+FFFD, and takes a field that comes twice.
-var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
 // decode reads an update. in is the event for the host, or nil if there is none. me is the bot, and
 // may be nil. Chats have their present numbers. A vote is left out; see vote.
@@ -156,15 +153,6 @@ func (m *message) quoted(me *user, first int, at time.Time) (q *channel.Quote) {
 	return q
 }
 
-// answered returns the message that m answers; nil if none. In a topic, Telegram names the topic's
-// first message if a message answers none.
-func (m *message) answered() *message {
-	if q := m.ReplyTo; q != nil && !(m.InTopic && q.ID == m.Thread) {
-		return q
-	}
-	return m.External
-}
-
 func (u *user) is(other *user) bool { return u != nil && other != nil && u.ID == other.ID }
 
 // mentions reports whether a text has @name as a word.
@@ -179,9 +167,6 @@ func (c *content) names(id int64) bool {
 	return slices.ContainsFunc(slices.Concat(c.Entities, c.CaptionEntities), func(e entity) bool { return e.User != nil && e.User.ID == id })
 }
 
-// words are the host's words, which members find as the bot's commands.
-var words = []string{"stop", "new", "status", "help"}
-
 // command returns the host's word of a text that is its command, such as /stop or /stop@our_bot.
 func command(text string, me *user) string {
 	word, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
@@ -189,7 +174,7 @@ func command(text string, me *user) string {
 		return ""
 	}
 	word, to, addressed := strings.Cut(word, "@")
-	if addressed && (me == nil || !strings.EqualFold(to, me.Name)) || !slices.Contains(words, word) {
+	if addressed && (me == nil || !strings.EqualFold(to, me.Name)) || !bot.IsCommand(word) {
 		return ""
 	}
 	return word

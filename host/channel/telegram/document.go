@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -21,6 +22,9 @@ type update struct {
 		New  member `json:"new_chat_member"`
 	} `json:"my_chat_member"`
 }
+
+// lenient reads half a character as U+FFFD, and takes a field that comes twice.
+var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
 // heard lists the updates that the channel asks for.
 var heard = []string{"message", "edited_message", "message_reaction", "my_chat_member", "poll_answer"}
@@ -102,6 +106,16 @@ type story struct {
 	Chat chat `json:"chat"`
 }
 
+// entity is the format of a part of a text: https://core.telegram.org/bots/api#messageentity.
+type entity struct {
+	Type     string `json:"type"`
+	Offset   int    `json:"offset"` // UTF-16 units, as Length
+	Length   int    `json:"length"`
+	URL      string `json:"url,omitempty"`
+	Language string `json:"language,omitempty"`
+	User     *user  `json:"user,omitempty"` // whom a text_mention names
+}
+
 type textQuote struct {
 	Text     string   `json:"text"`
 	Entities []entity `json:"entities"`
@@ -174,6 +188,15 @@ func (m *message) sender() (who channel.Person, role channel.Role, ok bool) {
 		who.Name = cmp.Or(channel.CleanName(m.Signature), who.Name)
 	}
 	return who, role, ok
+}
+
+// answered returns the message that m answers; nil if none. In a topic, Telegram names the topic's
+// first message if a message answers none.
+func (m *message) answered() *message {
+	if q := m.ReplyTo; q != nil && !(m.InTopic && q.ID == m.Thread) {
+		return q
+	}
+	return m.External
 }
 
 func (m *message) thread() string {

@@ -146,6 +146,7 @@ func (s *Settings) Limits() media.Limits {
 	return l
 }
 
-func (s *Settings) rates() pace.Rates {
+// Rates implements bot.Rated.
+func (s *Settings) Rates() pace.Rates {
 	return pace.Rates{Chat: pace.Of(s.Rate), Account: pace.Rate{PerMinute: 25 * 60, Burst: 25}}
 }

@@ -12,17 +12,13 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
-	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // Send implements channel.Channel. A refusal has its class by the tables in errors.go and forms.go;
 // without an answer, the classes are those of transfer.Post.
 func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	if err := channel.Check(t.Name(), m, t.Limits()); err != nil {
-		return channel.Receipt{}, err
-	}
-	ctx, open, leave, err := t.Enter(ctx)
+	ctx, open, leave, err := t.Begin(ctx, m)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
@@ -30,8 +26,8 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 	if err := t.membership.of(m.Chat); err != nil {
 		return channel.Receipt{}, err
 	}
-	if wait := t.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, link.Slow(platformName, wait, nil)
+	if err := t.Turn(m.Chat); err != nil {
+		return channel.Receipt{}, err
 	}
 	return t.deliver(ctx, open.Journal, m)
 }
@@ -127,16 +123,6 @@ func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Messag
 		return t.post(ctx, "sendMessage", a, nil, nil)
 	}
 	return t.files(ctx, j, m, to)
-}
-
-// entity is the format of a part of a text: https://core.telegram.org/bots/api#messageentity.
-type entity struct {
-	Type     string `json:"type"`
-	Offset   int    `json:"offset"` // UTF-16 units, as Length
-	Length   int    `json:"length"`
-	URL      string `json:"url,omitempty"`
-	Language string `json:"language,omitempty"`
-	User     *user  `json:"user,omitempty"` // whom a text_mention names
 }
 
 var entityOf = map[string]string{"b": "bold", "i": "italic", "s": "strikethrough", "code": "code", "pre": "pre", "blockquote": "blockquote", "a": "text_link"}

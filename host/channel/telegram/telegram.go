@@ -14,7 +14,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/pace"
 )
 
 var (
@@ -28,7 +27,6 @@ type Telegram struct {
 	*bot.Bot
 	settings   *Settings
 	api        *api
-	pacer      *pace.Pacer
 	moved      moved
 	membership membership
 	present    *present
@@ -45,15 +43,7 @@ func newOf(s channel.Setup) (*Telegram, error) {
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	t := &Telegram{Bot: b, settings: set, api: a, pacer: pace.New(set.rates()), present: newPresent()}
-	t.Apply(s)
-	return t, nil
-}
-
-// Apply implements channel.Applier: the groups' chats and the rate change.
-func (t *Telegram) Apply(to channel.Setup) {
-	t.SetChats(to)
-	t.pacer.Set(to.Settings.(*Settings).rates())
+	return &Telegram{Bot: b, settings: set, api: a, present: newPresent()}, nil
 }
 
 // Owns reports whether chat has the form tg:number.

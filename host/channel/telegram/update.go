@@ -85,11 +85,10 @@ func (t *Telegram) askShort(ctx context.Context, method string, args, answer any
 }
 
 func (t *Telegram) register(ctx context.Context) {
-	type command struct {
-		Command     string `json:"command"`
-		Description string `json:"description"`
+	var all []map[string]string
+	for _, c := range bot.Commands() {
+		all = append(all, map[string]string{"command": c.Name, "description": c.Help})
 	}
-	all := []command{{"stop", "Stop what the assistant is doing"}, {"new", "Begin a new conversation"}, {"status", "What the assistant is doing"}, {"help", "What the assistant understands"}}
 	if err := t.askShort(ctx, "setMyCommands", map[string]any{"commands": all}, nil); err != nil && ctx.Err() == nil {
 		t.Log.Info("register the bot's commands", "error", err)
 	}

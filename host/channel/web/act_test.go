@@ -15,7 +15,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 const ann, bob = "secret-of-the-browser-of-ann", "secret-of-the-browser-of-bob"
@@ -82,7 +82,7 @@ func TestWhatMembersDoToMessagesReachesPagesAndTheHostOnce(t *testing.T) {
 		s.acts(map[string]any{"kind": "reaction", "target": answer, "secret": ann, "from": "Ann", "emoji": "👍🏽"})
 	}
 	s.did(1)
-	if _, m := page.changed(); len(m.Reactions) != 1 || m.Reactions[0] != (web.Reaction{Emoji: "👍🏽", Name: "Ann", Who: s.mark(ann)}) {
+	if _, m := page.changed(); len(m.Reactions) != 1 || m.Reactions[0] != (history.Reaction{Emoji: "👍🏽", Name: "Ann", Who: s.mark(ann)}) {
 		t.Errorf("the page hears of %+v", m.Reactions)
 	}
 	s.must(s.React(t.Context(), channel.Change{Chat: "web:family", Target: answer, Emoji: "👍🏽"}))
@@ -213,8 +213,8 @@ func TestTwoPeopleOfOneNameVoteApart(t *testing.T) {
 	}
 	s.stop()
 	s = start(t, opts) // the next host shows the same
-	want := &web.Poll{Choices: []string{"Monday", "Tuesday", "Friday"}, Several: true, Ended: true, Outcome: "Tuesday it is.",
-		Votes: []web.Vote{{Who: s.mark(ann), Name: "Member", Choices: []string{"Tuesday"}}, {Who: s.mark(bob), Name: "Member (2)", Choices: []string{}}}}
+	want := &history.Poll{Choices: []string{"Monday", "Tuesday", "Friday"}, Several: true, Ended: true, Outcome: "Tuesday it is.",
+		Votes: []history.Vote{{Who: s.mark(ann), Name: "Member", Choices: []string{"Tuesday"}}, {Who: s.mark(bob), Name: "Member (2)", Choices: []string{}}}}
 	if diff := cmp.Diff(want, s.history("")[0].Poll); diff != "" {
 		t.Error(diff)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 const (
@@ -50,9 +51,9 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_range", "after and before cannot be used together", "use one of them"))
 		return
 	}
-	changed, err := w.store.lastChange(r.Context(), c.name) // before the messages: later ones come as events
+	changed, err := w.store.LastChange(r.Context(), c.name) // before the messages: later ones come as events
 	if err != nil {
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	ms, err := w.window(r, c, q.Get("after"), q.Get("before"), limit+1)
@@ -68,10 +69,10 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		ms = ms[1:]
 	}
 	if ms == nil {
-		ms = []*Message{}
+		ms = []*history.Message{}
 	}
-	if err := w.store.markTaken(r.Context(), c.name, ms); err != nil {
-		w.internal(rw, r, err)
+	if err := w.store.MarkTaken(r.Context(), c.name, ms); err != nil {
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	page := map[string]any{"messages": ms, "more": more}
@@ -79,9 +80,9 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		page["changed"] = changed
 	}
 	if !more && q.Get("after") == "" {
-		gone, err := w.store.anyGone(r.Context(), c.name)
+		gone, err := w.store.AnyGone(r.Context(), c.name)
 		if err != nil {
-			w.internal(rw, r, err)
+			httpd.Internal(rw, r, w.log, err)
 			return
 		}
 		if gone { // so that nobody takes this for the beginning of the chat
@@ -92,13 +93,13 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	w.delivered(r.Context(), c, ms)
 }
 
-func (w *Web) window(r *http.Request, c *room, after, before string, limit int) ([]*Message, error) {
+func (w *Web) window(r *http.Request, c *room, after, before string, limit int) ([]*history.Message, error) {
 	if after != "" {
 		seq, err := w.position(r, c, after)
 		if err != nil {
 			return nil, err
 		}
-		return w.store.after(r.Context(), c.name, seq, limit)
+		return w.store.After(r.Context(), c.name, seq, limit)
 	}
 	seq := int64(1<<63 - 1)
 	if before != "" {
@@ -107,13 +108,13 @@ func (w *Web) window(r *http.Request, c *room, after, before string, limit int) 
 			return nil, err
 		}
 	}
-	return w.store.before(r.Context(), c.name, seq, limit)
+	return w.store.Before(r.Context(), c.name, seq, limit)
 }
 
 // position returns a message's number in the history, even if the message was deleted. The
 // error is an *httpd.Problem if there never was such a message.
 func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
-	seq, _, err := w.store.seqOf(r.Context(), c.name, id)
+	seq, _, err := w.store.SeqOf(r.Context(), c.name, id)
 	if err != nil {
 		return 0, err
 	}
@@ -125,17 +126,17 @@ func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
 
 // failed answers with err if it is a *httpd.Problem, else with a general text that hides it.
 func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, errGone) {
+	if errors.Is(err, history.ErrGone) {
 		err = httpd.Refuse(http.StatusGone, "message_gone", "this was sent before, and the chat no longer keeps it", "send it as a new message, with another key")
 	}
 	if p, ok := httpd.OrDiskFull(err).(*httpd.Problem); ok {
 		if p.Code == "disk_full" { // the member cannot fix that
-			w.log.Warn("no room for what a member sends", "channel", w.Name(), "path", r.URL.Path, "error", err)
+			w.log.Warn("no room for what a member sends", "path", r.URL.Path, "error", err)
 		}
 		httpd.Fail(rw, p)
 		return
 	}
-	w.internal(rw, r, err)
+	httpd.Internal(rw, r, w.log, err)
 }
 
 // seen records that a page has shown these messages to a person.
@@ -152,18 +153,9 @@ func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_request", `the body is not {"ids": […]} with 1 to 200 ids`, ""))
 		return
 	}
-	if err := w.report(r.Context(), c, in.IDs, Read); err != nil {
-		w.internal(rw, r, err)
+	if err := w.report(r.Context(), c, in.IDs, history.Read); err != nil {
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	rw.WriteHeader(http.StatusNoContent)
-}
-
-// internal answers with a general text and logs the cause, which may name paths.
-func (w *Web) internal(rw http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
-		return // the client is gone
-	}
-	w.log.Error("request of the chat page went wrong", "channel", w.Name(), "path", r.URL.Path, "error", err)
-	httpd.Fail(rw, httpd.Refuse(http.StatusInternalServerError, "internal", "the host could not do this", "try again; the host's log says why"))
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // Terms are the settings that a running page can change: everything except its address and
 // token.
 type Terms struct {
-	Chats         []Chat
+	Chats         []channel.NamedChat
 	AssistantName string        // "Assistant" if empty
 	MaxUpload     int64         // bytes of one file of a member; the limit for documents if 0
 	Quota         int64         // bytes of the files of one chat, from either side; 10 GiB if 0
@@ -37,28 +38,18 @@ func (w *Web) now() *terms { return w.inForce.Load() }
 // termsOf reads the channel's part of a configuration.
 func termsOf(s channel.Setup) Terms {
 	set := s.Settings.(*Settings)
-	t := Terms{
+	return Terms{
+		Chats:         s.Chats,
 		AssistantName: s.Assistant, MaxUpload: int64(set.Upload), KeepFree: s.FreeDisk,
 		Keep: set.Keep.Std(), Messages: set.Messages, Quota: int64(set.History), Roll: set.History > 0,
 	}
-	for _, c := range s.Chats {
-		t.Chats = append(t.Chats, Chat(c))
-	}
-	return t
-}
-
-// fill sets defaults.
-func (t *Terms) fill(o Options) {
-	t.AssistantName = cmp.Or(t.AssistantName, "Assistant")
-	t.MaxUpload = cmp.Or(t.MaxUpload, o.Limits.Kinds[media.Document].Bytes)
-	t.Quota = cmp.Or(t.Quota, 10<<30)
 }
 
 // Apply implements channel.Applier. It ends the pages of removed chats.
 func (w *Web) Apply(s channel.Setup) {
 	before := w.now()
 	if err := w.take(termsOf(s)); err != nil { // the configuration was checked
-		w.log.Error("chat page not changed", "channel", w.Name(), "error", err)
+		w.log.Error("chat page not changed", "error", err)
 		return
 	}
 	for name := range before.chats {
@@ -70,7 +61,9 @@ func (w *Web) Apply(s channel.Setup) {
 
 // take puts t in force.
 func (w *Web) take(t Terms) error {
-	t.fill(w.opts)
+	t.AssistantName = cmp.Or(t.AssistantName, "Assistant")
+	t.MaxUpload = cmp.Or(t.MaxUpload, w.limits.Kinds[media.Document].Bytes)
+	t.Quota = cmp.Or(t.Quota, 10<<30)
 	next := &terms{Terms: t, chats: map[string]*room{}, known: map[string]*room{}}
 	if before := w.now(); before != nil {
 		maps.Copy(next.known, before.known)
@@ -84,8 +77,8 @@ func (w *Web) take(t Terms) error {
 	return nil
 }
 
-func (t *terms) add(c Chat) error {
-	name, ok := chatOf(c.JID)
+func (t *terms) add(c channel.NamedChat) error {
+	name, ok := history.ChatOf(c.JID)
 	if !ok {
 		return fmt.Errorf("chat %q: use web: and then 1 to 64 of a-z, 0-9, - and _, such as web:family", c.JID)
 	}
@@ -95,10 +88,7 @@ func (t *terms) add(c Chat) error {
 	if c.Name == "" {
 		c.Name = name
 	}
-	r := &room{Chat: c, name: name, lock: make(chan struct{}, 1)}
-	if had := t.known[name]; had != nil {
-		r.lock = had.lock
-	}
+	r := &room{NamedChat: c, name: name}
 	t.chats[name], t.known[name] = r, r
 	t.order = append(t.order, r)
 	return nil

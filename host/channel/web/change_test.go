@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -23,7 +23,7 @@ func to(id string) channel.Change {
 }
 
 // changed is the next change that a page hears of.
-func (l *live) changed() (n int64, m web.Message) {
+func (l *live) changed() (n int64, m history.Message) {
 	l.t.Helper()
 	for {
 		e := l.next()
@@ -31,8 +31,8 @@ func (l *live) changed() (n int64, m web.Message) {
 			continue
 		}
 		var c struct {
-			N       int64       `json:"n"`
-			Message web.Message `json:"message"`
+			N       int64           `json:"n"`
+			Message history.Message `json:"message"`
 		}
 		if err := json.Unmarshal([]byte(e.data), &c); err != nil {
 			l.t.Fatal(err)
@@ -188,7 +188,7 @@ func TestManyPagesThatComeBackTogetherDoNotHoldEachOtherUp(t *testing.T) {
 	for range 12 {
 		page := s.listen("?changed=0")
 		go func() {
-			var m web.Message
+			var m history.Message
 			for m.ID != last {
 				_, m = page.changed()
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -39,7 +40,7 @@ func TestTwoPagesKeepTheirHistoriesApart(t *testing.T) {
 		}
 	}
 	for name, w := range pages {
-		var page struct{ Messages []web.Message }
+		var page struct{ Messages []history.Message }
 		rec := ask(w, "/api/chats/family/messages")
 		if err := json.Unmarshal(rec.Body.Bytes(), &page); err != nil || len(page.Messages) != 1 || page.Messages[0].Text != name {
 			t.Fatalf("%s shows %s", name, rec.Body)

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 const (
@@ -46,8 +48,8 @@ func (w *Web) listChats(rw http.ResponseWriter, r *http.Request) {
 	list := []entry{}
 	for _, room := range w.now().order {
 		e := entry{Chat: room.name, JID: string(room.JID), Name: cleanName(room.Name, room.name), URL: "/c/" + room.name, Trigger: room.Trigger}
-		if err := w.store.summarize(r.Context(), &e, reads[room.name]); err != nil {
-			w.internal(rw, r, err)
+		if err := w.summarize(r.Context(), &e, reads[room.name]); err != nil {
+			httpd.Internal(rw, r, w.log, err)
 			return
 		}
 		list = append(list, e)
@@ -63,7 +65,8 @@ func readMarks(values []string) (map[string]string, *httpd.Problem) {
 	marks := map[string]string{}
 	for _, v := range values {
 		chat, id, _ := strings.Cut(v, ":")
-		if !chatName.MatchString(chat) || !messageID.MatchString(id) {
+		_, known := history.ChatOf(groups.JID(history.Scheme + chat))
+		if !known || !messageID.MatchString(id) {
 			return nil, httpd.Refuse(http.StatusBadRequest, "bad_read", "read is not CHAT:ID", "use a chat and an id that the API gave; 0 stands for the beginning")
 		}
 		marks[chat] = id
@@ -73,24 +76,24 @@ func readMarks(values []string) (map[string]string, *httpd.Problem) {
 
 // summarize adds the newest message and the number of unread ones; it counts nothing after
 // "".
-func (s *store) summarize(ctx context.Context, e *entry, read string) error {
-	ms, err := s.before(ctx, e.Chat, 1<<63-1, 1)
+func (w *Web) summarize(ctx context.Context, e *entry, read string) error {
+	ms, err := w.store.Before(ctx, e.Chat, 1<<63-1, 1)
 	if err != nil {
 		return err
 	}
 	for _, m := range ms {
-		e.Last = &preview{ID: m.ID, From: m.From, Assistant: m.Assistant, Author: m.Author, Text: m.quote().Text, Time: m.Time}
+		e.Last = &preview{ID: m.ID, From: m.From, Assistant: m.Assistant, Author: m.Author, Text: m.AsQuote().Text, Time: m.Time}
 	}
 	if read == "" {
 		return nil
 	}
 	var seq int64
 	if read != "0" {
-		if seq, _, err = s.seqOf(ctx, e.Chat, read); err != nil || seq == 0 {
+		if seq, _, err = w.store.SeqOf(ctx, e.Chat, read); err != nil || seq == 0 {
 			return err
 		}
 	}
-	n, err := s.number(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM page_message WHERE channel = ? AND chat = ? AND seq > ? LIMIT ?) AS unread", s.name, e.Chat, seq, maxUnread)
+	n, err := w.store.Unread(ctx, e.Chat, seq, maxUnread)
 	unread := int(n)
 	e.Unread = &unread
 	return err

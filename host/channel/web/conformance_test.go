@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 // members use the HTTP API, as a script or the page does. What they see while
@@ -99,13 +100,13 @@ func (m *members) ask(t testing.TB, method, path, kind string, body io.Reader) [
 }
 
 func api(chat groups.JID, call string) string {
-	return "/api/chats/" + strings.TrimPrefix(string(chat), web.Scheme) + "/" + call
+	return "/api/chats/" + strings.TrimPrefix(string(chat), history.Scheme) + "/" + call
 }
 
 func (m *members) received(t testing.TB, chat groups.JID, n int) []channeltest.Seen {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; {
-		var page struct{ Messages []web.Message }
+		var page struct{ Messages []history.Message }
 		if err := json.Unmarshal(m.ask(t, "GET", api(chat, "messages?limit=200"), "", nil), &page); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func (m *members) received(t testing.TB, chat groups.JID, n int) []channeltest.S
 
 func (m *members) now(t testing.TB, chat groups.JID, id string) channeltest.Seen {
 	t.Helper()
-	var page struct{ Messages []web.Message }
+	var page struct{ Messages []history.Message }
 	if err := json.Unmarshal(m.ask(t, "GET", api(chat, "messages?limit=200"), "", nil), &page); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +206,7 @@ func (m *members) post(t testing.TB, chat groups.JID, fields map[string]string, 
 		files = append(files, attachment{f.Name, f.Data})
 	}
 	body, kind := form(t, fields, files...)
-	var posted struct{ Messages []web.Message }
+	var posted struct{ Messages []history.Message }
 	if err := json.Unmarshal(m.ask(t, "POST", api(chat, "messages"), kind, body), &posted); err != nil || len(posted.Messages) == 0 {
 		t.Fatal(err)
 	}

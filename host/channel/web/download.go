@@ -10,14 +10,21 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
+// pdfType is shown by the browser's own viewer if the page asks for it by viewQuery: in a frame
+// without an origin and without scripts, which our pages alone may hold.
+const (
+	pdfType   = "application/pdf"
+	viewQuery = "view"
+)
+
 // download serves a file so that nothing in it can run. Its type is detected from its
 // content, and the browser may not guess another. Everything except plain pictures, sound
 // and film is offered for saving only. If a file is opened as a page nevertheless, the
 // sandbox denies it scripts and the origin.
 func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
-	f, err := w.store.file(r.Context(), r.PathValue("id"))
+	f, err := w.store.File(r.Context(), r.PathValue("id"))
 	if err != nil {
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	// The name is part of the address, so that saving uses it. A different name in the
@@ -26,13 +33,13 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 		w.noFile(rw, r)
 		return
 	}
-	body, err := w.blobs.Open(f.ID)
+	body, err := w.files.Open(f.ID)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now, or by hand
 		w.noFile(rw, r)
 		return
 	}
 	if err != nil {
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 		return
 	}
 	defer body.Close()
@@ -43,13 +50,14 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	h.Set("ETag", `"`+f.SHA256+`"`)
 	disposition, kind := "attachment", "application/octet-stream"
 	switch {
-	case r.URL.RawQuery == viewQuery && baseType(f.MIME) == pdfType:
-		viewable(h)
+	case r.URL.RawQuery == viewQuery && f.BaseType() == pdfType:
+		h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'self'")
+		h.Set("X-Frame-Options", "SAMEORIGIN")
 		disposition, kind = "inline", pdfType
 	case f.Inline:
-		disposition, kind = "inline", baseType(f.MIME)
+		disposition, kind = "inline", f.BaseType()
 	default:
-		if t := baseType(f.MIME); t != "" && !activeType(t) {
+		if t := f.BaseType(); t != "" && !activeType(t) {
 			kind = t
 		}
 	}
@@ -65,10 +73,10 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 
 // noFile distinguishes a deleted file from one that never existed.
 func (w *Web) noFile(rw http.ResponseWriter, r *http.Request) {
-	gone, err := w.store.fileGone(r.Context(), r.PathValue("id"))
+	gone, err := w.store.FileGone(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, w.log, err)
 	case gone:
 		httpd.Fail(rw, httpd.Refuse(http.StatusGone, "file_gone", "this chat no longer keeps the file", "ask for it again"))
 	default:

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/host/channel/web/session"
 )
 
 const (
@@ -26,7 +28,7 @@ type stream struct {
 	rw    http.ResponseWriter
 	rc    *http.ResponseController
 	since time.Time // when it had written all that there was
-	by    *session
+	by    *session.Session
 }
 
 // events streams a page's live view: "message" events, whose ids a reconnecting page names
@@ -37,13 +39,13 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rc := http.NewResponseController(rw)
-	s := &stream{follower: &follower{conn: rc}, web: w, room: c, rw: rw, rc: rc, by: sessionOf(r.Context())}
+	s := &stream{follower: &follower{conn: rc}, web: w, room: c, rw: rw, rc: rc, by: session.Of(r.Context())}
 	if r.Method == http.MethodGet { // an answer to HEAD has no body
 		s.atOnce = httpd.AtOnce(r.Context())
 	}
 	// Follow before reading the history: a message that arrives in between then comes as an
 	// event instead of being missed.
-	now, leave, ok := w.hub.follow(c.name, w.senderOf(r), s.follower)
+	now, leave, ok := w.hub.follow(c.name, w.guard.Sender(r), s.follower)
 	if !ok {
 		httpd.Fail(rw, httpd.Refuse(http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again"))
 		return
@@ -76,7 +78,7 @@ func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 		id = r.URL.Query().Get("after")
 	}
 	if id == "" {
-		return w.store.newest(r.Context(), c.name)
+		return w.store.Newest(r.Context(), c.name)
 	}
 	if id == "0" {
 		return 0, nil // from the beginning: a page that found the chat empty
@@ -88,7 +90,7 @@ func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 func (w *Web) changeOf(r *http.Request, c *room) (int64, error) {
 	text := r.URL.Query().Get("changed")
 	if text == "" {
-		return w.store.lastChange(r.Context(), c.name)
+		return w.store.LastChange(r.Context(), c.name)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
@@ -104,20 +106,16 @@ func (s *stream) run(ctx context.Context, now []byte) {
 	s.since = time.Now()
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
-	var gone <-chan struct{} // nil without a session: never
-	if s.by != nil {
-		gone = s.by.gone
-	}
 	for {
 		if s.advance(ctx) != nil || s.web.stopping.Load() || s.web.now().chats[s.room.name] == nil {
 			return
 		}
 		select {
 		case <-s.wake:
-		case <-gone:
+		case <-s.by.Gone():
 			return
 		case <-tick.C:
-			if s.by != nil && !s.web.guard.sessions.use(ctx, s.by) || s.beat() != nil {
+			if s.by != nil && !s.web.guard.Use(ctx, s.by) || s.beat() != nil {
 				return
 			}
 		case <-ctx.Done():
@@ -145,7 +143,7 @@ func (s *stream) advance(ctx context.Context) error {
 	return err
 }
 
-func (s *stream) writeAll() (tell []*Message, err error) {
+func (s *stream) writeAll() (tell []*history.Message, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() { tell, s.tell = s.tell, nil }()
@@ -188,9 +186,9 @@ func (s *stream) pass(e *event) error {
 // catchUp writes what the history has after the page's last message and last change.
 func (s *stream) catchUp(ctx context.Context) error {
 	for {
-		ms, err := s.web.store.some(ctx, s.room.name, s.cursor)
+		ms, err := s.web.store.Some(ctx, s.room.name, s.cursor)
 		if err == nil {
-			err = s.web.store.markTaken(ctx, s.room.name, ms)
+			err = s.web.store.MarkTaken(ctx, s.room.name, ms)
 		}
 		if err != nil {
 			return err
@@ -202,12 +200,12 @@ func (s *stream) catchUp(ctx context.Context) error {
 			if err := s.old(m); err != nil {
 				return err
 			}
-			s.cursor = m.seq
+			s.cursor = m.Seq
 		}
 		s.web.delivered(ctx, s.room, ms)
 	}
 	for {
-		changes, err := s.web.store.changesAfter(ctx, s.room.name, s.change, changesAtOnce)
+		changes, err := s.web.store.ChangesAfter(ctx, s.room.name, s.change, changesAtOnce)
 		if err != nil || len(changes) == 0 {
 			return err
 		}

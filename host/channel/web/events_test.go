@@ -14,7 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -74,11 +74,11 @@ func (l *live) next() event {
 }
 
 // message is the next message, whatever else happens.
-func (l *live) message() web.Message {
+func (l *live) message() history.Message {
 	l.t.Helper()
 	for {
 		if e := l.next(); e.kind == "message" {
-			var m web.Message
+			var m history.Message
 			if err := json.Unmarshal([]byte(e.data), &m); err != nil || m.ID != e.id {
 				l.t.Fatalf("%v in %+v", err, e)
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -123,7 +124,7 @@ type setup struct {
 func options(dir string) setup {
 	return setup{Dir: dir, Options: web.Options{
 		Listen: "127.0.0.1:0", Terms: web.Terms{
-			AssistantName: "Andy", Chats: []web.Chat{{JID: "web:family", Name: "Family"}, {JID: "web:work", Name: "Work & Co"}},
+			AssistantName: "Andy", Chats: []channel.NamedChat{{JID: "web:family", Name: "Family"}, {JID: "web:work", Name: "Work & Co"}},
 		},
 	}}
 }
@@ -215,14 +216,14 @@ func (s *site) do(method, path string, body io.Reader, header ...string) (*http.
 	return res, b
 }
 
-func (s *site) say(text string) web.Message {
+func (s *site) say(text string) history.Message {
 	s.t.Helper()
 	b, _ := json.Marshal(map[string]string{"text": text, "from": "Ann"})
 	return s.posted(s.do("POST", "/api/chats/family/messages", bytes.NewReader(b), "Content-Type", "application/json"))[0]
 }
 
 // posted waits until the host has what was posted.
-func (s *site) posted(res *http.Response, body []byte) []web.Message {
+func (s *site) posted(res *http.Response, body []byte) []history.Message {
 	s.t.Helper()
 	if res.StatusCode != http.StatusCreated {
 		s.t.Fatalf("post answered %d: %s", res.StatusCode, body)
@@ -236,16 +237,16 @@ func (s *site) posted(res *http.Response, body []byte) []web.Message {
 	return ms
 }
 
-func (s *site) decode(body []byte) []web.Message {
+func (s *site) decode(body []byte) []history.Message {
 	s.t.Helper()
-	var out struct{ Messages []web.Message }
+	var out struct{ Messages []history.Message }
 	if err := json.Unmarshal(body, &out); err != nil {
 		s.t.Fatalf("%v in %s", err, body)
 	}
 	return out.Messages
 }
 
-func (s *site) history(query string) []web.Message {
+func (s *site) history(query string) []history.Message {
 	s.t.Helper()
 	res, b := s.do("GET", "/api/chats/family/messages"+query, nil)
 	if res.StatusCode != http.StatusOK {
@@ -327,7 +328,7 @@ func (s *site) send(m channel.Message) channel.Receipt {
 	return r
 }
 
-func texts(ms []web.Message) string {
+func texts(ms []history.Message) string {
 	var b strings.Builder
 	for _, m := range ms {
 		fmt.Fprintf(&b, "%s;", m.Text)

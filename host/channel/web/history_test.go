@@ -15,12 +15,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -36,8 +35,8 @@ func TestHistoryOutlivesTheHost(t *testing.T) {
 	s = start(t, opts)
 	after := s.history("")
 	// Fetching is what delivers: the first look had it as sent.
-	before[1].Status = web.Delivered
-	if diff := cmp.Diff(before, after, cmpopts.IgnoreUnexported(web.Message{})); diff != "" {
+	before[1].Status = history.Delivered
+	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
 	if q := after[1].Quote; q == nil || q.From != "Ann" || q.Text != "the report, please" {
@@ -271,7 +270,7 @@ func TestReceiptsAreReportedOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{id + " delivered", id + " read"}, in.reports); diff != "" {
 		t.Error(diff)
 	}
-	if got := s.history("")[0].Status; got != web.Read {
+	if got := s.history("")[0].Status; got != history.Read {
 		t.Errorf("its status is %s", got)
 	}
 }

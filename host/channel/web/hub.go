@@ -10,6 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/host/channel/web/session"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -67,7 +71,7 @@ type snapshot struct {
 // event is one event of a chat, in the form in which every page gets it.
 type event struct {
 	bytes    []byte // none: it only wakes the streams
-	message  *Message
+	message  *history.Message
 	change   int64       // the number of the change that it is; 0: it is none
 	reported atomic.Bool // a page has the message
 
@@ -88,11 +92,11 @@ type follower struct {
 	atOnce io.Writer     // writes to conn without a wait; nil: it cannot
 	wake   chan struct{} // holds a value if the stream has something to do
 
-	mu   sync.Mutex // held while something is written
-	at   *event     // the last event that it has written
-	rest []byte     // of the next one
-	live bool       // it has written all that there is, and the hub may write
-	tell []*Message // the stream must report that a page has them
+	mu   sync.Mutex         // held while something is written
+	at   *event             // the last event that it has written
+	rest []byte             // of the next one
+	live bool               // it has written all that there is, and the hub may write
+	tell []*history.Message // the stream must report that a page has them
 
 	cursor int64 // the last message that it wrote from the history; the same holds for change
 	change int64 // and both are final before the stream is live
@@ -101,7 +105,7 @@ type follower struct {
 // has reports whether an event came with the history. A message is in the history a moment
 // before the hub passes it on.
 func (f *follower) has(e *event) bool {
-	return e.message != nil && e.message.seq <= f.cursor || e.change > 0 && e.change <= f.change
+	return e.message != nil && e.message.Seq <= f.cursor || e.change > 0 && e.change <= f.change
 }
 
 func newHub() *hub {
@@ -144,14 +148,14 @@ func (h *hub) follow(chat string, by any, f *follower) (now []byte, leave func()
 	}, true
 }
 
-// open returns the ids of the sessions with an open page, and whether any page is open.
-func (h *hub) open() (sessions map[string]bool, any bool) {
+// Open implements webpush.Pages: it returns the ids of the sessions with an open page, and whether any page is open.
+func (h *hub) Open() (sessions map[string]bool, any bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sessions = map[string]bool{}
 	for by := range h.tabs {
-		if s, ok := by.(*session); ok {
-			sessions[string(s.id[:])] = true
+		if s, ok := by.(*session.Session); ok {
+			sessions[string(s.ID())] = true
 		}
 	}
 	return sessions, h.pages > 0
@@ -202,7 +206,7 @@ func (h *hub) pump(a *activity) {
 // if the stream is behind, if it would have to wait, or if there is nothing to write.
 func (f *follower) take(e *event) {
 	if !f.mu.TryLock() {
-		poke(f.wake)
+		wake.Up(f.wake)
 		return
 	}
 	defer f.mu.Unlock()
@@ -210,7 +214,7 @@ func (f *follower) take(e *event) {
 		return
 	}
 	if !f.live || f.atOnce == nil || f.at.next != e || len(e.bytes) == 0 {
-		poke(f.wake)
+		wake.Up(f.wake)
 		return
 	}
 	if f.has(e) {
@@ -220,11 +224,11 @@ func (f *follower) take(e *event) {
 	n, err := f.atOnce.Write(e.bytes)
 	if err != nil || n < len(e.bytes) {
 		f.rest, f.live = e.bytes[n:], false
-		poke(f.wake)
+		wake.Up(f.wake)
 		return
 	}
 	if f.wrote(e); len(f.tell) > 0 {
-		poke(f.wake)
+		wake.Up(f.wake)
 	}
 }
 
@@ -253,7 +257,7 @@ func (h *hub) poke(chat string) {
 	h.add(h.room(chat), &event{})
 }
 
-// publish sends a durable *Message or *change to the pages. It is called in their order;
+// publish sends a durable *history.Message or *history.Change to the pages. It is called in their order;
 // the caller has entered the chat.
 func (h *hub) publish(chat string, what any) {
 	var e *event
@@ -265,7 +269,7 @@ func (h *hub) publish(chat string, what any) {
 	if e != nil {
 		h.add(h.room(chat), e)
 	}
-	if _, isMessage := what.(*Message); !isMessage || h.pages == 0 {
+	if _, isMessage := what.(*history.Message); !isMessage || h.pages == 0 {
 		return
 	}
 	if len(h.fresh) == 0 {
@@ -293,12 +297,12 @@ func (h *hub) tellNews() {
 	clear(h.fresh)
 }
 
-// encoded returns the event of a *Message or a *change.
+// encoded returns the event of a *history.Message or a *history.Change.
 func encoded(what any) *event {
 	switch v := what.(type) {
-	case *Message:
+	case *history.Message:
 		return &event{bytes: written("message", v.ID, v), message: v}
-	case *change:
+	case *history.Change:
 		return &event{bytes: written("change", "", v), change: v.N}
 	}
 	return &event{}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 // waiting is a stream that writes nothing by itself.
@@ -53,7 +55,7 @@ func TestAMessageWakesItsOwnChatsStreamsAlone(t *testing.T) {
 		h := newHub()
 		own, other := h.join(t, "own"), h.join(t, "other")
 		for range 100 {
-			h.publish("own", &Message{ID: "1"})
+			h.publish("own", &history.Message{ID: "1"})
 		}
 		if len(own.since()) != 100 || len(other.since()) != 0 {
 			t.Errorf("%d events here and %d in another chat", len(own.since()), len(other.since()))
@@ -72,10 +74,10 @@ func TestAMessageWakesItsOwnChatsStreamsAlone(t *testing.T) {
 // Each stream parsed and encoded each message for itself.
 func TestAnEventIsEncodedOnceForAllStreams(t *testing.T) {
 	h := newHub()
-	h.publish("own", &Message{ID: "0"})
+	h.publish("own", &history.Message{ID: "0"})
 	one, two := h.join(t, "own"), h.join(t, "own")
-	h.publish("own", &Message{ID: "1"})
-	h.publish("own", &change{N: 1, Message: &Message{ID: "1"}})
+	h.publish("own", &history.Message{ID: "1"})
+	h.publish("own", &history.Change{N: 1, Message: &history.Message{ID: "1"}})
 	a, b := one.since(), two.since()
 	if len(a) != 2 || len(b) != 2 {
 		t.Fatalf("%d and %d events", len(a), len(b))
@@ -85,7 +87,7 @@ func TestAnEventIsEncodedOnceForAllStreams(t *testing.T) {
 			t.Errorf("event %d is there twice", i)
 		}
 	}
-	before := testing.AllocsPerRun(100, func() { h.publish("nobody", &Message{ID: "1"}) })
+	before := testing.AllocsPerRun(100, func() { h.publish("nobody", &history.Message{ID: "1"}) })
 	if before > 2 {
 		t.Errorf("an event that no stream hears costs %v allocations", before)
 	}
@@ -95,7 +97,7 @@ func TestAnEventIsEncodedOnceForAllStreams(t *testing.T) {
 func TestAStreamTooFarBehindIsEnded(t *testing.T) {
 	h := newHub()
 	slow, quick := h.join(t, "own"), h.join(t, "own")
-	large := &Message{ID: "1", Text: string(make([]byte, 50<<10))} // six bytes each, as JSON
+	large := &history.Message{ID: "1", Text: string(make([]byte, 50<<10))} // six bytes each, as JSON
 	for i := range 3 {
 		h.publish("own", large)
 		quick.done.Store(h.rooms["own"].last.end)
@@ -130,7 +132,7 @@ func TestTheHubOfferedWhatTheStreamHadWritten(t *testing.T) {
 	w := h.join(t, "own")
 	w.atOnce = io.Discard
 	h.rooms["own"].pumping = true // the test offers the events
-	h.publish("own", &Message{ID: "1"})
+	h.publish("own", &history.Message{ID: "1"})
 	first := w.from.next
 	w.mu.Lock()
 	w.wrote(first)
@@ -139,7 +141,7 @@ func TestTheHubOfferedWhatTheStreamHadWritten(t *testing.T) {
 	added := make(chan struct{})
 	go func() {
 		defer close(added)
-		h.publish("own", &Message{ID: "2"})
+		h.publish("own", &history.Message{ID: "2"})
 	}()
 	w.take(first)
 	<-added
@@ -164,7 +166,7 @@ func TestAMessageThatTheHistoryHadCameTwice(t *testing.T) {
 			return len(b), nil
 		})
 		w.cursor, w.change, w.live = 5, 3, true
-		for _, what := range []any{&Message{ID: "m5", seq: 5}, &change{N: 3}, &Message{ID: "m6", seq: 6}, &change{N: 4}} {
+		for _, what := range []any{&history.Message{ID: "m5", Seq: 5}, &history.Change{N: 3}, &history.Message{ID: "m6", Seq: 6}, &history.Change{N: 4}} {
 			h.publish("family", what)
 			synctest.Wait()
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/internal/browsertest"
 )
 
@@ -70,7 +70,7 @@ func TestTheHostIsKilledWhileThePageUploads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	var got struct{ Messages []web.Message }
+	var got struct{ Messages []history.Message }
 	if err := json.NewDecoder(res.Body).Decode(&got); err != nil || len(got.Messages) != 1 || got.Messages[0].File.Size != 4<<19 {
 		t.Errorf("the chat has %+v, %v", got.Messages, err)
 	}

@@ -3,13 +3,24 @@ package web
 import (
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/assets"
 )
 
 // address returns where the page is served.
 func (o Options) address() httpd.Address {
 	return httpd.Address{Listen: o.Listen, Listener: o.Listener, Token: o.Token, Hosts: o.Hosts}
+}
+
+// names returns the names under which the page is served, beside its address.
+func (o Options) names() []string {
+	if o.Listener != nil {
+		return o.Hosts
+	}
+	return append(slices.Clone(o.Hosts), o.Listen)
 }
 
 // Addr returns the address on which Open listens.
@@ -30,7 +41,7 @@ func (w *Web) Handler() http.Handler {
 	for pattern, serve := range w.routes() {
 		mux.HandleFunc(pattern, serve)
 	}
-	return w.opts.Proxies.Wrap(w.withLinks(w.guard.wrap(mux)))
+	return w.opts.Proxies.Wrap(w.withLinks(w.guard.Wrap(mux)))
 }
 
 // routes returns the handler of each route.
@@ -38,14 +49,14 @@ func (w *Web) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /{$}":                          w.index,
 		"GET /c/{chat}":                     w.page,
-		"GET /assets/{name}":                serveAsset,
-		"GET /login":                        w.loginPage,
-		"POST /login":                       w.login,
-		"POST /logout":                      w.logout,
+		"GET /assets/{name}":                assets.Serve,
+		"GET /login":                        w.guard.LoginPage,
+		"POST /login":                       w.guard.Login,
+		"POST /logout":                      w.guard.Logout,
 		"GET /api/chats":                    w.listChats,
 		"POST /api/mark":                    w.mark,
-		"POST /api/push":                    w.subscribe,
-		"DELETE /api/push":                  w.subscribe,
+		"POST /api/push":                    w.push.Subscribe,
+		"DELETE /api/push":                  w.push.Subscribe,
 		"GET /api/chats/{chat}/messages":    w.listMessages,
 		"POST /api/chats/{chat}/messages":   w.post,
 		"POST /api/chats/{chat}/seen":       w.seen,
@@ -55,4 +66,22 @@ func (w *Web) routes() map[string]http.HandlerFunc {
 		"POST /api/chats/{chat}/tasks/{id}": w.operateTask,
 		"GET /files/{id}/{name}":            w.download,
 	}
+}
+
+// linksPath is where Options.Links is served.
+const linksPath = "/links/"
+
+// withLinks serves links before the page's guard: a member needs only the link's address,
+// under any name that a proxy serves it by.
+func (w *Web) withLinks(page http.Handler) http.Handler {
+	if w.opts.Links == nil {
+		return page
+	}
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, linksPath) {
+			w.opts.Links.ServeHTTP(rw, r)
+			return
+		}
+		page.ServeHTTP(rw, r)
+	})
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 // TestANameCannotBecomeMarkup shows a hostile name on both pages.
@@ -17,7 +17,7 @@ func TestANameCannotBecomeMarkup(t *testing.T) {
 	const hostile = `x"><img src=x onerror=alert(1)>'&{{name}}</title>`
 	opts := options(t.TempDir())
 	opts.AssistantName = hostile
-	opts.Chats = []web.Chat{{JID: "web:family", Name: hostile, Trigger: hostile, Heard: true}, {JID: "web:work", Name: "Work & Co"}}
+	opts.Chats = []channel.NamedChat{{JID: "web:family", Name: hostile, Trigger: hostile, Heard: true}, {JID: "web:work", Name: "Work & Co"}}
 	s := start(t, opts)
 	const escaped = `x&#34;&gt;&lt;img src=x onerror=alert(1)&gt;&#39;&amp;{{name}}&lt;/title&gt;`
 	for path, times := range map[string]int{"/": 3, "/c/family": 10} {

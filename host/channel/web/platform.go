@@ -2,11 +2,18 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/host/channel/web/session"
+	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
@@ -39,15 +46,16 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []ch
 		found(channel.Fault, "the address of the web channel is not host:port", `write it as "127.0.0.1:8080"`)
 		return all
 	}
-	local, token := hostnames.Loopback(hostname), set.Token.Reveal()
+	local, token, guessed := hostnames.Loopback(hostname), set.Token.Reveal(), channel.Fault
+	if local {
+		guessed = channel.Warning
+	}
 	switch {
 	case set.Token.Unset() || token == "" && local:
 	case token == "":
 		found(channel.Fault, "the web channel is open to other machines and has no token", "set a token, for example from: openssl rand -hex 32")
-	case (len(token) < httpd.MinToken || distinct(token) < fewDistinct) && local:
-		found(channel.Warning, "the web channel's token can be guessed", "set a longer one, for example from: openssl rand -hex 32")
 	case len(token) < httpd.MinToken || distinct(token) < fewDistinct:
-		found(channel.Fault, "the web channel's token can be guessed", "set a longer one, for example from: openssl rand -hex 32")
+		found(guessed, "the web channel's token can be guessed", "set a longer one, for example from: openssl rand -hex 32")
 	}
 	if taken := channel.AddressTaken(ctx, set.Listen); running && taken == nil && port != "0" {
 		found(channel.Warning, "the host runs, and nobody listens on "+set.Listen, "restart the host, if longshore.yaml was changed since it started")
@@ -66,4 +74,18 @@ func distinct(s string) int {
 		seen[r] = true
 	}
 	return len(seen)
+}
+
+var _ channel.Former = platform{}
+
+// ForgetFormer implements channel.Former. Nobody knows what keep such a channel has: its messages
+// go when the newest has expired under the default, so that a start without the channel, which
+// may have been a slip, deletes none of them.
+func (p platform) ForgetFormer(ctx context.Context, db *state.DB, configured []string, log *slog.Logger) error {
+	before := time.Now().Add(-p.Settings().(*Settings).Keep.Std())
+	former, err := history.ForgetFormer(ctx, db, configured, before, log)
+	for _, name := range former {
+		err = errors.Join(err, session.Forget(ctx, db, name, before), webpush.Forget(ctx, db, name, before))
+	}
+	return err
 }

@@ -9,30 +9,15 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // maxVotes is how many browsers may vote on one question.
 const maxVotes = 1000
 
-// Poll is a question with choices, and who has chosen what.
-type Poll struct {
-	Choices []string `json:"choices"`
-	Several bool     `json:"several"` // a member may choose more than one
-	Ended   bool     `json:"ended"`
-	Outcome string   `json:"outcome,omitempty"` // how it ended, in words
-	Votes   []Vote   `json:"votes"`
-}
-
-// Vote is what somebody has chosen.
-type Vote struct {
-	Who     string   `json:"who"`     // the browser's mark
-	Name    string   `json:"name"`    // the one that the voter had first, with a number if it was taken
-	Choices []string `json:"choices"` // none: taken back
-}
-
 // newPoll returns a question for the history.
-func newPoll(p *channel.Poll, l media.PollLimit) (*Poll, error) {
+func newPoll(p *channel.Poll, l media.PollLimit) (*history.Poll, error) {
 	n := len(p.Choices)
 	bad := n < 2 || n > l.Choices
 	for i, c := range p.Choices {
@@ -42,14 +27,14 @@ func newPoll(p *channel.Poll, l media.PollLimit) (*Poll, error) {
 		return nil, &channel.Error{Class: channel.Permanent, Code: "bad_poll",
 			Message: fmt.Sprintf("a question here has 2 to %d choices, all different, each of 1 to %d characters", l.Choices, l.Choice), Hint: "ask in words"}
 	}
-	return &Poll{Choices: p.Choices, Several: p.Several, Votes: []Vote{}}, nil
+	return &history.Poll{Choices: p.Choices, Several: p.Several, Votes: []history.Vote{}}, nil
 }
 
 // EndPoll implements channel.PollEnder: the choices can no longer be chosen, and the
 // page shows below them how it ended.
 func (w *Web) EndPoll(ctx context.Context, c channel.Change) error {
 	outcome := media.Cut(cleanText(c.Text), maxText)
-	return w.change(ctx, c, func(m *Message) bool {
+	return w.change(ctx, c, func(m *history.Message) bool {
 		if m.Poll == nil || m.Poll.Ended && m.Poll.Outcome == outcome {
 			return false
 		}
@@ -60,14 +45,14 @@ func (w *Web) EndPoll(ctx context.Context, c channel.Change) error {
 
 // vote returns the change of a poll by a member's choice. It refuses invalid choices, puts the
 // choices into the poll's order, and sets the voter's name in a.
-func (p *Poll) vote(a *act) (func(*Message) bool, error) {
+func vote(p *history.Poll, a *act) (func(*history.Message) bool, error) {
 	var chosen []string
 	for _, c := range p.Choices {
 		if slices.Contains(a.Choices, c) {
 			chosen = append(chosen, c)
 		}
 	}
-	i := p.voter(a.Author)
+	i := p.Voter(a.Author)
 	switch {
 	case p.Ended:
 		return nil, httpd.Refuse(http.StatusConflict, "poll_closed", "the question is closed", "")
@@ -78,15 +63,15 @@ func (p *Poll) vote(a *act) (func(*Message) bool, error) {
 	case i >= 0:
 		a.From = p.Votes[i].Name
 	default:
-		a.From = p.freeName(a.From)
+		a.From = freeName(p, a.From)
 	}
 	a.Choices = chosen
-	v := Vote{Who: a.Author, Name: a.From, Choices: append([]string{}, chosen...)}
-	return func(m *Message) bool {
-		i := m.Poll.voter(v.Who)
+	v := history.Vote{Who: a.Author, Name: a.From, Choices: append([]string{}, chosen...)}
+	return func(m *history.Message) bool {
+		i := m.Poll.Voter(v.Who)
 		if i < 0 {
 			m.Poll.Votes = append(m.Poll.Votes, v)
-			slices.SortStableFunc(m.Poll.Votes, func(a, b Vote) int { return strings.Compare(a.Name, b.Name) })
+			slices.SortStableFunc(m.Poll.Votes, func(a, b history.Vote) int { return strings.Compare(a.Name, b.Name) })
 			return true
 		}
 		same := slices.Equal(m.Poll.Votes[i].Choices, v.Choices)
@@ -95,15 +80,10 @@ func (p *Poll) vote(a *act) (func(*Message) bool, error) {
 	}, nil
 }
 
-// voter returns the index of a browser's vote, or -1.
-func (p *Poll) voter(who string) int {
-	return slices.IndexFunc(p.Votes, func(v Vote) bool { return v.Who == who })
-}
-
 // freeName distinguishes voters of the same name, because votes are shown by name.
-func (p *Poll) freeName(name string) string {
+func freeName(p *history.Poll, name string) string {
 	free := name
-	for n := 2; slices.ContainsFunc(p.Votes, func(v Vote) bool { return v.Name == free }); n++ {
+	for n := 2; slices.ContainsFunc(p.Votes, func(v history.Vote) bool { return v.Name == free }); n++ {
 		free = cleanName(fmt.Sprintf("%s (%d)", media.Cut(name, 50), n), name)
 	}
 	return free

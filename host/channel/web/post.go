@@ -1,9 +1,7 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -35,18 +34,18 @@ type posted struct {
 	Key       string `json:"key"`       // made by the poster: the same key again is the same post; may be empty
 
 	files []upload
-	shown shown // of Text
+	shown history.Shown // of Text
 }
 
 // upload is one file of a post.
 type upload struct {
-	*staged
+	*history.Staged
 	info media.Info
 }
 
 func (p *posted) drop() {
 	for _, f := range p.files {
-		f.drop()
+		f.Drop()
 	}
 }
 
@@ -94,15 +93,8 @@ func readJSON(rw http.ResponseWriter, r *http.Request, into any, form string) er
 	if err == nil && !utf8.Valid(body) { // the decoder would put something else in its place
 		return notUTF8("the body")
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
 	if err == nil {
-		err = d.Decode(into)
-	}
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is something behind the object")
-		}
+		err = httpd.Decode(body, into)
 	}
 	var big *http.MaxBytesError
 	switch {
@@ -146,18 +138,19 @@ func (p *posted) check() error {
 	if p.Secret != "" {
 		p.Author, p.Secret = markOf(p.Secret), ""
 	}
-	p.shown = show(p.Text)
+	p.shown = history.Show(p.Text)
 	return nil
 }
 
 // speak adds the post to the history, where the host finds it.
-func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error) {
-	if err := c.enter(ctx); err != nil {
+func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*history.Message, error) {
+	leave, err := w.entered.Enter(ctx, c.name)
+	if err != nil {
 		return nil, err
 	}
-	defer c.leave()
+	defer leave()
 	if p.Key != "" {
-		if there, err := w.store.byKey(ctx, c.name, p.Key); err != nil || len(there) > 0 {
+		if there, err := w.store.ByKey(ctx, c.name, p.Key); err != nil || len(there) > 0 {
 			return there, err
 		}
 	}
@@ -166,8 +159,8 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 		return nil, err
 	}
 	// From here on a cancelled request no longer stops the work, because it is half done.
-	if fresh, err := w.store.insert(context.WithoutCancel(ctx), c.name, ms); err != nil {
-		leaveDoubtful(err, files)
+	if fresh, err := w.store.Insert(context.WithoutCancel(ctx), c.name, ms); err != nil {
+		history.LeaveDoubtful(err, files)
 		return nil, err
 	} else if fresh {
 		w.show(c, ms, files)
@@ -177,30 +170,30 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 
 // composePost makes the messages and their files. The ids of the further messages begin
 // with the first message's id.
-func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, []*staged, error) {
+func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*history.Message, []*history.Staged, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make message id: %w", err)
 	}
 	base := strings.ReplaceAll(id.String(), "-", "")
-	first := &Message{ID: base, From: p.From, Author: p.Author, Text: p.Text, Forwarded: p.Forwarded, shown: p.shown, Status: Received, Key: p.Key}
+	first := &history.Message{ID: base, From: p.From, Author: p.Author, Text: p.Text, Forwarded: p.Forwarded, Shown: p.shown, Status: history.Received, Key: p.Key}
 	if p.ReplyTo != "" {
-		answered, err := w.store.byID(ctx, c.name, p.ReplyTo)
+		answered, err := w.store.ByID(ctx, c.name, p.ReplyTo)
 		if err != nil {
 			return nil, nil, err
 		}
 		if answered != nil {
-			first.ReplyTo, first.Quote, first.answers = p.ReplyTo, answered.quote(), answered.Assistant
+			first.ReplyTo, first.Quote, first.Answers = p.ReplyTo, answered.AsQuote(), answered.Assistant
 		}
 	}
-	ms := []*Message{first}
-	var files []*staged
+	ms := []*history.Message{first}
+	var files []*history.Staged
 	for i, f := range p.files {
 		if i > 0 {
-			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, Forwarded: p.Forwarded, Status: Received, Key: p.Key})
+			ms = append(ms, &history.Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, Forwarded: p.Forwarded, Status: history.Received, Key: p.Key})
 		}
-		ms[i].File, ms[i].bytes = w.describe(f.staged, f.info), f.Bytes
-		files = append(files, f.staged)
+		ms[i].File, ms[i].Bytes = f.Describe(f.info), f.Bytes
+		files = append(files, f.Staged)
 	}
 	return ms, files, nil
 }

@@ -19,12 +19,12 @@ import (
 )
 
 //go:embed testdata/webpush
-var webpush embed.FS
+var pushPrograms embed.FS
 
 // TestAMemberIsNotifiedWhileNoPageIsOpen opens the notification with programs that nobody
 // here wrote.
 func TestAMemberIsNotifiedWhileNoPageIsOpen(t *testing.T) {
-	modules := npmtest.Modules(t, webpush, "testdata/webpush")
+	modules := npmtest.Modules(t, pushPrograms, "testdata/webpush")
 	for _, withText := range []bool{false, true} {
 		service := newPushService(t)
 		o := pushing(t, service)

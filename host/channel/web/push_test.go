@@ -14,32 +14,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
 )
-
-func text(s string) []byte {
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
-
-// TestANotificationIsEncryptedAsRFC8291Does takes the example of its appendix A.
-func TestANotificationIsEncryptedAsRFC8291Does(t *testing.T) {
-	key, err := ecdh.P256().NewPrivateKey(text("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	browser, err := ecdh.P256().NewPublicKey(text("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := web.Seal(key, text("DGv6ra1nlYgDCS1FRnbzlw"), browser, text("BTBZMqHH6r4Tts7J_aSIgg"), []byte("When I grow up, I want to be a watermelon"))
-	want := "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"
-	if err != nil || base64.RawURLEncoding.EncodeToString(got) != want {
-		t.Errorf("%s, error %v", base64.RawURLEncoding.EncodeToString(got), err)
-	}
-}
 
 // pushed is a request to the push service.
 type pushed struct {
@@ -109,7 +85,7 @@ func (b *browser) json() string {
 
 func pushing(t testing.TB, s *pushService) setup {
 	o := options(t.TempDir())
-	o.Push = web.Push{Contact: "mailto:ops@example.org", Services: []string{s.URL}}
+	o.Push = webpush.Settings{Contact: "mailto:ops@example.org", Services: []string{s.URL}}
 	return o
 }
 
@@ -251,15 +227,4 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	if n := web.Subscriptions(s.Web); n != 5 {
 		t.Errorf("the session has %d", n)
 	}
-}
-
-func FuzzASubscription(f *testing.F) {
-	f.Add([]byte(newBrowser("https://web.push.apple.com/x").json()))
-	f.Add([]byte(`{"endpoint":"https://x/","keys":{}}`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		endpoint, known, err := web.ParseSubscription(body)
-		if err == nil && (len(endpoint) > 1024 || known && !strings.HasPrefix(endpoint, "https://") && !strings.HasPrefix(endpoint, "HTTPS://")) {
-			t.Errorf("%q is taken", endpoint)
-		}
-	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -28,9 +29,9 @@ var _ channel.StateSender = (*Web)(nil)
 
 // answer is a message of the assistant on its way into the history.
 type answer struct {
-	*Message
-	file  *staged // nil: no file, or the message exists
-	there bool    // it is in the history, or was
+	*history.Message
+	file  *history.Staged // nil: no file, or the message exists
+	there bool            // it is in the history, or was
 	err   error
 }
 
@@ -63,7 +64,7 @@ func (w *Web) SendRecorded(ctx context.Context, ms []channel.Message, rec channe
 			// It ends only when the message is shown, so that pages always show one or the
 			// other.
 			defer w.hub.endArriving(r.name, a.ID)
-			defer a.file.drop()
+			defer a.file.Drop()
 		}
 		if (channel.Outcome{Err: a.err}).Last() {
 			break
@@ -91,34 +92,34 @@ func outcomes(all []*answer, err error) (outs []channel.Outcome) {
 // compose makes the answer and copies its file. staged is the bytes of the files that are
 // sent with it.
 func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged int64) *answer {
-	a := &answer{Message: &Message{
+	a := &answer{Message: &history.Message{
 		ID: m.ID, From: w.now().AssistantName, Assistant: true,
-		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
+		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: history.Sent,
 	}}
-	a.shown = show(a.Text)
-	if a.err = channel.Check(w.Name(), *m, w.opts.Limits); a.err == nil && m.Poll != nil {
-		a.Poll, a.err = newPoll(m.Poll, w.opts.Limits.Poll)
+	a.Shown = history.Show(a.Text)
+	if a.err = channel.Check(w.Name(), *m, w.limits); a.err == nil && m.Poll != nil {
+		a.Poll, a.err = newPoll(m.Poll, w.limits.Poll)
 	}
 	if a.err != nil || len(m.Files) == 0 {
 		return a
 	}
 	if m.Files[0].Size > blob.Small { // a copy of less costs less than to ask, and the insert finds out
 		var seq int64
-		if seq, a.Time, a.err = w.store.seqOf(ctx, r.name, m.ID); a.err != nil || seq != 0 {
+		if seq, a.Time, a.err = w.store.SeqOf(ctx, r.name, m.ID); a.err != nil || seq != 0 {
 			a.there = true // also if it was deleted since
 			return a
 		}
 	}
 	if a.file, a.err = w.receiveBytes(ctx, r, m, staged); a.err == nil {
-		a.File, a.bytes = w.describe(a.file, m.Files[0].Info), a.file.Bytes
+		a.File, a.Bytes = a.file.Describe(m.Files[0].Info), a.file.Bytes
 	}
 	return a
 }
 
 // append makes answers durable, together with their record, and shows the new ones.
 func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Recorder) error {
-	var msgs []*Message
-	var files []*staged
+	var msgs []*history.Message
+	var files []*history.Staged
 	for _, a := range all {
 		if a.err == nil && !a.there {
 			msgs, files = append(msgs, a.Message), append(files, a.file)
@@ -127,19 +128,20 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Re
 	if len(msgs) == 0 {
 		return nil
 	}
-	if err := r.enter(ctx); err != nil {
+	leave, err := w.entered.Enter(ctx, r.name)
+	if err != nil {
 		return err
 	}
-	defer r.leave()
+	defer leave()
 	record := func(t *state.Tx) error { return rec.Record(t, outcomes(all, nil)) }
-	if err := w.store.answer(context.WithoutCancel(ctx), r.name, msgs, record, rec.Recorded); err != nil {
-		leaveDoubtful(err, files)
+	if err := w.store.Answer(context.WithoutCancel(ctx), r.name, msgs, record, rec.Recorded); err != nil {
+		history.LeaveDoubtful(err, files)
 		return err
 	}
-	var fresh []*Message
+	var fresh []*history.Message
 	files = nil
 	for _, a := range all {
-		if a.seq == 0 {
+		if a.Seq == 0 {
 			continue
 		}
 		if fresh = append(fresh, a.Message); a.file != nil {
@@ -147,16 +149,25 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Re
 		}
 	}
 	w.show(r, fresh, files)
-	w.push.notify(r, fresh)
+	w.notify(r, fresh)
 	return nil
 }
 
+// notify tells browsers without an open page of the newest of a chat's messages.
+func (w *Web) notify(r *room, ms []*history.Message) {
+	if len(ms) == 0 {
+		return
+	}
+	m := ms[len(ms)-1]
+	w.push.Notify(r.name, cleanName(r.Name, r.name), m.From, m.AsQuote().Text)
+}
+
 // show shows durable messages. The caller has entered the chat.
-func (w *Web) show(r *room, msgs []*Message, files []*staged) {
+func (w *Web) show(r *room, msgs []*history.Message, files []*history.Staged) {
 	if len(msgs) == 0 {
 		return
 	}
-	w.blobs.commit(r.name, files)
+	w.files.Commit(r.name, files)
 	for _, m := range msgs {
 		w.hub.publish(r.name, m)
 	}
@@ -168,7 +179,7 @@ func errNotOpen() error {
 }
 
 func (w *Web) roomOf(jid groups.JID) (*room, error) {
-	if name, ok := chatOf(jid); ok && w.now().known[name] != nil {
+	if name, ok := history.ChatOf(jid); ok && w.now().known[name] != nil {
 		return w.now().known[name], nil
 	}
 	return nil, &channel.Error{
@@ -179,7 +190,7 @@ func (w *Web) roomOf(jid groups.JID) (*room, error) {
 }
 
 // receiveBytes copies the file of m to the disk and reports its progress to the pages.
-func (w *Web) receiveBytes(ctx context.Context, r *room, m *channel.Message, ahead int64) (*staged, error) {
+func (w *Web) receiveBytes(ctx context.Context, r *room, m *channel.Message, ahead int64) (*history.Staged, error) {
 	file := &m.Files[0]
 	if err := w.outgoingSpace(r, ahead, file.Size); err != nil {
 		return nil, err
@@ -193,7 +204,7 @@ func (w *Web) receiveBytes(ctx context.Context, r *room, m *channel.Message, ahe
 	a := arrival{ID: m.ID, Name: file.Name, MIME: file.MIME, Size: file.Size}
 	w.hub.setArriving(r.name, a)
 	told := time.Now()
-	s, err := w.blobs.stage(ctx, src, file.Size, func(n int64) {
+	s, err := w.files.Stage(ctx, src, file.Size, func(n int64) {
 		m.Progress(n)
 		if now := time.Now(); now.Sub(told) >= arrivalEvery {
 			told, a.Sent = now, n
@@ -204,7 +215,7 @@ func (w *Web) receiveBytes(ctx context.Context, r *room, m *channel.Message, ahe
 	case err != nil && !errors.Is(err, blob.ErrTooLarge):
 		return nil, transfer.OrDiskFull(err, err)
 	case err != nil || s.Size != file.Size || s.SHA256 != file.SHA256:
-		s.drop()
+		s.Drop()
 		return nil, transfer.Changed(file.Name, err)
 	}
 	return s, nil
@@ -215,7 +226,7 @@ func (w *Web) outgoingSpace(r *room, ahead, size int64) error {
 	if err := w.chatSpace(r, ahead, size); err != nil {
 		return err
 	}
-	if free, ok := w.blobs.free(); ok && free-size < w.now().KeepFree {
+	if free, ok := w.files.Free(); ok && free-size < w.now().KeepFree {
 		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is almost full", Hint: "free some disk space on the host"}
 	}
 	return nil

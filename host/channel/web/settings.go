@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/media"
@@ -96,8 +97,8 @@ func (s *Settings) Check(c channel.Checker) {
 }
 
 // push returns the settings of Web Push.
-func (s *Settings) push() Push {
-	return Push{Contact: s.PushContact, Text: s.PushText, Services: s.PushServices}
+func (s *Settings) push() webpush.Settings {
+	return webpush.Settings{Contact: s.PushContact, Text: s.PushText, Services: s.PushServices}
 }
 
 func (s *Settings) checkPush(c channel.Checker) {
@@ -109,7 +110,7 @@ func (s *Settings) checkPush(c channel.Checker) {
 			c.Bad("push_services", fmt.Sprintf("%q is not a host", name), "write a name such as push.example.org, or scheme://host:port")
 		}
 	}
-	if _, err := s.push().client(); err != nil {
+	if err := s.push().Check(); err != nil {
 		c.Bad("push_services", err.Error(), "write a name such as push.example.org, or scheme://host:port")
 	}
 }
@@ -133,4 +134,36 @@ func (s *Settings) hosts() []string {
 		return nil
 	}
 	return []string{u.Host}
+}
+
+// Links implements channel.LinkSettings.
+func (s *Settings) Links() (channel.LinkTerms, bool) {
+	terms := channel.LinkTerms{
+		URL: strings.TrimRight(s.PublicURL, "/"), For: s.LinkExpiry.Std(), Largest: int64(s.LinkSize), Quota: int64(s.LinkQuota),
+	}
+	return terms, s.PublicURL != ""
+}
+
+// checkLinks requires an address that members can open and nobody in between can read. A
+// proxy serves it, so the page is behind the proxy too.
+func (s *Settings) checkLinks(c channel.Checker, open bool) {
+	if s.LinkQuota < s.LinkSize {
+		c.Bad("link_quota", fmt.Sprintf("one file may be larger than that: link_size is %v", s.LinkSize), "raise it, or lower link_size")
+	}
+	if s.LinkExpiry.Std() > 365*24*time.Hour {
+		c.Bad("link_expiry", "a link may be followed for a year at most", "write a shorter time, such as 168h")
+	}
+	if s.PublicURL == "" {
+		return
+	}
+	u, err := url.Parse(s.PublicURL)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery ||
+		strings.ContainsAny(s.PublicURL, "()<>[]*_~`|\\\"' \t") {
+		c.Bad("public_url", fmt.Sprintf("%q is no address for links: it begins with https:// and has a host, perhaps a path, and nothing else", s.PublicURL),
+			"write it as https://files.example.org")
+		return
+	}
+	if open {
+		c.Bad("public_url", "other machines reach the page through the proxy that serves this, and there is no token", "set token: ${NAME} or token_file:")
+	}
 }

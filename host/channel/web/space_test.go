@@ -6,7 +6,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -15,7 +14,7 @@ import (
 func TestOneChatsFilesDoNotTakeTheDiskOfAll(t *testing.T) {
 	opts := options(t.TempDir())
 	opts.Quota = 2500
-	opts.Chats = append(opts.Chats, web.Chat{JID: "web:other"})
+	opts.Chats = append(opts.Chats, channel.NamedChat{JID: "web:other"})
 	send := func(s *site, chat groups.JID) error {
 		f := outgoing("noise.bin", "application/octet-stream", media.Document, make([]byte, 1000))
 		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: chat, Files: f})

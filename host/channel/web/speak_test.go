@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 func TestAMemberSpeaks(t *testing.T) {
@@ -21,7 +21,7 @@ func TestAMemberSpeaks(t *testing.T) {
 	if len(in) != 1 || in[0].ID != m.ID || in[0].Chat != "web:family" || in[0].From != "Ann" || in[0].Text != "hello <b>you</b>" || in[0].Direct {
 		t.Errorf("the host got %+v", in)
 	}
-	if m.Status != web.Received || m.Assistant || m.Time.IsZero() {
+	if m.Status != history.Received || m.Assistant || m.Time.IsZero() {
 		t.Errorf("the answer is %+v", m)
 	}
 	if got := s.history(""); len(got) != 1 || got[0].ID != m.ID {
@@ -128,7 +128,7 @@ func TestTheAnswerComesAfterTheQuestion(t *testing.T) {
 	})
 	s.say("question")
 	<-done
-	var got []web.Message
+	var got []history.Message
 	for len(got) < 2 {
 		got = s.history("")
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -20,10 +22,6 @@ const (
 	// of a chat: one whose message has a multiple of it as its number is looked at. So a chat
 	// costs nothing while nobody writes there.
 	lengthEvery = 256
-
-	// keepGone is how long the ids of a deleted message are kept. No delivery is repeated
-	// after that time.
-	keepGone = 365 * 24 * time.Hour
 )
 
 // sweep deletes messages until ctx is done: expired ones at intervals, those beyond a chat's
@@ -41,7 +39,7 @@ func (w *Web) sweep(ctx context.Context) {
 			err = w.sweepFull(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			w.log.Error("old messages were not deleted", "channel", w.Name(), "error", err)
+			w.log.Error("old messages were not deleted", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -58,11 +56,11 @@ func (w *Web) sweep(ctx context.Context) {
 // the records of those that were deleted long ago.
 func (w *Web) sweepOld(ctx context.Context) error {
 	if keep := w.now().Keep; keep > 0 {
-		if err := w.forget(ctx, rule{before: time.Now().Add(-keep)}); err != nil {
+		if err := w.forget(ctx, history.Rule{Before: time.Now().Add(-keep)}); err != nil {
 			return err
 		}
 	}
-	return w.store.expireAllGone(ctx)
+	return w.store.ExpireGone(ctx)
 }
 
 // sweepFull deletes the oldest messages of the chats that keep too much.
@@ -71,17 +69,17 @@ func (w *Web) sweepFull(ctx context.Context) error {
 	if w.now().Roll {
 		quota = w.now().Quota
 	}
-	for _, chat := range w.blobs.marked(quota) {
-		r := rule{chat: chat, excess: w.blobs.usedBy(chat) - quota}
+	for _, chat := range w.files.Marked(quota) {
+		r := history.Rule{Chat: chat, Excess: w.files.UsedBy(chat) - quota}
 		var err error
 		if keep := w.now().Messages; keep > 0 {
-			r.upTo, err = w.store.beyond(ctx, chat, keep)
+			r.UpTo, err = w.store.Beyond(ctx, chat, keep)
 		}
 		if err == nil {
 			err = w.forget(ctx, r)
 		}
 		if err != nil {
-			w.blobs.mark(chat)
+			w.files.Mark(chat)
 			return err
 		}
 	}
@@ -89,28 +87,28 @@ func (w *Web) sweepFull(ctx context.Context) error {
 }
 
 // forget deletes messages and their files by a rule.
-func (w *Web) forget(ctx context.Context, r rule) error {
-	total, err := w.store.forgetAll(ctx, r, w.blobs)
+func (w *Web) forget(ctx context.Context, r history.Rule) error {
+	total, err := w.store.Forget(ctx, r, w.files)
 	if total > 0 {
-		w.log.Info("old messages deleted", "channel", w.Name(), "chat", r.chat, "messages", total)
+		w.log.Info("old messages deleted", "chat", r.Chat, "messages", total)
 	}
 	return err
 }
 
 // rolls wakes the sweep if a chat may keep too much after new messages.
-func (w *Web) rolls(chat string, msgs []*Message) {
+func (w *Web) rolls(chat string, msgs []*history.Message) {
 	now := w.now()
-	long := now.Messages > 0 && slices.ContainsFunc(msgs, func(m *Message) bool { return m.seq%lengthEvery == 0 })
-	if long || now.Roll && w.blobs.usedBy(chat) > now.Quota {
-		w.blobs.mark(chat)
-		poke(w.full)
+	long := now.Messages > 0 && slices.ContainsFunc(msgs, func(m *history.Message) bool { return m.Seq%lengthEvery == 0 })
+	if long || now.Roll && w.files.UsedBy(chat) > now.Quota {
+		w.files.Mark(chat)
+		wake.Up(w.full)
 	}
 }
 
 // behind reports whether a chat's files exceed the quota by more than one post may add, so
 // that the sweep must catch up first.
 func (w *Web) behind(chat string) bool {
-	return w.blobs.usedBy(chat) > w.now().Quota+int64(w.opts.MaxFiles)*w.now().MaxUpload
+	return w.files.UsedBy(chat) > w.now().Quota+int64(w.opts.MaxFiles)*w.now().MaxUpload
 }
 
 // chatSpace applies the chat's quota to a file of the assistant: it refuses the file, or
@@ -119,7 +117,7 @@ func (w *Web) behind(chat string) bool {
 func (w *Web) chatSpace(r *room, ahead, size int64) error {
 	full := &channel.Error{Class: channel.Permanent, Code: "chat_full", Hint: "send a smaller file, or ask the operator"}
 	switch {
-	case !w.now().Roll && w.blobs.usedBy(r.name)+ahead+size > w.now().Quota:
+	case !w.now().Roll && w.files.UsedBy(r.name)+ahead+size > w.now().Quota:
 		full.Message = fmt.Sprintf("the files of this chat take up %s, which is all they may", media.Size(w.now().Quota))
 	case size > w.now().Quota:
 		full.Message = fmt.Sprintf("the file has %s; this chat keeps %s of files in all", media.Size(size), media.Size(w.now().Quota))
@@ -134,7 +132,7 @@ func (w *Web) chatSpace(r *room, ahead, size int64) error {
 // postSpace is chatSpace for a member's post with files of that many bytes.
 func (w *Web) postSpace(r *room, size int64) error {
 	switch {
-	case !w.now().Roll && w.blobs.usedBy(r.name) >= w.now().Quota:
+	case !w.now().Roll && w.files.UsedBy(r.name) >= w.now().Quota:
 		return httpd.Refuse(http.StatusInsufficientStorage, "quota", fmt.Sprintf("this chat's files take up %s, which is all they may", media.Size(w.now().Quota)),
 			"ask the host's operator for more room")
 	case w.now().Roll && size > w.now().Quota:

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -22,7 +23,7 @@ const maxField = 4*maxText + 1 // bytes of a form's text field
 // readForm streams a form's files to the disk as they arrive. The caller drops the
 // returned posted in the end; after an error nothing is left.
 func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room, boundary string) (_ *posted, err error) {
-	slot := w.uploads.Take(r.Context(), w.senderOf(r), http.NewResponseController(rw))
+	slot := w.uploads.Take(r.Context(), w.guard.Sender(r), http.NewResponseController(rw))
 	if slot == nil {
 		return nil, httpd.Refuse(http.StatusServiceUnavailable, "busy", "too many files are being sent at once", "try again in a moment")
 	}
@@ -106,7 +107,7 @@ func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r i
 	if err := w.space(c, p.size()); err != nil {
 		return err
 	}
-	s, err := w.blobs.stage(ctx, r, w.now().MaxUpload, nil)
+	s, err := w.files.Stage(ctx, r, w.now().MaxUpload, nil)
 	if errors.Is(err, blob.ErrTooLarge) {
 		return w.fileTooLarge(media.SafeName(name))
 	}
@@ -119,10 +120,10 @@ func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r i
 	}
 	info, err := identify(s, name)
 	if err != nil {
-		s.drop()
+		s.Drop()
 		return err
 	}
-	p.files = append(p.files, upload{staged: s, info: info})
+	p.files = append(p.files, upload{Staged: s, info: info})
 	return w.postSpace(c, p.size())
 }
 
@@ -136,7 +137,7 @@ func (p *posted) size() (n int64) {
 
 // identify detects the type of a member's file by its content; the type that the browser
 // claims is ignored.
-func identify(s *staged, name string) (media.Info, error) {
+func identify(s *history.Staged, name string) (media.Info, error) {
 	info, err := media.Classify(name, "", s.Head, s.Size, media.Auto)
 	if r := refusal.Of(err); r != nil {
 		return media.Info{}, httpd.Refuse(http.StatusBadRequest, r.Code, r.Message, r.Hint)
@@ -150,7 +151,7 @@ func (w *Web) space(c *room, size int64) error {
 	if err := w.postSpace(c, size); err != nil {
 		return err
 	}
-	if free, ok := w.blobs.free(); ok && free < w.now().KeepFree {
+	if free, ok := w.files.Free(); ok && free < w.now().KeepFree {
 		return httpd.ErrDiskFull
 	}
 	return nil
@@ -161,7 +162,7 @@ const textReserve = 64 << 20
 
 // textSpace refuses texts if the disk is nearly full.
 func (w *Web) textSpace() error {
-	if free, ok := w.blobs.free(); ok && free < min(textReserve, w.now().KeepFree) {
+	if free, ok := w.files.Free(); ok && free < min(textReserve, w.now().KeepFree) {
 		return httpd.ErrDiskFull
 	}
 	return nil

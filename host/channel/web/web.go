@@ -18,13 +18,13 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"regexp"
 	"sync"
 	"sync/atomic"
 
@@ -32,12 +32,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/host/channel/web/session"
+	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/media"
 )
-
-// Scheme begins every JID of this channel.
-const Scheme = "web:"
 
 var (
 	_ channel.Channel = (*Web)(nil)
@@ -45,18 +46,7 @@ var (
 	_ channel.Typing  = (*Web)(nil)
 	_ channel.Opener  = (*Web)(nil)
 	_ channel.Applier = (*Web)(nil)
-
-	chatName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
-
-// Chat is one page.
-type Chat struct {
-	JID  groups.JID // web:<name>; the page's address ends in the name
-	Name string     // for people; the JID's name if empty
-
-	Trigger string // the word that calls the assistant; empty: no word is needed, or none is shown
-	Heard   bool   // the assistant may read everything here; the page says so
-}
 
 // Options configures a Web. State and Chats are needed; everything else has a default.
 type Options struct {
@@ -71,24 +61,29 @@ type Options struct {
 
 	Links    http.Handler     // what is served at /links/ without the token; nil: nothing
 	Tasks    channel.TaskBook // scheduled tasks to show; nil: none
-	Push     Push             // notifications while no page is open
+	Push     webpush.Settings // notifications while no page is open
 	Terms                     // at the start; Apply changes them
-	Limits   media.Limits     // what Send takes; defaultLimits if zero
 	MaxFiles int              // files in one post of a member; 10 if 0
 	Log      *slog.Logger     // nil discards
 }
 
 // Web is the channel. New makes one, Open listens, Run serves.
 type Web struct {
-	opts     Options
-	log      *slog.Logger
-	inForce  atomic.Pointer[terms]
-	store    *store
-	blobs    *blobs
-	hub      *hub
-	guard    *guard
+	opts    Options
+	limits  media.Limits
+	log     *slog.Logger
+	inForce atomic.Pointer[terms]
+	store   *history.Store
+	files   *history.Files
+	hub     *hub
+
+	// entered is held for a chat by who adds to its history, so that rows become visible in the
+	// order of their numbers: a page that asks for "everything after" misses nothing.
+	entered link.Keyed
+
+	guard    *session.Guard
 	listener net.Listener
-	push     *pusher // nil: off
+	push     *webpush.Pusher // nil: off
 	uploads  *httpd.UploadSlots
 	full     chan struct{} // has a value after a chat was marked that may keep too much
 
@@ -102,23 +97,19 @@ type Web struct {
 	closing  error
 }
 
-// room is a chat and the lock that orders its history: only the holder may insert, so rows
-// become visible in the order of their numbers, and a page that asks for "everything
-// after" misses nothing.
+// room is a chat.
 type room struct {
-	Chat
+	channel.NamedChat
 	name string
-	lock chan struct{}
 }
 
 // New makes the channel of the options and opens nothing. Its errors name the remedy.
 func New(opts Options) (*Web, error) {
-	if err := opts.fill(); err != nil {
-		return nil, err
-	}
+	opts.fill()
 	w := &Web{
 		opts:    opts,
-		log:     opts.Log,
+		limits:  defaultLimits(),
+		log:     opts.Log.With("channel", opts.Name),
 		hub:     newHub(),
 		uploads: httpd.NewUploadSlots(),
 		full:    make(chan struct{}, 1),
@@ -141,23 +132,9 @@ func (w *Web) Open(ctx context.Context) error {
 	return nil
 }
 
-func (o *Options) fill() error {
-	if o.Name == "" {
-		o.Name = "web"
-	}
-	if o.Listen == "" {
-		o.Listen = "127.0.0.1:8420"
-	}
-	if o.Limits.Kinds == nil {
-		o.Limits = defaultLimits()
-	}
-	if o.MaxFiles == 0 {
-		o.MaxFiles = 10
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return nil
+func (o *Options) fill() {
+	o.Name, o.Listen = cmp.Or(o.Name, "web"), cmp.Or(o.Listen, "127.0.0.1:8420")
+	o.MaxFiles, o.Log = cmp.Or(o.MaxFiles, 10), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 }
 
 // open opens what Close closes.
@@ -165,26 +142,16 @@ func (w *Web) open(ctx context.Context) (err error) {
 	if w.listener, err = w.opts.address().Open(); err != nil {
 		return err
 	}
-	if w.guard, err = newGuard(w.opts, w.listener.Addr()); err != nil {
+	w.store = history.New(w.opts.State, w.opts.Name)
+	o := session.Options{DB: w.opts.State, Channel: w.opts.Name, Token: w.opts.Token, Names: w.opts.names(), Push: w.opts.Push.Contact != "", Log: w.log}
+	if w.guard, err = session.NewGuard(ctx, o, w.listener.Addr()); err != nil {
 		return err
 	}
-	w.store = newStore(w.opts.State, w.opts.Name)
-	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
+	if w.files, err = history.OpenFiles(ctx, w.store); err != nil {
 		return err
 	}
-	if w.blobs, err = openBlobs(ctx, w.store); err != nil {
-		return err
-	}
-	return w.openPush()
-}
-
-// chatOf returns the name of a JID's chat, by the form alone.
-func chatOf(jid groups.JID) (string, bool) {
-	s := string(jid)
-	if len(s) < len(Scheme) || s[:len(Scheme)] != Scheme || !chatName.MatchString(s[len(Scheme):]) {
-		return "", false
-	}
-	return s[len(Scheme):], true
+	w.push, err = webpush.New(ctx, webpush.Options{Settings: w.opts.Push, DB: w.opts.State, Channel: w.opts.Name, Pages: w.hub, Guard: w.guard, Log: w.log})
+	return err
 }
 
 // Name returns the channel's name in longshore.yaml.
@@ -192,12 +159,12 @@ func (w *Web) Name() string { return w.opts.Name }
 
 // Owns reports whether chat has the form web:<name>.
 func (w *Web) Owns(chat groups.JID) bool {
-	_, ok := chatOf(chat)
+	_, ok := history.ChatOf(chat)
 	return ok
 }
 
 // Limits returns what Send takes.
-func (w *Web) Limits() media.Limits { return w.opts.Limits }
+func (w *Web) Limits() media.Limits { return w.limits }
 
 // Platform returns the chat page for the host's table.
 func Platform() channel.Platform { return platform{} }
@@ -206,7 +173,7 @@ type platform struct{}
 
 func (platform) Key() string               { return "web" }
 func (platform) Help() string              { return "The chat page that the host serves itself." }
-func (platform) Owns(chat groups.JID) bool { _, ok := chatOf(chat); return ok }
+func (platform) Owns(chat groups.JID) bool { _, ok := history.ChatOf(chat); return ok }
 
 // Repeat is keyed for ever: the history knows every id that it ever had, even those of
 // deleted messages.
@@ -222,7 +189,7 @@ func (w *Web) Connected() (ok bool, detail string) {
 
 // Typing shows or hides on the chat's page that the assistant works.
 func (w *Web) Typing(_ context.Context, chat groups.JID, _ string, on bool) {
-	if name, ok := chatOf(chat); ok && w.now().chats[name] != nil {
+	if name, ok := history.ChatOf(chat); ok && w.now().chats[name] != nil {
 		w.hub.setTyping(name, on)
 	}
 }
@@ -241,12 +208,10 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	defer endWork()
 	var work sync.WaitGroup
 	work.Go(func() { w.sweep(working) })
-	if w.push != nil {
-		work.Go(func() { w.push.run(working) })
-	}
-	work.Go(func() { journal.Hand(working, w.store.db, w.store, w.log, in, w.give) })
+	work.Go(func() { w.push.Run(working) })
+	work.Go(func() { journal.Hand(working, w.opts.State, w.store, w.log, in, w.give) })
 	w.serving.Store(true)
-	w.log.Info("serving the chat page", "channel", w.Name(), "url", w.URL())
+	w.log.Info("serving the chat page", "url", w.URL())
 	err := httpd.Serve(ctx, w.listener, w.Handler(), w.log, func() {
 		w.serving.Store(false)
 		w.inbox.Store(nil)
@@ -276,18 +241,3 @@ func (w *Web) Close() error {
 	})
 	return w.closing
 }
-
-// enter waits for the chat's lock.
-func (r *room) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case r.lock <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (r *room) leave() { <-r.lock }

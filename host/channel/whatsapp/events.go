@@ -22,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // deadLine is the longest silence of a connection that does not count as lost.
@@ -50,16 +51,16 @@ func (s *session) handle(evt any) bool {
 	case *events.MediaRetry:
 		s.media.Answered(e)
 	case *events.Connected:
-		wake(s.state.up)
+		wake.Up(s.state.up)
 	case *events.Disconnected:
 		s.w.link.Down()
-		wake(s.state.lost)
+		wake.Up(s.state.lost)
 	case *events.StreamError:
-		wake(s.state.lost)
+		wake.Up(s.state.lost)
 	case *events.KeepAliveTimeout:
 		if time.Since(e.LastSuccess) > deadLine {
 			s.client.Disconnect()
-			wake(s.state.lost)
+			wake.Up(s.state.lost)
 		}
 	case *events.GroupInfo:
 		s.chats.Forget(e.JID, nil)

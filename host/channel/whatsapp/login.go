@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // lookTime bounds the wait for a Run that only checks whether an account is linked.
@@ -46,7 +47,7 @@ func newLogin() login {
 // note handles each event of the library.
 func (l login) note(evt any) {
 	if _, ok := evt.(*events.Connected); ok {
-		wake(l.up)
+		wake.Up(l.up)
 	}
 	if reason := permanent(evt); reason != nil {
 		select {

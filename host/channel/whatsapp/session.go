@@ -149,11 +149,3 @@ func (s *session) close() error {
 	s.w.media.CloseIdleConnections()
 	return s.keys.Close()
 }
-
-// wake wakes the receiver of c. It never blocks, since one wake-up is enough.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}

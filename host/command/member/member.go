@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
 )
 
 // Member is a member of one chat. Base is the page's address without a slash at its end.
@@ -32,7 +32,7 @@ func (m Member) Say(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var posted struct{ Messages []web.Message }
+	var posted struct{ Messages []history.Message }
 	if err := m.Call(ctx, http.MethodPost, m.Messages(), body, &posted); err != nil {
 		return "", err
 	}
@@ -44,11 +44,11 @@ func (m Member) Say(ctx context.Context, text string) (string, error) {
 
 // Wait returns the messages after the one with the id after, as soon as they have the wanted number
 // of files and a text of the assistant. If ctx ends first, the error says what came.
-func (m Member) Wait(ctx context.Context, after string, wanted int) ([]web.Message, error) {
+func (m Member) Wait(ctx context.Context, after string, wanted int) ([]history.Message, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		var page struct{ Messages []web.Message }
+		var page struct{ Messages []history.Message }
 		if err := m.Call(ctx, http.MethodGet, m.Messages()+"?after="+after, nil, &page); err != nil {
 			return nil, err
 		}

@@ -165,17 +165,10 @@ func (s *Store) DeleteBefore(ctx context.Context, then time.Time) error {
 // deleteSome deletes some old calls, and returns how many of each group.
 func deleteSome(t *state.Tx, then time.Time) (map[string]int, error) {
 	rows, err := t.Query(`DELETE FROM remote_call WHERE id IN (SELECT id FROM remote_call WHERE made < ? LIMIT 500) RETURNING folder`, then.UnixNano())
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+	folders, err := state.All(rows, err, state.One[string])
 	gone := map[string]int{}
-	for rows.Next() {
-		var folder string
-		if err := rows.Scan(&folder); err != nil {
-			return nil, err
-		}
+	for _, folder := range folders {
 		gone[folder]++
 	}
-	return gone, rows.Err()
+	return gone, err
 }

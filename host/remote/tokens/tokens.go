@@ -113,23 +113,18 @@ func generate() (id, secret string, hash [sha256.Size]byte) {
 }
 
 // List returns the tokens that count, the oldest first.
-func (t *Tokens) List(ctx context.Context) (all []Token, err error) {
+func (t *Tokens) List(ctx context.Context) ([]Token, error) {
 	rows, err := t.state.QueryContext(ctx, `SELECT id, folder, thread, peer, made FROM remote_token WHERE ended = 0 ORDER BY made, id`)
+	all, err := state.All(rows, err, func(rows *sql.Rows) (one Token, err error) {
+		var made int64
+		err = rows.Scan(&one.ID, &one.Folder, &one.Thread, &one.Peer, &made)
+		one.Made = time.Unix(0, made).UTC()
+		return one, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list tokens: %w", store.Words(err))
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	all = []Token{}
-	for rows.Next() {
-		var one Token
-		var made int64
-		if err := rows.Scan(&one.ID, &one.Folder, &one.Thread, &one.Peer, &made); err != nil {
-			return nil, fmt.Errorf("list tokens: %w", err)
-		}
-		one.Made = time.Unix(0, made).UTC()
-		all = append(all, one)
-	}
-	return all, rows.Err()
+	return append([]Token{}, all...), nil // never null in JSON
 }
 
 // Revoke ends a token: its calls end, its next call is refused, and deliveries that were

@@ -1,4 +1,4 @@
-package web
+package history
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 )
 
 // A commit that nobody knows the end of was taken for one that had failed: the page deleted a
-// file that a row on the disk named.
+// File that a row on the disk named.
 func TestAFileOfADoubtfulCommitWasDeleted(t *testing.T) {
-	b := &blobs{Store: statetest.Open(t, t.TempDir()).Blobs}
+	b := &Files{Store: statetest.Open(t, t.TempDir()).Blobs}
 	for _, tt := range []struct {
 		err   error
 		stays bool
@@ -22,12 +22,12 @@ func TestAFileOfADoubtfulCommitWasDeleted(t *testing.T) {
 		{fmt.Errorf("commit: %w", stores.ErrDoubtful), true},
 		{errors.New("refused"), false},
 	} {
-		s, err := b.stage(t.Context(), strings.NewReader(strings.Repeat("x", blob.Small+1)), 1<<20, nil)
+		s, err := b.Stage(t.Context(), strings.NewReader(strings.Repeat("x", blob.Small+1)), 1<<20, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		leaveDoubtful(tt.err, []*staged{s, nil})
-		s.drop()
+		LeaveDoubtful(tt.err, []*Staged{s, nil})
+		s.Drop()
 		f, err := b.Open(s.Name)
 		if err == nil {
 			_ = f.Close()

@@ -1,4 +1,4 @@
-package web
+package history
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func TestOneMessageOfTheFutureKeptTheOldOnesOfAllChats(t *testing.T) {
 	put(t, db, "web", "one", 1, -3*year)
 	put(t, db, "web", "one", 3, 2*year)
 	put(t, db, "web", "two", 5, 2*year)
-	gone, more, err := newStore(db, "web").forget(t.Context(), rule{before: time.Now().Add(-year)})
+	gone, more, err := New(db, "web").forget(t.Context(), Rule{Before: time.Now().Add(-year)})
 	if len(gone) != 8 || more || err != nil {
 		t.Errorf("%d of 8 messages that are two years old expire (more: %v, %v)", len(gone), more, err)
 	}
@@ -80,7 +80,7 @@ func TestALookForExpiredMessagesReadTheWholeChannelInTheWriter(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if err := db.Do(ctx, func(*state.Tx) error { // nobody else writes
-		_, _, err := newStore(db, "web").forget(ctx, rule{before: time.Now().Add(-year)})
+		_, _, err := New(db, "web").forget(ctx, Rule{Before: time.Now().Add(-year)})
 		return err
 	}, nil); err != nil {
 		t.Errorf("a look that finds nothing waits for the writer: %v", err)
@@ -95,11 +95,11 @@ func TestARepeatedAnswerLeftTheBytesOfItsFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &Message{ID: "one", Assistant: true, File: &File{ID: b.Name, Size: b.Size}, bytes: b.Bytes}
-		if blob.IsName(b.Name) || m.bytes == nil {
+		m := &Message{ID: "one", Assistant: true, File: &File{ID: b.Name, Size: b.Size}, Bytes: b.Bytes}
+		if blob.IsName(b.Name) || m.Bytes == nil {
 			t.Fatalf("%+v is no small blob", b)
 		}
-		if err := newStore(db, "web").answer(t.Context(), "family", []*Message{m}, func(*state.Tx) error { return nil }, nil); err != nil {
+		if err := New(db, "web").Answer(t.Context(), "family", []*Message{m}, func(*state.Tx) error { return nil }, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestMessagesOfAFormerChannelStayedForEver(t *testing.T) {
 		put(t, db, channel, "family", 100, 2*year)
 	}
 	put(t, db, "former", "family", 1, 0)
-	if err := (platform{}).ForgetFormer(t.Context(), db, []string{"web"}, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := ForgetFormer(t.Context(), db, []string{"web"}, time.Now().Add(-year), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	for channel, want := range map[string]int{"a": 0, "former": 101, "web": 100, "z": 0} {

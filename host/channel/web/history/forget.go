@@ -1,9 +1,11 @@
-package web
+package history
 
 import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
@@ -16,8 +18,12 @@ const (
 	chunkBytes = 1 << 20 // of texts and small files: SQLite overwrites them
 )
 
-// errGone is returned for something that existed and is deleted.
-var errGone = errors.New("no longer kept")
+// keepGone is how long the ids of a deleted message are kept. No delivery is repeated after that
+// time.
+const keepGone = 365 * 24 * time.Hour
+
+// ErrGone is returned for something that existed and is deleted.
+var ErrGone = errors.New("no longer kept")
 
 // forgotten is one message that was deleted.
 type forgotten struct {
@@ -31,19 +37,19 @@ type forgotten struct {
 	bytes int64 // of its text, in the database
 }
 
-// rule says which messages are deleted: the expired ones of the channel, or the oldest of one
+// Rule says which messages are deleted: the expired ones of the channel, or the oldest of one
 // chat.
-type rule struct {
-	chat   string    // empty: all chats, and before counts
-	before time.Time // messages from before that time
-	upTo   int64     // messages up to this number
-	excess int64     // messages whose files have that many bytes together
+type Rule struct {
+	Chat   string    // empty: all chats, and Before counts
+	Before time.Time // messages from before that time
+	UpTo   int64     // messages up to this number
+	Excess int64     // messages whose files have that many bytes together
 }
 
 // forget deletes a chunk of the oldest messages by a rule, and returns them. more is false
 // if none is left. The caller then removes the files. Nobody else deletes messages of the
 // channel meanwhile.
-func (s *store) forget(ctx context.Context, r rule) (due []forgotten, more bool, err error) {
+func (s *Store) forget(ctx context.Context, r Rule) (due []forgotten, more bool, err error) {
 	due, more, err = s.due(ctx, r)
 	if err != nil || len(due) == 0 {
 		return nil, false, err
@@ -63,9 +69,9 @@ func (s *store) forget(ctx context.Context, r rule) (due []forgotten, more bool,
 	return due, more, nil
 }
 
-// forgetAll deletes messages and their files chunk by chunk, and returns the number of messages.
+// Forget deletes messages and their files chunk by chunk, and returns the number of messages.
 // Between two chunks it waits as long as one took, so that others can write.
-func (s *store) forgetAll(ctx context.Context, r rule, files *blobs) (total int, err error) {
+func (s *Store) Forget(ctx context.Context, r Rule, files *Files) (total int, err error) {
 	for {
 		began := time.Now()
 		gone, more, err := s.forget(ctx, r)
@@ -78,7 +84,7 @@ func (s *store) forgetAll(ctx context.Context, r rule, files *blobs) (total int,
 			return total, err
 		}
 		for _, f := range gone {
-			r.excess -= f.size
+			r.Excess -= f.size
 		}
 		select {
 		case <-time.After(time.Since(began)):
@@ -96,10 +102,10 @@ const (
 
 // due returns the chunk that forget deletes: expired messages, or the beginning of a chat up
 // to the first message that may stay. It reads beside the writer.
-func (s *store) due(ctx context.Context, r rule) (due []forgotten, more bool, err error) {
-	query, of := pickExpired, any(r.before.UnixMilli())
-	if r.chat != "" {
-		query, of = pickOldest, r.chat
+func (s *Store) due(ctx context.Context, r Rule) (due []forgotten, more bool, err error) {
+	query, of := pickExpired, any(r.Before.UnixMilli())
+	if r.Chat != "" {
+		query, of = pickOldest, r.Chat
 	}
 	found, err := list(ctx, s, func(rows *sql.Rows) (f forgotten, err error) {
 		err = rows.Scan(&f.seq, &f.chat, &f.id, &f.key, &f.time, &f.file, &f.size, &f.bytes)
@@ -107,7 +113,7 @@ func (s *store) due(ctx context.Context, r rule) (due []forgotten, more bool, er
 	}, query, s.name, of, chunkRows)
 	bytes := int64(0)
 	for _, f := range found {
-		if r.chat != "" && f.seq > r.upTo && r.excess <= 0 {
+		if r.Chat != "" && f.seq > r.UpTo && r.Excess <= 0 {
 			return due, false, err
 		}
 		if bytes += f.bytes; f.file != "" && !blob.IsName(f.file) {
@@ -116,7 +122,7 @@ func (s *store) due(ctx context.Context, r rule) (due []forgotten, more bool, er
 		if len(due) > 0 && bytes > chunkBytes {
 			return due, true, err
 		}
-		r.excess -= f.size
+		r.Excess -= f.size
 		due = append(due, f)
 	}
 	return due, len(found) == chunkRows, err
@@ -124,7 +130,7 @@ func (s *store) due(ctx context.Context, r rule) (due []forgotten, more bool, er
 
 // delete deletes a message. It sets the size of the file anew, which a member may have removed
 // since the message was picked.
-func (s *store) delete(t *state.Tx, f *forgotten, at int64) error {
+func (s *Store) delete(t *state.Tx, f *forgotten, at int64) error {
 	for _, step := range []string{
 		`DELETE FROM page_waiting WHERE seq = ?`,
 		`DELETE FROM page_change WHERE message = ?`,
@@ -143,31 +149,24 @@ func (s *store) delete(t *state.Tx, f *forgotten, at int64) error {
 	return blob.Delete(t, f.file)
 }
 
-// beyond returns the number of the newest message that has keep newer ones in its chat; 0
+// Beyond returns the number of the newest message that has keep newer ones in its chat; 0
 // if there is none.
-func (s *store) beyond(ctx context.Context, chat string, keep int) (int64, error) {
+func (s *Store) Beyond(ctx context.Context, chat string, keep int) (int64, error) {
 	return s.number(ctx, `SELECT COALESCE((SELECT seq FROM page_message WHERE channel = ? AND chat = ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0), 0)`, s.name, chat, keep)
 }
 
-// expireGone deletes the records of messages that were deleted before a time, the oldest
-// first and at most limit, and returns their number. A chat's last record stays: it shows
-// that the chat began earlier.
-func (s *store) expireGone(ctx context.Context, before time.Time, limit int) (int64, error) {
-	n, err := s.db.Exec(ctx, `DELETE FROM page_gone WHERE seq IN (SELECT g.seq FROM page_gone AS g WHERE g.channel = ? AND g.forgotten < ?
-		AND EXISTS (SELECT 1 FROM page_gone AS l WHERE l.channel = g.channel AND l.chat = g.chat AND l.seq > g.seq) ORDER BY g.forgotten LIMIT ? + 0)`,
-		s.name, before.UnixMilli(), limit)
-	if err != nil {
-		return 0, writing(err)
-	}
-	return n, nil
-}
-
-// expireAllGone deletes the records that are older than keepGone.
-func (s *store) expireAllGone(ctx context.Context) error {
-	for {
-		n, err := s.expireGone(ctx, time.Now().Add(-keepGone), chunkRows)
-		if err != nil || n < chunkRows {
-			return err
+// ExpireGone deletes the records of messages that were deleted longer ago than keepGone, the oldest
+// first. A chat's last record stays: it shows that the chat began earlier.
+func (s *Store) ExpireGone(ctx context.Context) error {
+	for before := time.Now().Add(-keepGone).UnixMilli(); ; {
+		n, err := s.db.Exec(ctx, `DELETE FROM page_gone WHERE seq IN (SELECT g.seq FROM page_gone AS g WHERE g.channel = ? AND g.forgotten < ?
+			AND EXISTS (SELECT 1 FROM page_gone AS l WHERE l.channel = g.channel AND l.chat = g.chat AND l.seq > g.seq) ORDER BY g.forgotten LIMIT ? + 0)`,
+			s.name, before, chunkRows)
+		if err != nil {
+			return writing(err)
+		}
+		if n < chunkRows {
+			return nil
 		}
 	}
 }
@@ -175,9 +174,9 @@ func (s *store) expireAllGone(ctx context.Context) error {
 const seqQuery = `SELECT seq, time FROM page_message WHERE channel = ?1 AND chat = ?2 AND id = ?3
 	UNION ALL SELECT seq, time FROM page_gone WHERE channel = ?1 AND chat = ?2 AND id = ?3`
 
-// seqOf returns a message's number in its chat's order and its time, even if the message is
+// SeqOf returns a message's number in its chat's order and its time, even if the message is
 // deleted; 0 if it never existed.
-func (s *store) seqOf(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
+func (s *Store) SeqOf(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
 	rows, err := s.db.QueryContext(ctx, seqQuery, s.name, chat, id)
 	if seq, at, err = scanPosition(rows, err); err != nil {
 		return 0, time.Time{}, reading(err)
@@ -186,7 +185,7 @@ func (s *store) seqOf(ctx context.Context, chat, id string) (seq int64, at time.
 }
 
 func scanPosition(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) {
-	_, err = all(rows, err, func(rows *sql.Rows) (_ struct{}, err error) {
+	_, err = state.All(rows, err, func(rows *sql.Rows) (_ struct{}, err error) {
 		var ms int64
 		err = rows.Scan(&seq, &ms)
 		at = time.UnixMilli(ms).UTC()
@@ -195,24 +194,67 @@ func scanPosition(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) 
 	return seq, at, err
 }
 
-// anyGone reports whether messages of a chat were deleted.
-func (s *store) anyGone(ctx context.Context, chat string) (bool, error) {
+// AnyGone reports whether messages of a chat were deleted.
+func (s *Store) AnyGone(ctx context.Context, chat string) (bool, error) {
 	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM page_gone WHERE channel = ? AND chat = ?)", s.name, chat)
 }
 
-// fileGone reports whether a file with that id was deleted.
-func (s *store) fileGone(ctx context.Context, id string) (bool, error) {
+// FileGone reports whether a file with that id was deleted.
+func (s *Store) FileGone(ctx context.Context, id string) (bool, error) {
 	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM page_gone WHERE channel = ? AND file = ? AND file <> '')", s.name, id)
 }
 
 // keyGone reports whether a message posted under a key was deleted.
-func (s *store) keyGone(ctx context.Context, chat, key string) (bool, error) {
+func (s *Store) keyGone(ctx context.Context, chat, key string) (bool, error) {
 	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM page_gone WHERE channel = ? AND chat = ? AND key = ? AND key <> '')", s.name, chat, key)
 }
 
-func (s *store) holds(ctx context.Context, q string, args ...any) (yes bool, err error) {
+func (s *Store) holds(ctx context.Context, q string, args ...any) (yes bool, err error) {
 	if err := s.db.QueryRowContext(ctx, q, args...).Scan(&yes); err != nil {
 		return false, reading(err)
 	}
 	return yes, nil
+}
+
+// ForgetFormer deletes the messages from before a time of each channel that is not configured, and
+// has no later ones. It returns these channels.
+func ForgetFormer(ctx context.Context, db *state.DB, configured []string, before time.Time, log *slog.Logger) (former []string, err error) {
+	err = New(db, "").eachChannel(ctx, func(name string) error {
+		if slices.Contains(configured, name) {
+			return nil
+		}
+		s := New(db, name)
+		newest, err := s.number(ctx, `SELECT COALESCE(MAX(time), 0) FROM page_message WHERE channel = ?`, name)
+		if err != nil || newest >= before.UnixMilli() {
+			return err
+		}
+		total, err := s.Forget(ctx, Rule{Before: before}, &Files{Store: db.Blobs, used: map[string]int64{}})
+		if total > 0 {
+			log.Info("old messages of a channel that is not configured deleted", "channel", name, "messages", total)
+		}
+		if err != nil {
+			return err
+		}
+		former = append(former, name)
+		if err := s.exec(ctx, "DELETE FROM page_act WHERE channel = ? AND time < ?", name, before.UnixMilli()); err != nil {
+			return err
+		}
+		return s.ExpireGone(ctx)
+	})
+	return former, err
+}
+
+// eachChannel calls see for every channel that has or had messages.
+func (s *Store) eachChannel(ctx context.Context, see func(name string) error) error {
+	for name := ""; ; {
+		next, err := list(ctx, s, state.One[string], `SELECT COALESCE(MIN(channel), '') FROM (SELECT MIN(channel) AS channel FROM page_message WHERE channel > ?1
+			UNION ALL SELECT MIN(channel) FROM page_gone WHERE channel > ?1) AS later`, name)
+		if err != nil || next[0] == "" {
+			return err
+		}
+		name = next[0]
+		if err := see(name); err != nil {
+			return err
+		}
+	}
 }

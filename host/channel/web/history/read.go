@@ -1,4 +1,4 @@
-package web
+package history
 
 import (
 	"context"
@@ -12,21 +12,26 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
+const (
+	maxSome     = 64 << 10 // of messages that Some returns
+	messageCost = 256      // of a message, beside its text
+)
+
 // messages begins every query of messages.
 const messages = `SELECT seq, id, key, author, sender, assistant, time, reply_to, quote, forwarded, status, file, edited, removed, reactions, text, tree, short, poll
 	FROM page_message WHERE channel = ? AND `
 
 const messageByID = messages + "chat = ? AND id = ?"
 
-// byID returns the message with that id; nil if the chat has none.
-func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
+// ByID returns the message with that id; nil if the chat has none.
+func (s *Store) ByID(ctx context.Context, chat, id string) (*Message, error) {
 	return first(s.query(ctx, messageByID, s.name, chat, id))
 }
 
 // read is byID inside a transaction.
-func (s *store) read(t *state.Tx, chat, id string) (*Message, error) {
+func (s *Store) read(t *state.Tx, chat, id string) (*Message, error) {
 	rows, err := t.Query(messageByID, s.name, chat, id)
-	return first(all(rows, err, scan))
+	return first(state.All(rows, err, scan))
 }
 
 func first(ms []*Message, err error) (*Message, error) {
@@ -36,38 +41,38 @@ func first(ms []*Message, err error) (*Message, error) {
 	return ms[0], nil
 }
 
-// byKey returns the message posted under the poster's own key; errGone if it is deleted.
-func (s *store) byKey(ctx context.Context, chat, key string) ([]*Message, error) {
+// ByKey returns the message posted under the poster's own key; ErrGone if it is deleted.
+func (s *Store) ByKey(ctx context.Context, chat, key string) ([]*Message, error) {
 	ms, err := s.query(ctx, messages+"chat = ? AND key = ? AND key <> '' ORDER BY seq", s.name, chat, key)
 	if err != nil || len(ms) > 0 {
 		return ms, err
 	}
 	gone, err := s.keyGone(ctx, chat, key)
 	if gone {
-		err = errGone
+		err = ErrGone
 	}
 	return nil, err
 }
 
-// after returns the oldest messages after seq, oldest first. SQLite compiles a statement
+// After returns the oldest messages after seq, oldest first. SQLite compiles a statement
 // again each time a bare LIMIT ? is bound; "? + 0" keeps it.
-func (s *store) after(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
+func (s *Store) After(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
 	return s.query(ctx, messages+"chat = ? AND seq > ? ORDER BY seq LIMIT ? + 0", s.name, chat, seq, limit)
 }
 
-// some is like after, for at most historyBytes of messages but at least one message.
-func (s *store) some(ctx context.Context, chat string, seq int64) (some []*Message, err error) {
+// Some is like after, for at most 64 KiB of messages but at least one message.
+func (s *Store) Some(ctx context.Context, chat string, seq int64) (some []*Message, err error) {
 	rows, err := s.db.QueryContext(ctx, messages+"chat = ? AND seq > ? ORDER BY seq", s.name, chat, seq)
 	if err != nil {
 		return nil, reading(err)
 	}
 	defer rows.Close()
-	for size := 0; size < historyBytes && rows.Next(); {
+	for size := 0; size < maxSome && rows.Next(); {
 		m, err := scan(rows)
 		if err != nil {
 			return nil, reading(err)
 		}
-		size += eventCost + len(m.Text) + len(m.shown.tree)
+		size += messageCost + len(m.Text) + len(m.Shown.Tree)
 		some = append(some, m)
 	}
 	if err := rows.Err(); err != nil {
@@ -76,20 +81,25 @@ func (s *store) some(ctx context.Context, chat string, seq int64) (some []*Messa
 	return some, nil
 }
 
-// before returns the newest messages before seq, oldest first.
-func (s *store) before(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
+// Before returns the newest messages before seq, oldest first.
+func (s *Store) Before(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
 	ms, err := s.query(ctx, messages+"chat = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0", s.name, chat, seq, limit)
 	slices.Reverse(ms)
 	return ms, err
 }
 
-// newest returns the number of the chat's last message; 0 if it has none.
-func (s *store) newest(ctx context.Context, chat string) (int64, error) {
+// Newest returns the number of the chat's last message; 0 if it has none.
+func (s *Store) Newest(ctx context.Context, chat string) (int64, error) {
 	return s.number(ctx, "SELECT COALESCE(MAX(seq), 0) FROM page_message WHERE channel = ? AND chat = ?", s.name, chat)
 }
 
-// file returns the file with that id; nil if there is none.
-func (s *store) file(ctx context.Context, id string) (*File, error) {
+// Unread returns the number of messages after seq, at most limit.
+func (s *Store) Unread(ctx context.Context, chat string, seq int64, limit int) (int64, error) {
+	return s.number(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM page_message WHERE channel = ? AND chat = ? AND seq > ? LIMIT ?) AS unread", s.name, chat, seq, limit)
+}
+
+// File returns the file with that id; nil if there is none.
+func (s *Store) File(ctx context.Context, id string) (*File, error) {
 	m, err := first(s.query(ctx, messages+"blob = ? AND blob <> '' AND removed = 0", s.name, id))
 	if m == nil {
 		return nil, err
@@ -97,12 +107,12 @@ func (s *store) file(ctx context.Context, id string) (*File, error) {
 	return m.File, nil
 }
 
-func (s *store) query(ctx context.Context, q string, args ...any) ([]*Message, error) {
+func (s *Store) query(ctx context.Context, q string, args ...any) ([]*Message, error) {
 	return list(ctx, s, scan, q, args...)
 }
 
 // number reads one number.
-func (s *store) number(ctx context.Context, query string, args ...any) (n int64, err error) {
+func (s *Store) number(ctx context.Context, query string, args ...any) (n int64, err error) {
 	if err := s.db.QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
 		return 0, reading(err)
 	}
@@ -110,42 +120,21 @@ func (s *store) number(ctx context.Context, query string, args ...any) (n int64,
 }
 
 // list reads the rows of a query.
-func list[T any](ctx context.Context, s *store, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, s *Store, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := s.db.QueryContext(ctx, query, args...)
-	found, err := all(rows, err, scan)
+	found, err := state.All(rows, err, scan)
 	if err != nil {
 		return nil, reading(err)
 	}
 	return found, nil
 }
 
-func all[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) (found []T, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, v)
-	}
-	return found, rows.Err()
-}
-
-// one scans a row of one column.
-func one[T any](rows *sql.Rows) (v T, err error) {
-	err = rows.Scan(&v)
-	return v, err
-}
-
 func scan(rows *sql.Rows) (*Message, error) {
 	var m Message
 	var at, edited int64
 	var quote, file, reactions, tree, poll string
-	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &at, &m.ReplyTo, &quote, &m.Forwarded, &m.Status, &file,
-		&edited, &m.Removed, &reactions, &m.Text, &tree, &m.shown.short, &poll)
+	err := rows.Scan(&m.Seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &at, &m.ReplyTo, &quote, &m.Forwarded, &m.Status, &file,
+		&edited, &m.Removed, &reactions, &m.Text, &tree, &m.Shown.Short, &poll)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +142,7 @@ func scan(rows *sql.Rows) (*Message, error) {
 	if m.Edited = edited != 0; m.Edited {
 		m.EditedAt = time.UnixMilli(edited).UTC()
 	}
-	m.shown.tree = json.RawMessage(tree)
+	m.Shown.Tree = json.RawMessage(tree)
 	for _, c := range []struct {
 		text string
 		into any

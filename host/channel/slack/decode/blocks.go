@@ -1,4 +1,4 @@
-package slack
+package decode
 
 import (
 	"cmp"
@@ -49,8 +49,13 @@ const (
 		"tasks details output sources subtext hint element hero_image"
 )
 
-// escape escapes a text as Slack does with what members write.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+
+// Escape escapes a text as Slack does with what members write, and Unescape reads such a text.
+func Escape(text string) string   { return escape.Replace(text) }
+func Unescape(text string) string { return unescape.Replace(text) }
 
 // hyperlink returns an address and a text, either of which may be empty, in Slack's form.
 func hyperlink(address, text string) string {
@@ -70,7 +75,7 @@ func quoteLines(text string) string { return "> " + strings.ReplaceAll(text, "\n
 
 // reader makes texts in Slack's form of blocks, and collects the files that they show.
 type reader struct {
-	files []file
+	files []File
 	depth int
 }
 
@@ -88,7 +93,7 @@ func (r *reader) message(text string, blocks any) string {
 
 // attached returns what an attachment says, which may be a whole message.
 func (r *reader) attached(a node) string {
-	r.files = filesOf(a["files"])
+	r.files = FilesOf(a["files"])
 	title, blocks := get[string](a, "title"), a["blocks"]
 	if to := get[string](a, "title_link"); to != "" {
 		title = hyperlink(to, unescape.Replace(title))
@@ -161,7 +166,7 @@ func (r *reader) inline(n node) (string, bool) {
 	case "image":
 		in, text := get[node](n, "slack_file"), cmp.Or(label(n, "title"), get[string](n, "alt_text"))
 		if id := idIn(in, "id"); id != "" {
-			r.files = append(r.files, file{ID: id, Title: text, URL: get[string](in, "url")})
+			r.files = append(r.files, File{ID: id, Title: text, URL: get[string](in, "url")})
 			return escape.Replace(text), true
 		}
 		return hyperlink(cmp.Or(get[string](n, "image_url"), get[string](in, "url")), text), true

@@ -1,4 +1,4 @@
-package slack
+package decode
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// message is a message in an event, or the event itself. Fields that only some messages have are
+// Message is a message in an event, or the event itself. Fields that only some messages have are
 // any, so that an unexpected form of them does not lose the message.
-type message struct {
+type Message struct {
 	Type        string `json:"type"`
 	Subtype     string `json:"subtype"`
 	Channel     string `json:"channel"`
@@ -38,28 +38,29 @@ type message struct {
 		Type    string   `json:"type"`
 		Channel string   `json:"channel"`
 		TS      string   `json:"ts"`
-		Message *message `json:"message"`
+		Message *Message `json:"message"`
 	} `json:"item"`
 	Room struct {
 		By string `json:"created_by"`
 	} `json:"room"` // of a huddle
-	Message  *message `json:"message"`          // as it is now, of a change
-	Previous *message `json:"previous_message"` // as it was
+	Message  *Message `json:"message"`          // as it is now, of a change
+	Previous *Message `json:"previous_message"` // as it was
 }
 
-const slackbot = "USLACKBOT" // no bot by its is_bot
+// Slackbot is no bot by its is_bot.
+const Slackbot = "USLACKBOT"
 
 // robot reports whether no member wrote the message.
-func (m *message) robot() bool { return m.Bot != "" && m.User == "" || m.User == slackbot }
+func (m *Message) robot() bool { return m.Bot != "" && m.User == "" || m.User == Slackbot }
 
 // written returns a message, its edit or deletion, or a note of what a member did.
-func written(m *message) *event {
+func written(m *Message) *Event {
 	switch m.Subtype {
 	case "message_changed":
 		return changed(m.Message, m.Previous)
 	case "message_deleted":
 		if m.Previous == nil {
-			m.Previous = &message{}
+			m.Previous = &Message{}
 		}
 		return gone(m.Deleted, m.Previous)
 	case "channel_topic", "channel_purpose", "channel_name", "channel_archive", "channel_unarchive", "channel_posting_permissions",
@@ -75,13 +76,13 @@ func written(m *message) *event {
 		"tombstone": // message_deleted is that
 		return nil
 	}
-	e := m.content()
-	e.ts, e.Sender, e.Thread, e.parent, e.bot, e.app = m.TS, m.User, m.Thread, m.Parent, m.robot(), m.Bot != ""
+	e := m.Content()
+	e.TS, e.Sender, e.Thread, e.Parent, e.Bot, e.App = m.TS, m.User, m.Thread, m.Parent, m.robot(), m.Bot != ""
 	switch {
-	case e.app: // it could go on for ever with an app that answers
+	case e.App: // it could go on for ever with an app that answers
 		e.Kind, e.Text = channel.KindNote, "by an app: "+e.Text
-		for _, f := range e.files {
-			e.Text += "\n" + escape.Replace(f.name())
+		for _, f := range e.Uploads {
+			e.Text += "\n" + escape.Replace(f.Shown())
 		}
 	case !slices.Contains([]string{"", "file_share", "thread_broadcast", "me_message"}, m.Subtype):
 		e.Told = toldAs(m.Subtype)
@@ -90,12 +91,12 @@ func written(m *message) *event {
 }
 
 // noted returns Slack's note in the chat about what a member did, without the member's name.
-func noted(m *message) *event {
-	e, c := did(channel.KindNote, m.User, ""), m.content()
-	if e.bot = m.robot(); m.Room.By != "" {
-		e.Sender, e.bot = m.Room.By, false
+func noted(m *Message) *Event {
+	e, c := did(channel.KindNote, m.User, ""), m.Content()
+	if e.Bot = m.robot(); m.Room.By != "" {
+		e.Sender, e.Bot = m.Room.By, false
 	}
-	e.ts, e.Told = m.TS, c.Told
+	e.TS, e.Told = m.TS, c.Told
 	_, rest, _ := strings.Cut(c.Text, ">")
 	if e.Text = c.Text; strings.HasPrefix(c.Text, "<@"+e.Sender) {
 		e.Text = strings.TrimSpace(rest)
@@ -103,72 +104,72 @@ func noted(m *message) *event {
 	return e
 }
 
-func pinned(m *message) *event {
+func pinned(m *Message) *Event {
 	if m.Item.Message == nil { // of a file, which the app is not told
 		return nil
 	}
 	e := did(channel.KindNote, m.User, "")
-	e.Text = map[string]string{"pin_added": channel.Pinned, "pin_removed": channel.Unpinned}[m.Type] + ": " + m.Item.Message.content().Text
+	e.Text = map[string]string{"pin_added": channel.Pinned, "pin_removed": channel.Unpinned}[m.Type] + ": " + m.Item.Message.Content().Text
 	return e
 }
 
 // changed returns an edit. A preview, a reply in the thread or a deleted file is none.
-func changed(now, before *message) *event {
+func changed(now, before *Message) *Event {
 	if now == nil || before == nil {
 		return nil
 	}
 	if now.Subtype == "tombstone" { // deleted, with replies below it
 		return gone(now.TS, before)
 	}
-	text := now.content().Text
-	if text == before.content().Text {
+	text := now.Content().Text
+	if text == before.Content().Text {
 		return nil
 	}
 	e := did(channel.KindEdit, now.User, now.TS)
-	e.bot, e.Thread, e.Text = now.robot() || now.Bot != "", now.Thread, text
+	e.Bot, e.Thread, e.Text = now.robot() || now.Bot != "", now.Thread, text
 	return e
 }
 
-func gone(target string, before *message) *event {
+func gone(target string, before *Message) *Event {
 	e := did(channel.KindDeletion, before.User, target)
-	e.bot, e.Thread = before.robot() || before.Bot != "", before.Thread
+	e.Bot, e.Thread = before.robot() || before.Bot != "", before.Thread
 	return e
 }
 
-// content returns what a message shows, whoever wrote it. It always has words or files.
-func (m *message) content() *event {
-	e, r := &event{}, &reader{files: filesOf(m.Files)}
-	e.said = r.message(m.Text, m.Blocks)
-	e.Text = e.said
+// Content returns what a message shows, whoever wrote it. It always has words or files.
+func (m *Message) Content() *Event {
+	e, r := &Event{}, &reader{files: FilesOf(m.Files)}
+	e.Said = r.message(m.Text, m.Blocks)
+	e.Text = e.Said
 	var previews []string
 	for _, a := range nodes(m.Attachments) {
 		in := &reader{}
 		text, author := in.attached(a), channel.CleanName(unescape.Replace(get[string](a, "author_name")))
 		switch {
 		case a["is_share"] == true:
-			e.Forwarded, e.Author, e.author = true, author, idIn(a, "author_id")
+			e.Forwarded, e.Author, e.AuthorID = true, author, idIn(a, "author_id")
 			if e.Text != "" && text != "" {
 				text = "\n" + quoteLines(text)
 			}
 			e.Text = join("\n", e.Text, text)
 			r.files = append(r.files, in.files...)
 		case a["is_msg_unfurl"] == true && e.Quote == nil:
-			e.quoted, _ = shown(in.files)
+			e.Quoted, _ = shown(in.files)
 			e.Quote = &channel.Quote{ID: idIn(a, "ts"), From: author, Text: text, Elsewhere: get[string](a, "channel_id") != m.Channel, Unverified: true}
 		default:
 			previews = append(previews, text)
 		}
 	}
 	var left int
-	if e.files, left = shown(r.files); left > 0 {
+	if e.Uploads, left = shown(r.files); left > 0 {
 		e.Text = join("\n", e.Text, channel.NotShown(media.Count(left, "file")))
 	}
-	for _, f := range e.files {
+	for _, f := range e.Uploads {
 		if f.External && !strings.Contains(e.Text, escape.Replace(f.URL)) {
-			e.Text = join("\n", e.Text, hyperlink(f.URL, f.name()))
+			e.Text = join("\n", e.Text, hyperlink(f.URL, f.Shown()))
 		}
 	}
-	if len(e.files) > 0 {
+	if len(e.Uploads) > 0 {
 		return e
 	}
 	if e.Text = cmp.Or(e.Text, join("\n", previews...)); e.Text == "" {
@@ -179,9 +180,9 @@ func (m *message) content() *event {
 }
 
 // shown returns up to 20 files that have an id, and how many it left out.
-func shown(files []file) (all []file, left int) {
+func shown(files []File) (all []File, left int) {
 	for _, f := range files {
-		if !slackID.MatchString(f.ID) || len(all) == maxInFiles {
+		if !slackID.MatchString(f.ID) || len(all) == MaxFiles {
 			left++
 		} else {
 			all = append(all, f)

@@ -1,7 +1,6 @@
-package web
+package webpush
 
 import (
-	"bytes"
 	"crypto/ecdh"
 	"encoding/base64"
 	"encoding/json"
@@ -12,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/web/session"
 )
 
 // The bounds of a subscription. Endpoints have 150 to 600 characters.
 const (
-	maxPushBody = 4 << 10
+	maxBody     = 4 << 10
 	maxEndpoint = 1024
-	pushAuth    = 16 // bytes, RFC 8291 section 3.2
+	authSize    = 16 // bytes, RFC 8291 section 3.2
 )
 
 // parseSubscription parses what PushSubscription.toJSON writes (W3C Push API). The
@@ -33,13 +33,8 @@ func parseSubscription(body []byte) (one subscription, err error) {
 			Auth   string `json:"auth"`
 		} `json:"keys"`
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
+	if err := httpd.Decode(body, &in); err != nil {
 		return one, errors.New("it is not JSON of the form {endpoint, keys: {p256dh, auth}}")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return one, errors.New("there is something behind the object")
 	}
 	if len(in.Endpoint) > maxEndpoint {
 		return one, errors.New("the endpoint is too long")
@@ -51,7 +46,7 @@ func parseSubscription(body []byte) (one subscription, err error) {
 		return out
 	}
 	one.P256dh, one.Auth = decode(in.Keys.P256dh), decode(in.Keys.Auth)
-	if err != nil || len(one.Auth) != pushAuth {
+	if err != nil || len(one.Auth) != authSize {
 		return one, errors.New("its keys are not base64url, or have the wrong length")
 	}
 	if _, err := ecdh.P256().NewPublicKey(one.P256dh); err != nil {
@@ -60,13 +55,13 @@ func parseSubscription(body []byte) (one subscription, err error) {
 	return one, nil
 }
 
-// subscribe adds or removes the browser that asks.
-func (w *Web) subscribe(rw http.ResponseWriter, r *http.Request) {
-	if w.push == nil {
+// Subscribe adds or removes the browser that asks.
+func (p *Pusher) Subscribe(rw http.ResponseWriter, r *http.Request) {
+	if p == nil {
 		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "push_off", "notifications of closed pages are off", "the operator turns them on: push_contact in longshore.yaml"))
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxPushBody))
+	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxBody))
 	var one subscription
 	if err == nil {
 		one, err = parseSubscription(body)
@@ -75,24 +70,24 @@ func (w *Web) subscribe(rw http.ResponseWriter, r *http.Request) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_subscription", "the body is no push subscription: "+httpd.Quote(err.Error()), "send what the browser's PushSubscription.toJSON() gives"))
 		return
 	}
-	if s := sessionOf(r.Context()); s != nil {
-		one.session = s.id[:]
+	if s := session.Of(r.Context()); s != nil {
+		one.session = s.ID()
 	}
 	if r.Method == http.MethodDelete {
-		err = w.store.dropPush(r.Context(), one.Endpoint, one.session)
-	} else if w.push.service(one.Endpoint) == nil {
+		err = p.remove(r.Context(), one)
+	} else if find(p.services, one.Endpoint) == nil {
 		httpd.Fail(rw, httpd.Refuse(http.StatusForbidden, "push_service", "this browser's push service is not one of the operator's list", "push_services in longshore.yaml replaces the list: the operator names its host there beside the others"))
 		return
 	} else {
-		err = w.store.addPush(r.Context(), one)
+		err = p.add(r.Context(), one)
 	}
 	switch {
 	case errors.Is(err, errSessionOver):
-		w.guard.refuse(rw, r)
-	case errors.Is(err, errPushFull):
+		p.opts.Guard.Refuse(rw, r)
+	case errors.Is(err, errFull):
 		httpd.Fail(rw, httpd.Refuse(http.StatusInsufficientStorage, "push_full", err.Error(), "turn notifications off in a browser that does not need them"))
 	case err != nil:
-		w.internal(rw, r, err)
+		httpd.Internal(rw, r, p.opts.Log, err)
 	default:
 		rw.WriteHeader(http.StatusNoContent)
 	}

@@ -1,32 +1,52 @@
-package web
+// Package history keeps the chats of the page in the state: messages with their files, changes, and
+// what members wrote and did until the host has it.
+package history
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
-// store is the history of one channel. What is written together is durable together.
-type store struct {
+// Scheme begins every JID of this channel.
+const Scheme = "web:"
+
+var chatName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
+// ChatOf returns the name of a JID's chat, by the form alone.
+func ChatOf(jid groups.JID) (string, bool) {
+	s := string(jid)
+	if len(s) < len(Scheme) || s[:len(Scheme)] != Scheme || !chatName.MatchString(s[len(Scheme):]) {
+		return "", false
+	}
+	return s[len(Scheme):], true
+}
+
+// Store is the history of one channel. What is written together is durable together.
+type Store struct {
 	db   *state.DB
 	name string        // of the channel
 	news chan struct{} // holds a value after a member's message was added
 }
 
-func newStore(db *state.DB, name string) *store {
-	return &store{db: db, name: name, news: make(chan struct{}, 1)}
+// New returns the history of a channel. It does not look at it.
+func New(db *state.DB, name string) *Store {
+	return &Store{db: db, name: name, news: make(chan struct{}, 1)}
 }
 
 // errThere rolls back an insert of a message that exists or existed.
 var errThere = errors.New("the message is or was there")
 
-// insert adds a member's post to a chat, and makes the names of its files durable. It
+// Insert adds a member's post to a chat, and makes the names of its files durable. It
 // returns false if one of the ids exists or existed; then nothing was added.
-func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh bool, err error) {
+func (s *Store) Insert(ctx context.Context, chat string, msgs []*Message) (fresh bool, err error) {
 	at := now()
 	err = s.db.Do(ctx, func(t *state.Tx) error {
 		for _, m := range msgs {
@@ -35,7 +55,7 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 				return err
 			}
 		}
-		_, err := t.Exec(`INSERT INTO page_waiting (seq, channel, chat, own) VALUES (?,?,?,?)`, msgs[0].seq, s.name, chat, bit(msgs[0].answers))
+		_, err := t.Exec(`INSERT INTO page_waiting (seq, channel, chat, own) VALUES (?,?,?,?)`, msgs[0].Seq, s.name, chat, bit(msgs[0].Answers))
 		return err
 	}, nil)
 	if errors.Is(err, errThere) {
@@ -45,21 +65,21 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 		return false, writing(err)
 	}
 	for _, m := range msgs {
-		m.bytes = nil // the hub keeps the message
+		m.Bytes = nil // the hub keeps the message
 	}
-	poke(s.news)
+	wake.Up(s.news)
 	return true, nil
 }
 
-// answer adds the assistant's new messages and sets their seq. Messages that exist get
+// Answer adds the assistant's new messages and sets their seq. Messages that exist get
 // their stored time. It looks up quoted messages in the same transaction, because the
 // question itself may just be going in; an unknown quote is no error. record is part of the
 // transaction, and recorded runs after it.
-func (s *store) answer(ctx context.Context, chat string, msgs []*Message, record func(*state.Tx) error, recorded func()) error {
+func (s *Store) Answer(ctx context.Context, chat string, msgs []*Message, record func(*state.Tx) error, recorded func()) error {
 	at := now()
 	err := s.db.Do(ctx, func(t *state.Tx) error {
 		for _, m := range msgs {
-			m.seq, m.Time = 0, at
+			m.Seq, m.Time = 0, at
 			if err := s.quoteIn(t, chat, m); err != nil {
 				return err
 			}
@@ -75,7 +95,7 @@ func (s *store) answer(ctx context.Context, chat string, msgs []*Message, record
 		return record(t)
 	}, recorded)
 	for _, m := range msgs {
-		m.bytes = nil
+		m.Bytes = nil
 	}
 	if err != nil {
 		return writing(err)
@@ -86,23 +106,23 @@ func (s *store) answer(ctx context.Context, chat string, msgs []*Message, record
 // now returns the time in the precision of the history.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-func (s *store) quoteIn(t *state.Tx, chat string, m *Message) error {
+func (s *Store) quoteIn(t *state.Tx, chat string, m *Message) error {
 	if m.ReplyTo == "" {
 		return nil
 	}
 	answered, err := s.read(t, chat, m.ReplyTo)
 	if m.Quote = nil; answered != nil {
-		m.Quote = answered.quote()
+		m.Quote = answered.AsQuote()
 	}
 	return err
 }
 
 // add inserts a message. The error is errThere if the chat has or had its id.
-func (s *store) add(t *state.Tx, chat string, m *Message) error {
+func (s *Store) add(t *state.Tx, chat string, m *Message) error {
 	var file, id string
 	var size int64
 	if f := m.File; f != nil {
-		t.KeepFiles = t.KeepFiles || m.bytes == nil
+		t.KeepFiles = t.KeepFiles || m.Bytes == nil
 		file, id, size = column(f), f.ID, f.Size
 	}
 	rows, err := t.Query(`INSERT INTO page_message
@@ -111,21 +131,21 @@ func (s *store) add(t *state.Tx, chat string, m *Message) error {
 		WHERE NOT EXISTS (SELECT 1 FROM page_gone WHERE channel = ?1 AND chat = ?2 AND id = ?3)
 		ON CONFLICT (channel, chat, id) DO NOTHING RETURNING seq`,
 		s.name, chat, m.ID, m.Key, m.Author, m.From, bit(m.Assistant), m.Time.UnixMilli(), m.ReplyTo, column(m.Quote), m.Forwarded, string(m.Status),
-		file, id, size, m.Text, string(m.shown.tree), m.shown.short, column(m.Poll))
-	added, err := all(rows, err, one[int64])
+		file, id, size, m.Text, string(m.Shown.Tree), m.Shown.Short, column(m.Poll))
+	added, err := state.All(rows, err, state.One[int64])
 	if err != nil {
 		return err
 	}
 	if len(added) == 0 {
 		return errThere
 	}
-	m.seq = added[0]
-	return blob.Insert(t, id, m.bytes)
+	m.Seq = added[0]
+	return blob.Insert(t, id, m.Bytes)
 }
 
-// raise moves the assistant's messages among ids to a later status and returns those that
+// Raise moves the assistant's messages among ids to a later status and returns those that
 // moved, so that each step is reported once.
-func (s *store) raise(ctx context.Context, chat string, ids []string, to Status) ([]string, error) {
+func (s *Store) Raise(ctx context.Context, chat string, ids []string, to Status) ([]string, error) {
 	before := Sent
 	if to == Read {
 		before = Delivered
@@ -152,7 +172,7 @@ func (s *store) raise(ctx context.Context, chat string, ids []string, to Status)
 }
 
 // exec writes with a constant statement.
-func (s *store) exec(ctx context.Context, query string, args ...any) error {
+func (s *Store) exec(ctx context.Context, query string, args ...any) error {
 	if _, err := s.db.Exec(ctx, query, args...); err != nil {
 		return writing(err)
 	}

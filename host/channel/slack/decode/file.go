@@ -1,9 +1,7 @@
-package slack
+package decode
 
 import (
 	"cmp"
-	"context"
-	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -15,8 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// file is a member's file as an event has it.
-type file struct {
+// File is a member's file as an event has it.
+type File struct {
 	ID       string `json:"id"`
 	User     string `json:"user"`
 	Name     string `json:"name"`
@@ -30,10 +28,10 @@ type file struct {
 	External bool   `json:"is_external"`
 }
 
-// filesOf returns the files of a message or an attachment. A file of another form lacks fields.
-func filesOf(list any) (all []file) {
+// FilesOf returns the files of a message or an attachment. A file of another form lacks fields.
+func FilesOf(list any) (all []File) {
 	for _, n := range nodes(list) {
-		var f file
+		var f File
 		if text, err := json.Marshal(n, lenient, json.Deterministic(true)); err == nil {
 			_ = json.Unmarshal(text, &f, lenient)
 		}
@@ -44,8 +42,8 @@ func filesOf(list any) (all []file) {
 
 var extension = regexp.MustCompile(`^\.[A-Za-z0-9]{1,10}$`)
 
-// name returns the name that members see: the title, with the extension if it lacks that.
-func (f *file) name() string {
+// Shown returns the name that members see: the title, with the extension if it lacks that.
+func (f *File) Shown() string {
 	name, ext := unescape.Replace(cmp.Or(f.Title, f.Name)), path.Ext(f.Name)
 	if !extension.MatchString(ext) {
 		ext = media.ExtensionFor(f.MIME)
@@ -56,8 +54,9 @@ func (f *file) name() string {
 	return name
 }
 
-func (f *file) info(at time.Time) media.Info {
-	name := f.name()
+// Info returns the facts that the file claims, as at a time.
+func (f *File) Info(at time.Time) media.Info {
+	name := f.Shown()
 	kind := media.KindByName(name)
 	if f.Subtype == "slack_audio" {
 		kind = media.Voice
@@ -65,8 +64,8 @@ func (f *file) info(at time.Time) media.Info {
 	return media.Claimed(kind, name, f.MIME, uint64(max(0, f.Size)), at)
 }
 
-// refused returns the permanent error of a file that Slack will not give; nil if it may.
-func (f *file) refused() error {
+// Refused returns the permanent error of a file that Slack will not give; nil if it may.
+func (f *File) Refused() error {
 	switch {
 	case f.External || f.Mode == "external":
 		return channel.Unfetchable("it lies outside Slack")
@@ -80,12 +79,4 @@ func (f *file) refused() error {
 		return channel.Unfetchable("Slack does not have it any more")
 	}
 	return nil
-}
-
-// fileInfo asks Slack for a file.
-func (s *Slack) fileInfo(ctx context.Context, id string) (*file, error) {
-	var said struct {
-		File file `json:"file"`
-	}
-	return &said.File, s.api.ask(ctx, "files.info", url.Values{"file": {id}}, &said)
 }

@@ -1,13 +1,12 @@
-package web
+package history
 
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
-	"unicode"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -33,34 +32,34 @@ type Message struct {
 	Reactions []Reaction `json:"reactions,omitempty"`
 	Poll      *Poll      `json:"poll,omitempty"` // Text is a question, in plain text
 
-	seq     int64  // its place in the history
-	answers bool   // a member's answer to the assistant
-	bytes   []byte // of File, if it is small and not in the history yet
-	shown   shown  // how Text is shown
+	Seq     int64  `json:"-"` // its place in the history
+	Answers bool   `json:"-"` // a member's answer to the assistant
+	Bytes   []byte `json:"-"` // of File, if it is small and not in the history yet
+	Shown   Shown  `json:"-"` // how Text is shown
 }
 
-// shown is how a text is shown. It is made once, when the text is accepted, and stored with
+// Shown is how a text is shown. It is made once, when the text is accepted, and stored with
 // the message: parsing takes longer than all else that a page costs.
-type shown struct {
-	tree  json.RawMessage // of []markup.Node; empty: there is no text
-	short string          // its beginning, without formats
+type Shown struct {
+	Tree  json.RawMessage // of []markup.Node; empty: there is no text
+	Short string          // its beginning, without formats
 }
 
 // maxTree is the largest tree that is stored, in bytes: the tree of a text full of formats
 // is many times longer than the text. A text with a larger tree is shown as it was written.
 const maxTree = 256 << 10
 
-// show parses a text. The caller holds no lock: parsing takes milliseconds.
-func show(text string) shown {
+// Show parses a text. The caller holds no lock: parsing takes milliseconds.
+func Show(text string) Shown {
 	if text == "" {
-		return shown{}
+		return Shown{}
 	}
 	nodes := markup.Parse(text)
 	tree, err := json.Marshal(nodes)
 	if err != nil || len(tree) > maxTree {
 		tree, _ = json.Marshal([]markup.Node{{Kind: markup.Paragraph, Kids: []markup.Node{{Text: text}}}})
 	}
-	return shown{tree, markup.Beginning(nodes, maxQuote)}
+	return Shown{tree, markup.Beginning(nodes, maxQuote)}
 }
 
 // MarshalJSON adds the text's tree, by which the page shows the text.
@@ -72,7 +71,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		fields
 		Tree json.RawMessage `json:"tree,omitempty"`
-	}{fields(m), m.shown.tree})
+	}{fields(m), m.Shown.Tree})
 }
 
 // Quote is a message that another one answers.
@@ -119,50 +118,51 @@ var inlineTypes = map[string]bool{
 }
 
 // maxPixels is the largest picture that a page is asked to decode: a small
-// file can unfold to gigabytes in a member's browser.
+// File can unfold to gigabytes in a member's browser.
 const maxPixels = 50_000_000
 
 // finish sets the fields that follow from others.
 func (f *File) finish() {
 	f.URL = "/files/" + f.ID + "/" + url.PathEscape(f.Name)
-	f.Inline = inlineTypes[baseType(f.MIME)] && f.Kind != media.Document &&
+	f.Inline = inlineTypes[f.BaseType()] && f.Kind != media.Document &&
 		int64(f.Width)*int64(f.Height) <= maxPixels
 }
 
-// baseType returns a MIME type without parameters.
-func baseType(mime string) string {
-	t, _, _ := strings.Cut(mime, ";")
+// BaseType returns the MIME type without parameters.
+func (f *File) BaseType() string {
+	t, _, _ := strings.Cut(f.MIME, ";")
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
 // maxQuote is how many characters of an answered message are quoted.
 const maxQuote = 160
 
-// quote returns m as another message quotes it.
-func (m *Message) quote() *Quote {
-	text := m.shown.short
+// AsQuote returns m as another message quotes it.
+func (m *Message) AsQuote() *Quote {
+	text := m.Shown.Short
 	if text == "" && m.File != nil {
 		text = media.Cut(m.File.Name, maxQuote)
 	}
 	return &Quote{From: m.From, Text: text}
 }
 
-// cleanName returns a name to show, or fallback if nothing of it is visible.
-func cleanName(s, fallback string) string {
-	if name := channel.CleanName(s); name != "" {
-		return name
-	}
-	return fallback
+// Poll is a question with choices, and who has chosen what.
+type Poll struct {
+	Choices []string `json:"choices"`
+	Several bool     `json:"several"` // a member may choose more than one
+	Ended   bool     `json:"ended"`
+	Outcome string   `json:"outcome,omitempty"` // how it ended, in words
+	Votes   []Vote   `json:"votes"`
 }
 
-// cleanText returns a text without control characters that no writer intends.
-func cleanText(s string) string {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return s
+// Vote is what somebody has chosen.
+type Vote struct {
+	Who     string   `json:"who"`     // the browser's mark
+	Name    string   `json:"name"`    // the one that the voter had first, with a number if it was taken
+	Choices []string `json:"choices"` // none: taken back
+}
+
+// Voter returns the index of a browser's vote, or -1.
+func (p *Poll) Voter(who string) int {
+	return slices.IndexFunc(p.Votes, func(v Vote) bool { return v.Who == who })
 }

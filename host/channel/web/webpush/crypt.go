@@ -1,4 +1,4 @@
-package web
+package webpush
 
 import (
 	"crypto/aes"
@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// pushRecord is the record size of an encrypted notification: RFC 8291 section 4
+// recordSize is the record size of an encrypted notification: RFC 8291 section 4
 // allows no second record, and services take 4096 bytes.
-const pushRecord = 4096
+const recordSize = 4096
 
-// pushPadded is the length of every notification before encryption, unless its text
+// padded is the length of every notification before encryption, unless its text
 // is longer: the length tells a push service nothing.
-const pushPadded = 1024
+const padded = 1024
 
 // tokenLife is how long a VAPID token is valid; RFC 8292 allows 24 hours.
 const tokenLife = 12 * time.Hour
@@ -73,7 +73,7 @@ func (s sealer) seal(browser *ecdh.PublicKey, auth, text []byte, pad int) ([]byt
 	}
 	plain := append(append([]byte{}, text...), 2) // the mark of the last record
 	plain = append(plain, make([]byte, max(0, pad-len(plain)))...)
-	head := binary.BigEndian.AppendUint32(append([]byte{}, s.salt...), pushRecord)
+	head := binary.BigEndian.AppendUint32(append([]byte{}, s.salt...), recordSize)
 	head = append(append(head, byte(len(ours))), ours...)
 	return gcm.Seal(head, nonce, plain, nil), nil
 }

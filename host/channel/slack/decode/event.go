@@ -1,0 +1,250 @@
+// Package decode reads what Slack sends of what members write and do.
+package decode
+
+import (
+	"cmp"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+const (
+	maxEvent = 1 << 20 // bytes; a forward has up to 40,000 characters three times, of up to 6 bytes each
+
+	// MaxFiles is how many files of a message count. Slack's own most is 10.
+	MaxFiles = 20
+
+	// MaxChoices is how many choices a question has.
+	MaxChoices = 16
+)
+
+var (
+	slackID   = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,31}$`)
+	eventID   = regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`)
+	timestamp = regexp.MustCompile(`^[0-9]{1,10}\.[0-9]{6}$`) // seconds, up to the year 2286
+)
+
+// Event is what a member did in a chat, with Slack's ids in place of names and with texts in
+// Slack's form.
+type Event struct {
+	channel.Inbound // without Files, Quote.Files, Joined and Left; Emoji is Slack's name
+
+	TS       string // of a message; empty of what is none
+	Bot      bool   // a robot did it
+	App      bool   // an app did it in the name of Sender, who may be a robot
+	Parent   string // who wrote the message that the thread is below
+	Said     string // of Text, the member's own words: what is forwarded is not
+	AuthorID string // of who wrote what is forwarded, if Author is empty
+	Uploads  []File
+	Quoted   []File // of Quote
+	Poll     string // of a vote: the question's id
+	Choice   int    // the button's index
+	Joining  bool   // of a membership: the member joins; otherwise it leaves
+	Inviter  string
+}
+
+const platform = "slack"
+
+// Owns reports whether a chat is a channel, a private channel or a direct message.
+func Owns(chat groups.JID) bool {
+	return chat.Channel() == platform && strings.ContainsAny(IDOf(chat)[:1], "CGD")
+}
+
+// IDOf returns Slack's id of a chat, and ChatOf the chat of an id.
+func IDOf(chat groups.JID) string { return strings.TrimPrefix(string(chat), "slack:") }
+func ChatOf(id string) groups.JID { return groups.JID("slack:" + id) }
+
+// IsID and IsTimestamp report whether a text has the form of an id of Slack or of a message's ts.
+func IsID(s string) bool        { return slackID.MatchString(s) }
+func IsTimestamp(s string) bool { return timestamp.MatchString(s) }
+
+// lenient reads half a character as U+FFFD: a cut text, such as a link's preview, may have one.
+var lenient = jsontext.AllowInvalidUTF8(true)
+
+const eventEnvelope = "events_api" // an envelope of the Events API
+
+// Envelope reads an envelope of Socket Mode of that type: the id of its event, the body to keep, and
+// the event; nil if the host does not use it. An event that has an undocumented form comes with the
+// error; its body is the head of it.
+func Envelope(kind string, payload []byte) (id string, body []byte, ev *Event, err error) {
+	open := map[string]func([]byte) (string, []byte, error){eventEnvelope: unwrap, CommandEnvelope: unwrapCommand, pressEnvelope: unwrapPress}[kind]
+	if open == nil {
+		return "", nil, nil, nil
+	}
+	if id, body, err = open(payload); err == nil {
+		ev, err = Read(body)
+	}
+	if err != nil && kind == eventEnvelope && body != nil {
+		body = bare(body)
+		ev, _ = Read(body)
+	}
+	if ev != nil && ev.envelope() != kind {
+		ev = nil
+	}
+	return id, body, ev, err
+}
+
+// unwrap returns the id and the body of an event from the payload of its envelope.
+func unwrap(payload []byte) (id string, body []byte, err error) {
+	var p struct {
+		ID    string         `json:"event_id"`
+		Event jsontext.Value `json:"event"`
+	}
+	if err := json.Unmarshal(payload, &p, lenient); err != nil {
+		return "", nil, err
+	}
+	if !eventID.MatchString(p.ID) || len(p.Event) == 0 {
+		return "", nil, errors.New("it has no event_id or no event")
+	}
+	if len(p.Event) > maxEvent {
+		p.Event = bare(p.Event)
+	}
+	return p.ID, p.Event, nil
+}
+
+// bare returns the head of an event that is too large or has an undocumented form. With it, a
+// message comes in as unreadable, and nothing else comes in.
+func bare(body []byte) []byte {
+	var h struct {
+		Type    string `json:"type"`
+		Subtype string `json:"subtype"`
+		Channel string `json:"channel"`
+		User    string `json:"user"`
+		Bot     string `json:"bot_id"`
+		TS      string `json:"ts"`
+		Thread  string `json:"thread_ts"`
+	}
+	_ = json.Unmarshal(body, &h, lenient) // without a head it is no event that counts
+	if h.Subtype == "" || h.Subtype == "file_share" {
+		h.Subtype = "unreadable"
+	}
+	short, _ := json.Marshal(h, lenient)
+	return short
+}
+
+// Read reads an event's body; nil if the host does not use the kind of event.
+func Read(body []byte) (*Event, error) {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(body, &head, lenient); err != nil {
+		return nil, err
+	}
+	var to func(*Message) *Event
+	switch head.Type {
+	case "message", "app_mention":
+		to = written
+	case "reaction_added", "reaction_removed":
+		to = reacted
+	case "pin_added", "pin_removed":
+		to = pinned
+	case "member_joined_channel", "member_left_channel":
+		to = moved
+	case commandType:
+		to = commanded
+	case pressType:
+		to = pressed
+	default:
+		return nil, nil
+	}
+	var m Message
+	if err := json.Unmarshal(body, &m, lenient); err != nil {
+		return nil, err
+	}
+	ev := to(&m)
+	if ev == nil {
+		return nil, nil
+	}
+	ev.Chat = ChatOf(cmp.Or(m.Channel, m.ChannelID, m.Item.Channel))
+	ev.Time = TimeOf(cmp.Or(m.EventTS, m.TS))
+	if err := ev.check(); err != nil {
+		return nil, err
+	}
+	return ev, nil
+}
+
+// check refuses an event that is not in Slack's form.
+func (e *Event) check() error {
+	if _, err := groups.ParseJID(string(e.Chat)); err != nil || !Owns(e.Chat) {
+		return errors.New("its channel is none")
+	}
+	for _, id := range []string{e.Sender, e.Parent, e.Inviter, e.AuthorID} {
+		if id != "" && !slackID.MatchString(id) {
+			return errors.New("it has a member whose id is none")
+		}
+	}
+	for _, ts := range []string{e.TS, e.Thread, e.Target} {
+		if ts != "" && !timestamp.MatchString(ts) {
+			return errors.New("it has a ts that is none")
+		}
+	}
+	switch e.Kind {
+	case channel.KindMessage:
+		if e.TS == "" && e.Command == "" || e.Sender == "" && !e.Bot {
+			return errors.New("it lacks a ts or a sender")
+		}
+	case channel.KindMembership, channel.KindNote:
+	case channel.KindVote:
+		if e.Target == "" || e.Sender == "" || !pollID.MatchString(e.Poll) || e.Choice < 0 || e.Choice >= MaxChoices {
+			return errors.New("it is a vote on nothing, or of nobody")
+		}
+	default:
+		if e.Target == "" {
+			return errors.New("it is about no message")
+		}
+	}
+	return nil
+}
+
+func reacted(m *Message) *Event {
+	if m.Item.Type != "message" {
+		return nil
+	}
+	e := did(channel.KindReaction, m.User, m.Item.TS)
+	if m.Type == "reaction_added" {
+		e.Emoji = m.Reaction
+	}
+	return e
+}
+
+func moved(m *Message) *Event {
+	e := did(channel.KindMembership, m.User, "")
+	e.Joining, e.Inviter = m.Type == "member_joined_channel", m.Inviter
+	return e
+}
+
+// did returns an event that is no message.
+func did(kind channel.Kind, sender, target string) *Event {
+	return &Event{Inbound: channel.Inbound{Kind: kind, Sender: sender, Target: target}}
+}
+
+// envelope returns the type of envelope that such an event must come in.
+func (e *Event) envelope() string {
+	switch {
+	case e.Command != "":
+		return CommandEnvelope
+	case e.Kind == channel.KindVote:
+		return pressEnvelope
+	}
+	return eventEnvelope
+}
+
+// Own reports whether the channel's own bot, the user me, did it, or another bot.
+func (e *Event) Own(me string) bool { return e.Bot || e.Sender == me }
+
+// timeOf returns the time of a ts; zero if it has another form.
+func TimeOf(ts string) time.Time {
+	f, err := strconv.ParseFloat(ts, 64)
+	if err != nil || !timestamp.MatchString(ts) {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(f * 1e6))
+}
