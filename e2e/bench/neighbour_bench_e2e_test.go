@@ -15,45 +15,34 @@ const crowd = 50_000
 
 // BenchmarkNeighbour is the time from the rename of a request to the message's event on the page,
 // while the backlog of another group drains, beside the same while nothing else goes on. The host
-// is a process of its own. The queue is filled while the host runs, faster than it drains.
+// is a process of its own.
 func BenchmarkNeighbour(b *testing.B) {
-	s := stage.NewPageSite(b, b.TempDir(), 2)
-	crowded := s.Folders[1]
-	shown := events(s, servePage(s))
-	n := 0
-	once := func() time.Duration {
-		n++
-		<-time.After(unchanging / 10)
-		start := time.Now()
-		s.Put(s.Folders[0], n)
-		return (<-shown).Sub(start)
-	}
 	var beside, alone times
 	for b.Loop() {
-		for range 200 {
-			alone = append(alone, once())
+		s := stage.NewPageSite(b, b.TempDir(), 2)
+		crowded, n := s.Folders[1], 0
+		once := func(shown <-chan time.Time) time.Duration {
+			n++
+			<-time.After(5 * time.Millisecond)
+			start := time.Now()
+			s.Put(s.Folders[0], n)
+			return (<-shown).Sub(start)
 		}
-		filled := make(chan int)
-		go func() {
-			first := n * 2 * crowd
-			for i := range crowd {
-				s.Put(crowded, first+i)
-			}
-			filled <- first + crowd - 1
-		}()
-		last := -1
-		for ended := false; !ended; {
-			select {
-			case last = <-filled:
-			default:
-			}
-			beside = append(beside, once())
-			if last >= 0 {
-				r, err := s.Client(crowded).Status(fmt.Sprintf("%08d", last))
-				ended = err == nil && r.Status.Final()
-			}
+		host, url := s.ServeOnPage()
+		for shown := events(s, url); n < 200; {
+			alone = append(alone, once(shown))
 		}
+		s.Kill(host)
+		for i := range crowd {
+			s.Put(crowded, i)
+		}
+		synced(s)
+		for shown, ended := events(s, servePage(s)), false; !ended; {
+			beside = append(beside, once(shown))
+			r, err := s.Client(crowded).Status(fmt.Sprintf("%08d", crowd-1))
+			ended = err == nil && r.Status.Final()
+		}
+		b.Log("on", volume(s))
 	}
-	b.Log("on", volume(s))
 	report(b, beside, alone)
 }

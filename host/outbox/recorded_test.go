@@ -272,3 +272,29 @@ func TestWhatIsKnownIsNotSentAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatFollowsARefusalWasShownAsWaiting: a message behind one that the channel refuses for good was
+// on the page, and its record said that it waits: it was sent again, and failed if the page had no
+// room for it twice.
+func TestWhatFollowsARefusalWasShownAsWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, b := newStateful(t, func(m channel.Message, attempt int) memory.Fault {
+			if m.Text == "text 0" {
+				return memory.Permanent()
+			}
+			return memory.Fault{}
+		})
+		ds := words(2)
+		c.shows = func(id string) {
+			if c.changes == 1 { // at once
+				t.Errorf("%s is shown, and recorded is %q", id, c.box.recorded(t))
+			}
+		}
+		stop := c.atOnce(t, b, ds...)
+		b.settled(t, ds...)
+		stop()
+		if diff := cmp.Diff([]string{"failed", "sent"}, c.box.recorded(t)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -240,12 +240,19 @@ type atOnce struct {
 	done bool
 }
 
-var errKnown = errors.New("the delivery is recorded already")
+var (
+	errKnown  = errors.New("the delivery is recorded already")
+	errBehind = errors.New("a message is behind one that is refused")
+)
 
-// Record implements channel.Recorder. Parts from the first error on wait in their lane.
+// Record implements channel.Recorder. A part with an error waits in its lane. If others are behind
+// it, all wait: the record of one that is shown says so.
 func (s *atOnce) Record(t *state.Tx, answers []channel.Outcome) error {
 	s.reset()
 	for i, answer := range answers {
+		if answer.Err != nil && i < len(answers)-1 {
+			return errBehind
+		}
 		if answer.Err != nil {
 			break
 		}

@@ -47,8 +47,8 @@ type Files interface {
 	Keep() error // makes the names of new files durable
 }
 
-// Committer takes a connection for all that is written. files is nil if the database names none. The caller calls Close before that of the
-// database.
+// Committer takes a connection for all that is written. files is nil if the database names none.
+// The caller closes the Committer before the database.
 func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 	conn, err := d.Conn(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func())
 	c.mu.Unlock()
 	select {
 	case err := <-ch.done:
-		return err
+		return panics(err)
 	case c.token <- struct{}{}:
 		c.commit(c.take())
 		<-c.token
@@ -85,7 +85,11 @@ func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func())
 			return errClosed
 		}
 	}
-	err := <-ch.done
+	return panics(<-ch.done)
+}
+
+// panics panics if err is of a change that panicked; else it returns err.
+func panics(err error) error {
 	if p, ok := errors.AsType[panicked](err); ok {
 		panic(p.Error())
 	}

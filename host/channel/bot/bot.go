@@ -207,6 +207,16 @@ func CutRef(ref string) (file, message string) {
 	return file, message
 }
 
+// Unreadable returns what comes in for a row of the journal that this program cannot read, since another
+// version of it kept the row. From is the sender's name.
+func Unreadable(m journal.Inbound, from string) channel.Inbound {
+	in := channel.Inbound{ID: m.ID, Chat: m.Chat, From: from, Sender: m.Sender, Time: m.Received, Told: "unreadable", Text: channel.NotShown("unreadable")}
+	if m.Event {
+		in.Kind = channel.KindNote
+	}
+	return in
+}
+
 // Kept returns the message that has a member's file, and the platform's name for the file. The
 // error is Permanent if the journal does not have the message any more.
 func (o *Open) Kept(ctx context.Context, f channel.FileRef) (file string, m *journal.Inbound, err error) {

@@ -14,8 +14,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
+// eventVersion is that of the form in which the journal has an event.
+const eventVersion = 1
+
 // event is what a member did in a chat, in the form of the journal.
 type event struct {
+	Version  int          `json:"version"`
 	Kind     channel.Kind `json:"kind,omitempty"`
 	Channel  string       `json:"channel"` // of Discord: the chat or a thread in it
 	Thread   string       `json:"thread,omitempty"`
@@ -131,11 +135,26 @@ func (g *gateway) store(ctx context.Context, chat groups.JID, ev event) error {
 	if ev.UnixMsec == 0 {
 		ev.UnixMsec = time.Now().UnixMilli()
 	}
-	body, err := json.Marshal(ev, lenient)
+	body, err := ev.encode()
 	if err != nil {
 		return g.unknown(err)
 	}
 	return g.journal.Keep(ctx, journal.Inbound{Chat: chat, ID: ev.id, Sender: ev.Sender, Info: []byte{}, Body: body, Received: time.Now(), Event: !ev.Kind.IsMessage()})
+}
+
+// encode returns an event for the journal. decode bounds the texts and files: a MiB is never reached.
+func (ev event) encode() ([]byte, error) {
+	ev.Version = eventVersion
+	return json.Marshal(ev, lenient)
+}
+
+// readEvent reads what encode returned. It refuses what another version of this program kept.
+func readEvent(body []byte) (ev event, err error) {
+	err = json.Unmarshal(body, &ev, lenient, json.RejectUnknownMembers(true))
+	if err == nil && ev.Version != eventVersion {
+		err = fmt.Errorf("it has version %d", ev.Version)
+	}
+	return ev, err
 }
 
 // keepChange keeps an edit or a deletion of a message. Its writer is in the journal.
@@ -144,11 +163,10 @@ func (g *gateway) keepChange(ctx context.Context, chat groups.JID, ev event) err
 	if err != nil || was == nil {
 		return err
 	}
-	var before event
-	if err := json.Unmarshal(was.Body, &before, lenient); err != nil {
-		return g.unknown(err)
-	}
-	if ev.Kind == channel.KindEdit && ev.Text == before.Text {
+	before, err := readEvent(was.Body)
+	if err != nil {
+		before = event{Sender: was.Sender, Name: g.directory.name(was.Sender, "")}
+	} else if ev.Kind == channel.KindEdit && ev.Text == before.Text {
 		return nil
 	}
 	ev.Sender, ev.Name, ev.Role = before.Sender, before.Name, before.Role

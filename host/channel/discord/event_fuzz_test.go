@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
@@ -50,15 +51,41 @@ func FuzzEvent(f *testing.F) {
 			return
 		}
 		for _, ev := range all {
-			body, err := json.Marshal(ev, lenient)
+			body, err := ev.encode()
 			var kept event
 			if err == nil {
-				err = json.Unmarshal(body, &kept, lenient)
+				kept, err = readEvent(body)
 			}
-			if err != nil {
+			if err != nil || len(body) > 1<<20 {
 				t.Fatalf("%q cannot be kept: %v", data, err)
 			}
 			check(t, data, kept.inbound(journal.Inbound{Chat: "dc:1", ID: ev.id, Body: body}))
+		}
+	})
+}
+
+// FuzzKept looks for a row of the journal that is read as something else than what is kept of it again.
+func FuzzKept(f *testing.F) {
+	body, err := (event{Channel: "1", Sender: "3", Text: "a", Files: []attachment{{ID: "5", Name: "b"}}, Quote: &quote{ID: "4"}, UnixMsec: 1}).encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(body)
+	f.Add([]byte(`{"version":2,"channel":"1","text":"a"}`))
+	f.Add([]byte(`{"version":1,"channel":"1","hologram":true}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		ev, err := readEvent(body)
+		if err != nil {
+			return
+		}
+		again, err := ev.encode()
+		if err != nil {
+			t.Fatalf("%q cannot be kept again: %v", body, err)
+		}
+		was, err := readEvent(again)
+		m := journal.Inbound{Chat: "dc:1", ID: "1"}
+		if diff := cmp.Diff(ev.inbound(m), was.inbound(m)); diff != "" || err != nil {
+			t.Errorf("%q was kept as %q: %v\n%s", body, again, err, diff)
 		}
 	})
 }

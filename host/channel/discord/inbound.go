@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -21,10 +20,10 @@ const maxFile = 500 << 20 // bytes
 
 // Give implements bot.Hooks: it gives the host a kept event.
 func (d *Discord) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
-	var ev event
-	if err := json.Unmarshal(m.Body, &ev, lenient); err != nil { // another version kept it
-		d.Log.Warn("drop an event that cannot be read any more", "error", err)
-		return nil
+	ev, err := readEvent(m.Body)
+	if err != nil {
+		d.Log.Warn("an event of the journal cannot be read: it comes in as words", "error", err)
+		return in.Receive(ctx, bot.Unreadable(m, d.directory.name(m.Sender, "")))
 	}
 	msg := ev.inbound(m)
 	if ev.Kind == channel.KindVote {
@@ -85,8 +84,8 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 	if err != nil {
 		return nil, err
 	}
-	var ev event
-	if err := json.Unmarshal(m.Body, &ev, lenient); err != nil {
+	ev, err := readEvent(m.Body)
+	if err != nil {
 		return nil, channel.Unfetchable("the message cannot be read any more")
 	}
 	message, address := m.ID, urlOf(ev.Files, id)

@@ -132,13 +132,16 @@ func (h *hand) leave(chat groups.JID) {
 
 // drain gives a chat's messages; false when one was not taken.
 func (h *hand) drain(ctx context.Context, chat groups.JID) bool {
-	for given := int64(0); ctx.Err() == nil; {
-		m, err := h.q.Next(ctx, chat)
+	for given := int64(0); ; {
+		m, err := h.q.Next(context.WithoutCancel(ctx), chat)
 		if err != nil || m == nil {
 			return err == nil
 		}
 		one := entry{h.q, m.Seq}
 		if m.Seq != given {
+			if ctx.Err() != nil {
+				return true // what was given last has ended
+			}
 			if given, err = m.Seq, h.give(ctx, entryInbox{h.in, one}, *m); err == nil {
 				continue // the host has ended the entry, or Next returns it again
 			}
@@ -153,7 +156,6 @@ func (h *hand) drain(ctx context.Context, chat groups.JID) bool {
 			return false
 		}
 	}
-	return true
 }
 
 // entry implements channel.Entry.

@@ -23,7 +23,7 @@ type Inbound struct {
 	Info     []byte     // what the channel notes beside the content; not nil
 	Body     []byte     // the content as it came; not nil
 	Received time.Time
-	Event    bool // for Keep: what a member did to a message, or to the chat
+	Event    bool // what a member did to a message, or to the chat
 }
 
 // Keep makes a member's message durable, so that the platform may be told that we
@@ -78,7 +78,7 @@ func (j *Journal) ByRef(ctx context.Context, chat groups.JID, ref string) (*Inbo
 	return j.one(ctx, `AND seq = ? AND chat = ? AND id = ?`, n, string(chat), id)
 }
 
-const inboundColumns = `SELECT seq, chat, id, sender, info, message, received FROM journal_inbound WHERE channel = ? `
+const inboundColumns = `SELECT seq, chat, id, sender, info, message, received, event FROM journal_inbound WHERE channel = ? `
 
 // Inbound looks up a member's message; nil if it is not known. Without senders
 // it is the latest with that id: others may have used the same one. With
@@ -104,7 +104,7 @@ const (
 func (j *Journal) one(ctx context.Context, where string, args ...any) (*Inbound, error) {
 	var m Inbound
 	var at int64
-	err := j.db.QueryRowContext(ctx, inboundColumns+where, append([]any{j.channel}, args...)...).Scan(&m.Seq, &m.Chat, &m.ID, &m.Sender, &m.Info, &m.Body, &at)
+	err := j.db.QueryRowContext(ctx, inboundColumns+where, append([]any{j.channel}, args...)...).Scan(&m.Seq, &m.Chat, &m.ID, &m.Sender, &m.Info, &m.Body, &at, &m.Event)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

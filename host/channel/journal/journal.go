@@ -11,7 +11,8 @@
 // whether the host has them or not: a flood of reactions takes no room from
 // messages.
 //
-// The journal does not look into messages: their bodies are the channel's own.
+// The journal does not look into messages: their bodies are the channel's own. Each channel bounds
+// them by the largest message of its platform, and keeps words in place of a larger one.
 package journal
 
 import (

@@ -216,6 +216,18 @@ func TestWhatIsKeptIsHandedOverOnceAlsoByALaterHost(t *testing.T) {
 	h.wants(t, "5")
 }
 
+// TestAMessageThatWasTakenAsTheHostStoppedCameAgain: its entry was left for the next look, which
+// a host that stops did not make.
+func TestAMessageThatWasTakenAsTheHostStoppedCameAgain(t *testing.T) {
+	j := newJournal(t)
+	must(t, j.Keep(t.Context(), from("a", "anna", "1", "1")))
+	ctx, cancel := context.WithCancel(t.Context())
+	j.Hand(ctx, nil, func(context.Context, channel.Inbox, Inbound) error { cancel(); return nil })
+	if m, err := j.Next(t.Context(), "a"); m != nil || err != nil {
+		t.Errorf("it waits again: %+v, %v", m, err)
+	}
+}
+
 func TestWhatNobodyTakesForADayIsDropped(t *testing.T) {
 	j, ctx := newJournal(t), t.Context()
 	h := &host{refuse: map[string]bool{"old": true}, news: make(chan struct{}, 10)}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/media"
@@ -160,7 +161,8 @@ func (p *Push) take(rw http.ResponseWriter, r *http.Request, j *journal.Journal)
 func (p *Push) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
 	r, err := p.parse(m.Body)
 	if err != nil {
-		return err
+		p.Log.Warn("a reply of the journal cannot be read: it comes in as words", "error", err)
+		return in.Receive(ctx, bot.Unreadable(m, ""))
 	}
 	if r.Type != typeMessage {
 		in.Report(ctx, r.Chat, r.ID, channel.State(r.Type))

@@ -21,9 +21,9 @@ import (
 // Give implements bot.Hooks: it gives the host a kept event.
 func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) error {
 	ev, err := decode.Read(m.Body)
-	if err != nil || ev == nil { // another version kept it
-		s.Log.Warn("drop an event that cannot be read any more", "error", err)
-		return nil
+	if err != nil || ev == nil {
+		s.Log.Warn("an event of the journal cannot be read: it comes in as words", "error", err)
+		return to.Receive(ctx, bot.Unreadable(m, s.nameOf(ctx, m.Sender)))
 	}
 	if who := s.member(ctx, ev.Sender); who.bot || ev.App && who.role == channel.RoleUnknown { // Slack does not name the app with everything that it posts
 		return nil

@@ -163,7 +163,8 @@ func TestAMessageThatCannotBeReadIsTold(t *testing.T) {
 	for i, fields := range []string{`"poll":{"question":["of","several","parts"]},"text":"hi"`, `"text":"` + strings.Repeat("long ", 60_000) + `"`} {
 		w.tells(fmt.Sprintf(`{"message_id":%d,%s}`, 10+i, fields))
 		w.tells(fmt.Sprintf(`{"message_id":%d,"text":"end"}`, 20+i))
-		if m := <-in; m.Told != "unreadable" || m.Text != channel.NotShown("unreadable") || m.From != "Ada" {
+		why := []string{"unreadable", "too_large"}[i]
+		if m := <-in; m.Told != why || m.Text != channel.NotShown(strings.ReplaceAll(why, "_", " ")) || m.From != "Ada" {
 			t.Errorf("%.40s came in as %.99s, %q", fields, m.Text, m.Told)
 		}
 		if m := <-in; m.Text != "end" {

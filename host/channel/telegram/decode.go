@@ -34,20 +34,28 @@ func decode(raw []byte, me *user) (u update, in *channel.Inbound, err error) {
 	return u, in, nil
 }
 
-// bare returns an update with only the head of its message, which then comes in as unreadable: for an
-// update that is too large or has an undocumented form. It returns nil if there is no such head.
-func bare(raw []byte) []byte {
-	var u struct {
-		ID      int64 `json:"update_id"`
-		Message *struct {
-			head
-			Unreadable bool `json:"unreadable"`
-		} `json:"message"`
+// bare returns an update with only the head of its message, which then comes in as words: for an update
+// that is too large or has an undocumented form. It returns nil if there is no such head.
+func bare(raw []byte, tooLarge bool) []byte {
+	type bareMessage struct {
+		head
+		Edit       int64 `json:"edit_date,omitzero"`
+		TooLarge   bool  `json:"too_large,omitzero"`
+		Unreadable bool  `json:"unreadable,omitzero"`
 	}
-	if json.Unmarshal(raw, &u, lenient) != nil || u.Message == nil {
+	var u struct {
+		ID      int64        `json:"update_id"`
+		Message *bareMessage `json:"message,omitzero"`
+		Edited  *bareMessage `json:"edited_message,omitzero"`
+	}
+	if json.Unmarshal(raw, &u, lenient) != nil || u.Message == nil && u.Edited == nil {
 		return nil
 	}
-	u.Message.Unreadable = true
+	if m := cmp.Or(u.Message, u.Edited); tooLarge {
+		m.TooLarge = true
+	} else {
+		m.Unreadable = true
+	}
 	short, err := json.Marshal(u, lenient)
 	if err != nil {
 		return nil

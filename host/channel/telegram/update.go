@@ -99,7 +99,7 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 	u, in, err := decode(raw, t.self.Load())
 	if err != nil || len(raw) > maxUpdate {
 		t.Log.Warn("an update cannot be read, or is too large", "bytes", len(raw), "error", err)
-		if short := bare(raw); short != nil {
+		if short := bare(raw, err == nil); short != nil {
 			raw = short
 			u, in, err = decode(raw, t.self.Load())
 		}
@@ -162,8 +162,8 @@ func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id
 func (t *Telegram) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
 	u, got, err := decode(m.Body, t.self.Load())
 	if err != nil {
-		t.Log.Warn("drop an update that cannot be read any more", "error", err)
-		return nil
+		t.Log.Warn("an update of the journal cannot be read: it comes in as words", "error", err)
+		return in.Receive(ctx, bot.Unreadable(m, ""))
 	}
 	if u.Answer != nil {
 		got = vote(&u, m.Info)

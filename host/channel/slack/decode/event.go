@@ -83,7 +83,7 @@ func Envelope(kind string, payload []byte) (id string, body []byte, ev *Event, e
 		ev, err = Read(body)
 	}
 	if err != nil && kind == eventEnvelope && body != nil {
-		body = bare(body)
+		body = bare(body, "unreadable")
 		ev, _ = Read(body)
 	}
 	if ev != nil && ev.envelope() != kind {
@@ -105,14 +105,14 @@ func unwrap(payload []byte) (id string, body []byte, err error) {
 		return "", nil, errors.New("it has no event_id or no event")
 	}
 	if len(p.Event) > maxEvent {
-		p.Event = bare(p.Event)
+		p.Event = bare(p.Event, "too_large")
 	}
 	return p.ID, p.Event, nil
 }
 
 // bare returns the head of an event that is too large or has an undocumented form. With it, a
-// message comes in as unreadable, and nothing else comes in.
-func bare(body []byte) []byte {
+// message comes in as words that say why, and nothing else comes in.
+func bare(body []byte, why string) []byte {
 	var h struct {
 		Type    string `json:"type"`
 		Subtype string `json:"subtype"`
@@ -124,7 +124,7 @@ func bare(body []byte) []byte {
 	}
 	_ = json.Unmarshal(body, &h, lenient) // without a head it is no event that counts
 	if h.Subtype == "" || h.Subtype == "file_share" {
-		h.Subtype = "unreadable"
+		h.Subtype = why
 	}
 	short, _ := json.Marshal(h, lenient)
 	return short

@@ -274,16 +274,22 @@ type Meta struct {
 
 	Joined, Left []types.JID `json:",omitempty"` // of a group; then there is no content
 	Choices      []string    `json:",omitempty"` // of a vote, decrypted
-	Unread       string      `json:",omitempty"` // why the device cannot read the message; then there is no content
+	Unread       string      `json:",omitempty"` // why the message cannot be read; then there is no content
 }
 
 // IsMembership reports whether members have joined or left.
 func (i Meta) IsMembership() bool { return len(i.Joined)+len(i.Left) > 0 }
 
+// TooLarge is the Unread of a message that is larger than what is kept of one.
+const TooLarge = "too_large"
+
 // unreadWords describes a message that the device cannot read.
 func unreadWords(why string) string {
-	if why == string(events.UnavailableTypeViewOnce) {
+	switch why {
+	case string(events.UnavailableTypeViewOnce):
 		return "a picture, film or voice note to be viewed once, which only the phone shows"
+	case TooLarge:
+		return "a message that is too large"
 	}
 	return "a message that this device cannot read; the member can send it again"
 }

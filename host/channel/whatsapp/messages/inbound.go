@@ -15,6 +15,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/directory"
 )
 
+// maxBody is how many bytes of a message are kept: a text and what it quotes have up to 65,536 characters
+// each, of up to 4 bytes. The pictures beside them are small.
+const maxBody = 1 << 20
+
 // Inbound is a member's message.
 type Inbound struct {
 	journal.Inbound
@@ -27,8 +31,11 @@ func (m *Inbound) Writer() directory.Member {
 	return directory.NewMember(m.Meta.Sender, m.Meta.Alt)
 }
 
-// PutInbound records a member's message durably.
+// PutInbound records a member's message durably. One that is too large it records as words.
 func (s Store) PutInbound(ctx context.Context, m Inbound) (err error) {
+	if proto.Size(m.Message) > maxBody {
+		m.Message, m.Meta.Unread = &waE2E.Message{}, decode.TooLarge
+	}
 	if m.Info, err = json.Marshal(m.Meta); err != nil {
 		return fmt.Errorf("keep inbound message: %w", err)
 	}
