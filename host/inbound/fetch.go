@@ -28,10 +28,10 @@ const (
 	tooManyWait   = "too many files of this chat wait to be fetched; ask the member to send it again later"
 )
 
-// lane fetches one file at a time. Each group has two: one for first attempts, which gives
-// up slow files soon, and one for files that need more time. So a file that never arrives
-// blocks no other group, and the other files of its own group only briefly. A third lane
-// transcribes voice notes.
+// lane fetches one file at a time; it is not a lane of the outbox. Each group has two of
+// these: one for first attempts, which gives up slow files soon, and one for files that need
+// more time. So a file that never arrives blocks no other group, and the other files of its
+// own group only briefly. A third lane transcribes voice notes.
 type lane struct {
 	patient     bool
 	transcribes bool
@@ -159,7 +159,7 @@ func (b *Inbox) fetch(ctx context.Context, w *PendingFile, patient bool) {
 	}
 }
 
-// errTried ends a want if earlier hosts have made all its attempts.
+// errTried is of a file of which earlier hosts have made all attempts.
 var errTried = errors.New("no attempt is left")
 
 // errFetch marks the error of an attempt that failed on the platform's side.

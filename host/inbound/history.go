@@ -53,8 +53,8 @@ func (s *Store) Remembering(messages []*Message) Change {
 	}
 }
 
-// RememberingChange keeps what a member did to a message. sender is the member's id in the
-// list.
+// RememberingChange keeps a member's edit or deletion of a message; it ignores other kinds.
+// sender is the member's SenderID.
 func (s *Store) RememberingChange(in channel.Inbound, sender string) Change {
 	return func(t *state.Tx) error {
 		one := Past{ID: in.Target, Sender: sender, Text: media.Cut(in.Text, pastText), Time: time.Now(), Change: string(in.Kind)}

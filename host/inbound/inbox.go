@@ -7,8 +7,8 @@
 //
 //	groups/<folder>/inbox/
 //
-// A [Fetcher] brings them there, each from its channel, and has voice notes transcribed. It tells
-// the [Group] what became of each.
+// A [Fetcher] brings them there, each from its channel, and has voice notes transcribed. It reports
+// to the [Group] what became of each.
 package inbound
 
 import (
@@ -80,8 +80,8 @@ func (f *Fetcher) Start(ctx context.Context) (stop func()) {
 	}
 }
 
-// Group is what an Inbox needs of its group: turns' conversations. The Fetcher holds no lock when it
-// calls a method.
+// Group is what an Inbox needs of its group; package turns implements it. The Fetcher holds no lock
+// when it calls a method.
 type Group interface {
 	// Limit returns the bytes in the inbox above which no file is added; 0: no bound.
 	Limit() int64
@@ -94,11 +94,13 @@ type Group interface {
 	TranscriptionEnded(w *PendingFile, also ...Change)
 	// FetchFailed notes that the first attempt at a file has failed, and another will follow.
 	FetchFailed(w *PendingFile)
-	// Idle notes that a lane works no longer.
+	// Idle notes that a lane has stopped working.
 	Idle()
 }
 
-// Inbox is the inbox of one group, with the files that are on their way to it.
+// Inbox is the directory of one group with members' files, and the files that are on their way to
+// it. It is neither a [channel.Inbox], which takes members' messages from a channel, nor an ipc.Inbox,
+// which has the messages for an assistant elsewhere.
 type Inbox struct {
 	f     *Fetcher
 	ctx   context.Context

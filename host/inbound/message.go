@@ -15,7 +15,7 @@ type Kind string
 const (
 	KindCall    Kind = "call"    // a message that calls the assistant
 	KindContext Kind = "context" // a message for it to know when it is called
-	KindNotice  Kind = "notice"  // the host's own word
+	KindNotice  Kind = "notice"  // a message of the host to the assistant
 	KindEvent   Kind = "event"   // what a member did to a message
 	KindTask    Kind = "task"    // a scheduled task that is due
 	KindStop    Kind = "stop"    // a member's or the operator's order to end what the assistant does
@@ -32,7 +32,7 @@ type Message struct {
 	Thread    string         `json:"-"`
 	ID        string         `json:"id,omitempty"` // the platform's
 	From      string         `json:"from,omitempty"`
-	Sender    string         `json:"sender,omitempty"` // by senderID; in Quote too
+	Sender    string         `json:"sender,omitempty"` // by SenderID; in Quote too
 	Text      string         `json:"text"`
 	Time      time.Time      `json:"time"`
 	Quote     *channel.Quote `json:"quote,omitempty"`
@@ -53,7 +53,7 @@ type Message struct {
 	Turn, Input string `json:"-"`
 }
 
-// Since returns since when the message waits. The clock may have been set back or ahead since Kept.
+// Since returns when the message began to wait. Kept may be wrong: the clock may have been set.
 func (m *Message) Since() time.Time {
 	if m.ArrivedAt.IsZero() {
 		return m.Kept
@@ -79,8 +79,8 @@ func (m *Message) QuoteFor(limit int) *ipc.Quote {
 	}
 }
 
-// Elsewhere reports whether a Message, Past or PendingFile of that chat is from another chat than
-// the group's. An empty chat is of a notice.
+// Elsewhere reports whether a Message, Past or PendingFile is from a chat that the group no longer
+// has. chat is its Chat, which is empty for a notice. This has nothing to do with assistants elsewhere.
 func Elsewhere(chat string, g groups.Group) bool {
 	return chat != "" && chat != g.Address().String()
 }

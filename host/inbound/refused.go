@@ -3,8 +3,8 @@ package inbound
 // maxRefused is how many refusals of a chat are remembered.
 const maxRefused = 500
 
-// WasRefused reports whether a refusal was told before. An error is as if it was not: it is
-// told once more.
+// WasRefused reports whether a member was told of a refusal before. It returns false if the state
+// cannot be read: then the member is told once more.
 func (s *Store) WasRefused(what string) bool {
 	var one int
 	known, _ := s.Found([]any{&one}, `SELECT 1 FROM inbound_refusal WHERE folder = ? AND what = ?`, s.Folder, what)

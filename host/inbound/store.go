@@ -24,7 +24,8 @@ const seenKeep = 2000
 // sets anew.
 type Change = func(t *state.Tx) error
 
-// Store is one group's part of the tables of the state whose names begin with inbound_.
+// Store is one group's part of the tables of the state whose names begin with inbound_. A method that
+// returns a Change writes nothing itself: [Store.Do] does.
 type Store struct {
 	DB     *state.DB
 	Folder string
@@ -47,7 +48,7 @@ func NewStore(db *state.DB, folder string, secret []byte, messages []*Message) *
 	return s
 }
 
-// Do makes changes durable, all or none. what is for the error.
+// Do makes changes durable, all or none. what names the operation in the error.
 func (s *Store) Do(what string, changes ...Change) error {
 	err := s.DB.Do(context.Background(), func(t *state.Tx) error {
 		for _, change := range changes {
@@ -193,7 +194,8 @@ type Left struct {
 	Files    []*PendingFile
 }
 
-// Load reads what is open of all groups, by folder.
+// Load reads all messages that are not done, and all files that are to be fetched or transcribed, by
+// the group's folder.
 func Load(db *state.DB) (map[string]*Left, error) {
 	all := map[string]*Left{}
 	of := func(folder string) *Left {

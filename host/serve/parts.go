@@ -30,7 +30,7 @@ import (
 type Part interface {
 	// Apply takes up the configuration now in force. It returns no error: what can fail was done in
 	// Host.prepare, and other errors are logged. Three notice a reload without it, because they
-	// compare the configuration or the registry with the last: assistant/follow.go,
+	// compare the configuration or the registry with the last: turns/follow.go,
 	// bridge/road.go and whole.go here.
 	Apply(now *live.Live)
 

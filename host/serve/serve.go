@@ -96,7 +96,7 @@ type Host struct {
 }
 
 // New opens all parts that cfg needs and runs none. The caller closes the host; after an error, New has
-// closed everything. The error is outbox.ErrLocked if another host has the state directory open.
+// closed everything. The error is store.ErrLocked if another host has the state directory open.
 func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err error) {
 	if opts.Trace == nil {
 		opts.Trace = func(string, string, string) {}

@@ -47,8 +47,8 @@ type Files interface {
 	Keep() error // makes the names of new files durable
 }
 
-// Committer takes a connection for all that is written. files is nil if the database names none. The caller calls Close before that of the
-// database.
+// Committer takes a connection for all that is written. files is nil if the database names none.
+// The caller closes the Committer before the database.
 func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 	conn, err := d.Conn(ctx)
 	if err != nil {

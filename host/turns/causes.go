@@ -8,7 +8,7 @@ import (
 )
 
 // phrase describes for the chat why the assistant cannot answer, without a period. Causes
-// with sentences of their own in failure.go are missing here.
+// with sentences of their own, which stand below, are missing here.
 func phrase(c cause.Cause) string {
 	switch c {
 	case cause.Busy:

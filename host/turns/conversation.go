@@ -14,7 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// phase is how far a group is on its way to a running assistant.
+// phase is how far a conversation is on its way to a running assistant.
 type phase string
 
 const (

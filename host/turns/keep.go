@@ -8,8 +8,9 @@ import (
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
-// finish ends records, with what the chat, the inbox and the tasks have of them. What also
-// changes is part of the same transaction.
+// finish ends records, in one transaction with the changes in also. Then it ends what they
+// have elsewhere: the reaction of ack, the run of a task, and the files of an assistant that
+// lives elsewhere.
 func (m *Manager) finish(c *chat, records []*record, also ...inbound.Change) error {
 	if len(records) == 0 && len(also) == 0 {
 		return nil
@@ -36,7 +37,7 @@ func (m *Manager) clear(c *chat, records []*record, also ...inbound.Change) {
 	}
 }
 
-// keep makes a record durable, with what also changes in the same transaction, and wakes its
+// keep makes a record durable, in one transaction with the changes in also, and wakes its
 // readers.
 func (m *Manager) keep(c *chat, r *record, also ...inbound.Change) error {
 	m.mu.Lock()

@@ -17,7 +17,7 @@ const (
 	toldLog  = time.Hour // between two lines of the log about one pair
 )
 
-// Told counts the messages of members that a channel could only tell in words.
+// Told counts members' messages of one kind that a channel could only describe in words.
 type Told struct {
 	Channel string `json:"channel"`
 	Kind    string `json:"kind"` // the platform's name of it
@@ -57,7 +57,7 @@ func (t *tolds) add(on, kind string) (log bool) {
 	return log
 }
 
-// Told returns what was only told in words, in the order of the names.
+// Told returns the counts, sorted by channel and kind.
 func (m *Manager) Told() (all []Told) {
 	m.tolds.mu.Lock()
 	defer m.tolds.mu.Unlock()

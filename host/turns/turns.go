@@ -1,5 +1,5 @@
-// Package turns gives what members write to their group's assistant, in turns, and makes what the
-// assistant says messages of the chat.
+// Package turns hands members' messages to their group's assistant, in turns, and enqueues the
+// assistant's answers for the chat.
 //
 // [Manager] takes members' messages from the channels. A message that calls the assistant,
 // by its trigger word or directly, starts the group's assistant, or goes into the input
@@ -7,10 +7,11 @@
 // next call. Only a few assistants run at once. Other groups wait, in the order in which
 // they were called; an idle assistant is ended to make room.
 //
-// Package inbound keeps the messages and their files; the tables of turns, threads and sessions are
-// here. Follow-ups are written for the assistant:
+// Package inbound keeps the messages and their files. This package has the tables of turns, runs
+// and threads, and writes follow-ups for the assistant:
 //
 //	ipc/<folder>/input/
+//	places/<folder>/<n>/input/    of a further assistant that runs at the same time
 //
 // # Bursts
 //
@@ -28,10 +29,11 @@
 // # What is kept
 //
 // A message is kept before Receive returns, in one transaction with the references of its
-// files. It stays until its turn has ended: until the assistant's next output after it was
-// read, or until the chat was told that there will be no answer. The end of the turn, the
-// agent's session and what is left of the turn are one transaction, too. A message that the channel delivers twice counts once. Messages that
-// an assistant has not read when it ends go to the next one.
+// files and the end of its channel's entry. It stays until its turn has ended: until the
+// assistant's next output after it was read, or until the chat was told that there will be
+// no answer. The end of the turn, the agent's session and what is left of the turn are one
+// transaction, too. A message that the channel delivers twice counts once. Messages that an
+// assistant has not read when it ends go to the next one.
 //
 // A turn breaks if the assistant crashes, hangs, or dies with its host. It is retried only
 // if nothing of it has reached the outbox or the queue; otherwise the chat is told that it
@@ -46,7 +48,7 @@
 //
 // An assistant that lives elsewhere is not started: it takes its conversation's messages
 // with [Manager.Fetch], as often as it likes, and ends each with [Manager.Ack]. Everything
-// before that is the same: who may speak, the trigger, bursts, files and host's words.
+// before that is the same: who may speak, the trigger, bursts, files and members' commands such as /stop.
 //
 // The package does not send: texts go to Options.Chat. It does not decide which chats
 // exist, and knows no channel by name.
@@ -103,9 +105,9 @@ type Chat interface {
 	// Room returns the reason why no further answer of the group may be accepted now; the
 	// error passes. Answers wait for room, messages of the host do not.
 	Room(folder string) error
-	// SentSince reports whether the outbox accepted anything at or after the time that
-	// the group's assistant sent, or that this package sent to that thread. Texts that Say
-	// or Tell took under the keys in but do not count.
+	// SentSince reports whether, at or after that time, the outbox accepted anything that the
+	// group's assistant sent, or that this package sent to that thread. Texts that Say or
+	// Tell took under the keys in but do not count.
 	SentSince(folder, thread string, since time.Time, but ...string) bool
 	// SentFiles names the files that the group's assistant sent to that thread with its tools
 	// since the time, oldest first: those that have arrived, and those under way. A text has

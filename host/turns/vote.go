@@ -8,11 +8,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// vote takes what answers an assistant's question. The assistant reads it in the
-// answer to its tool. If the tool has stopped waiting, the member's message becomes a
-// note of what was chosen, as in becomes then. A vote that does not count, such as one
-// after the question's end, is dropped: WhatsApp's polls never close. An error means that
-// the channel is to bring it again.
+// vote takes what answers an assistant's question; done says that nothing is left to do.
+// The assistant reads the choice in the answer to its tool. If the tool has stopped waiting,
+// vote makes in a note of the choice. A vote that does not count, such as one after the
+// question's end, is dropped: WhatsApp's polls never close. After an error the channel
+// delivers the message again.
 func (m *Manager) vote(ctx context.Context, c *chat, g groups.Group, in *channel.Inbound) (done bool, err error) {
 	if in.Kind != channel.KindVote && (in.Kind != channel.KindMessage || in.Text == "" || len(in.Files) > 0 || in.Forwarded || in.Told != "" || in.Quote != nil && in.Quote.Elsewhere) {
 		return false, nil

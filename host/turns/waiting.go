@@ -9,12 +9,12 @@ import (
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
-// maxTold is how many threads of a chat know that they wait. The others are told as
-// these get their turn: who writes in a thousand threads fills no chat with that.
+// maxTold is how many waiting threads of a chat are told so at a time. The others are told
+// when these get their turn: a member who writes in a thousand threads floods no chat.
 const maxTold = 20
 
-// tellWaiting tells the threads why nobody answers for which another one's turn
-// has to end first.
+// tellWaiting tells threads why nobody answers yet, if another thread's turn has to end
+// first.
 func (m *Manager) tellWaiting(ctx context.Context) {
 	said := map[*conversation]string{} // by the key of what they wrote
 	know := map[*chat]int{}
@@ -39,15 +39,15 @@ func (m *Manager) tellWaiting(ctx context.Context) {
 	}
 }
 
-// occupied says whether another thread's assistant has to end before one of the
-// chat's can start.
+// occupied reports whether an assistant of the chat has to end before another one of it
+// can start.
 func (m *Manager) occupied(c *chat) bool {
 	return c.running >= max(1, c.configured().Parallel)
 }
 
-// freePlace is a place of a conversation's chat where no assistant runs: that of
-// its last one if it can be, since a container that was lost sight of ends when
-// another one takes its place.
+// freePlace returns a place of a conversation's chat where no assistant runs. If possible it
+// is the place of the conversation's last assistant: a container with which the host has
+// lost contact ends when another one takes its place.
 func (m *Manager) freePlace(c *conversation) int {
 	taken := func(n int) bool {
 		return slices.ContainsFunc(m.all, func(t *conversation) bool { return t.chat == c.chat && t.phase == running && t.place == n })

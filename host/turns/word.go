@@ -8,8 +8,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// word is one of the host's own words, by which a member steers the assistant. The
-// host obeys it; the assistant never reads it.
+// word is a member's command to the host, such as /stop. The host obeys it; the assistant
+// never reads it.
 type word string
 
 const (
@@ -19,7 +19,7 @@ const (
 	helpWord   word = "help"
 )
 
-// right is what a member needs for a word, or for a message that is none.
+// right is the right that a member needs for a command, or for a message without one.
 func (w word) right() groups.Right {
 	switch w {
 	case stopWord:
@@ -30,9 +30,9 @@ func (w word) right() groups.Right {
 	return groups.MaySpeak
 }
 
-// wordOf is the host's word with which a member's message begins, in any case, with
-// or without the trigger before it. more says that something stands behind the
-// word. What a member quotes, forwards, edits or writes below a file is no word.
+// wordOf returns the command with which a member's message begins, in any case, with or
+// without the trigger before it; empty if there is none. more says that text follows the
+// command. What a member quotes, forwards, edits or writes below a file is no command.
 func wordOf(in *channel.Inbound, trigger string) (w word, more bool) {
 	switch {
 	case in.Kind != channel.KindMessage || in.Forwarded || in.Told != "" || len(in.Files) > 0:
@@ -55,14 +55,14 @@ func wordOf(in *channel.Inbound, trigger string) (w word, more bool) {
 	return wordNamed(name), end < len(text)
 }
 
-// blank is what may stand round a word: space, and the marks with which apps isolate
+// blank reports whether a rune may stand round a command: space, and the marks with which apps isolate
 // a mention.
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || r >= '\u2066' && r <= '\u2069' || r == '\u200e' || r == '\u200f'
 }
 
-// wordNamed is the host's word of that name. Only the letters of ASCII count: case
-// folding would take other ones for them, such as U+017F for an s.
+// wordNamed returns the command of that name, or empty. Only the letters of ASCII count:
+// case folding would take other ones for them, such as U+017F for an s.
 func wordNamed(name string) word {
 	lower := []byte(name)
 	for i, b := range lower {

@@ -12,7 +12,7 @@ import (
 )
 
 // A commit that nobody knows the end of was taken for one that had failed: the page deleted a
-// File that a row on the disk named.
+// file that a row on the disk named.
 func TestAFileOfADoubtfulCommitWasDeleted(t *testing.T) {
 	b := &Files{Store: statetest.Open(t, t.TempDir()).Blobs}
 	for _, tt := range []struct {

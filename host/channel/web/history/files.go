@@ -25,8 +25,8 @@ type Files struct {
 	due  map[string]bool  // chats that may keep too much
 }
 
-// Staged is a blob that no row names yet. The caller calls commit or drop in the end; drop
-// After commit does nothing.
+// Staged is a blob that no row names yet. In the end the caller calls Commit or Drop; Drop
+// after Commit does nothing.
 type Staged struct {
 	blob.Blob
 	blobs *Files // nil once it is committed or dropped
@@ -54,7 +54,7 @@ func (b *Files) Stage(ctx context.Context, r io.Reader, limit int64, progress fu
 	return &Staged{made, b}, nil
 }
 
-// Commit marks the rows of a chat's files as durable: drop no longer deletes the files.
+// Commit marks the rows of a chat's files as durable: Drop no longer deletes the files.
 func (b *Files) Commit(chat string, files []*Staged) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -118,7 +118,7 @@ var inlineTypes = map[string]bool{
 }
 
 // maxPixels is the largest picture that a page is asked to decode: a small
-// File can unfold to gigabytes in a member's browser.
+// file can unfold to gigabytes in a member's browser.
 const maxPixels = 50_000_000
 
 // finish sets the fields that follow from others.

@@ -99,7 +99,7 @@ func (f *File) attachment() channel.Attachment {
 }
 
 // quoteWhole gives a quote the text of the answered message and the files of its post. A
-// File that the chat no longer has gets no Ref.
+// file that the chat no longer has gets no Ref.
 func (s *Store) quoteWhole(ctx context.Context, chat string, q *channel.Quote) error {
 	answered, err := s.ByID(ctx, chat, q.ID)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Store) MarkTaken(ctx context.Context, chat string, ms []*Message) error
 }
 
 // Post returns the messages of the post that begins with m: m and those with further files
-// After it.
+// after it.
 func (s *Store) Post(ctx context.Context, chat string, m *Message) ([]*Message, error) {
 	return s.query(ctx, messages+`chat = ? AND removed = 0 AND seq BETWEEN ? AND ? AND (id = ? OR id LIKE ?) ORDER BY seq`,
 		s.name, chat, m.Seq, m.Seq+maxPost, m.ID, m.ID+"-%")

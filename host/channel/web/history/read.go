@@ -28,7 +28,7 @@ func (s *Store) ByID(ctx context.Context, chat, id string) (*Message, error) {
 	return first(s.query(ctx, messageByID, s.name, chat, id))
 }
 
-// read is byID inside a transaction.
+// read is ByID inside a transaction.
 func (s *Store) read(t *state.Tx, chat, id string) (*Message, error) {
 	rows, err := t.Query(messageByID, s.name, chat, id)
 	return first(state.All(rows, err, scan))
@@ -60,7 +60,7 @@ func (s *Store) After(ctx context.Context, chat string, seq int64, limit int) ([
 	return s.query(ctx, messages+"chat = ? AND seq > ? ORDER BY seq LIMIT ? + 0", s.name, chat, seq, limit)
 }
 
-// Some is like after, for at most 64 KiB of messages but at least one message.
+// Some is like After, for at most 64 KiB of messages but at least one message.
 func (s *Store) Some(ctx context.Context, chat string, seq int64) (some []*Message, err error) {
 	rows, err := s.db.QueryContext(ctx, messages+"chat = ? AND seq > ? ORDER BY seq", s.name, chat, seq)
 	if err != nil {
