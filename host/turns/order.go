@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // concerns reports whether an order applies to a thread.
@@ -108,7 +109,7 @@ func (m *Manager) enact(c *chat, r *record, also ...inbound.Change) error {
 	c.orders = append(c.orders, r)
 	m.carryOut(c, r)
 	m.mu.Unlock()
-	signal(m.wake)
+	wake.Up(m.wake)
 	return nil
 }
 

@@ -221,11 +221,3 @@ type Manager struct {
 	queue    []*conversation // called, waiting for room, first come first served
 	running  int
 }
-
-// signal leaves a token in a channel of capacity one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
