@@ -23,8 +23,7 @@ type Input struct {
 func (c *Client) Inputs(ctx context.Context, known map[string]bool) (inputs []Input, closed bool, err error) {
 	hint, stop := hints(c.path(InputDir), func(name string) bool { return IsRequest(name) || name == closeFile })
 	defer stop()
-	tick := time.NewTicker(clientPoll)
-	defer tick.Stop()
+	tick := time.Tick(clientPoll)
 	for {
 		inputs, closed, err = c.listInputs(known)
 		if len(inputs) > 0 || closed || err != nil {
@@ -34,7 +33,7 @@ func (c *Client) Inputs(ctx context.Context, known map[string]bool) (inputs []In
 		case <-ctx.Done():
 			return nil, false, ctx.Err()
 		case <-hint:
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }

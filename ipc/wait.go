@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -23,8 +24,7 @@ const clientPoll = 500 * time.Millisecond
 func (c *Client) Wait(ctx context.Context, id string, changed func(Result)) (Result, error) {
 	hint, stop := hints(c.path(ResultsDir), func(name string) bool { return name == id+Suffix || strings.HasSuffix(name, BatchSuffix) })
 	defer stop()
-	tick := time.NewTicker(clientPoll)
-	defer tick.Stop()
+	tick := time.Tick(clientPoll)
 	last := Result{ID: id, Status: Queued}
 	for first := true; ; first = false {
 		r, err := c.Status(id)
@@ -48,7 +48,7 @@ func (c *Client) Wait(ctx context.Context, id string, changed func(Result)) (Res
 		case <-ctx.Done():
 			return last, nil
 		case <-hint:
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/remoteclient"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -77,7 +78,7 @@ func Allowed(ctx context.Context, host *remoteclient.Client) (permissions bool, 
 	defer cancel()
 	for {
 		x, err := host.Chat(ctx)
-		if codeOf(err) == "unreachable" && pause(ctx, time.Second) {
+		if codeOf(err) == "unreachable" && wake.Sleep(ctx, time.Second) {
 			continue
 		}
 		if err != nil {
@@ -96,18 +97,6 @@ func codeOf(err error) string {
 		return p.Code
 	}
 	return ""
-}
-
-// pause returns false if ctx ended before.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // Serve serves one session until stdin ends or ctx is done; neither is an error. It has

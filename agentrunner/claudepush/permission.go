@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -76,7 +77,7 @@ func (r *relay) ask(ctx context.Context, q question) {
 		answer = ipc.Denied
 	}
 	for r.notify(notifyAnswer, map[string]any{"request_id": q.id, "behavior": answer}) != nil { // the client reads too slowly
-		if !pause(session, crowded) {
+		if !wake.Sleep(session, crowded) {
 			return
 		}
 	}
@@ -99,7 +100,7 @@ func (r *relay) wait(ctx context.Context, id string) string {
 		case codeOf(err) == "unknown_permission": // the host was restarted
 			return ipc.Denied
 		case err != nil:
-			pause(ctx, retryHost)
+			wake.Sleep(ctx, retryHost)
 		default:
 			rest(ctx, asked)
 		}

@@ -52,7 +52,7 @@ func (p *pusher) fetch(ctx context.Context) {
 	cursor, told := "", ""
 	for ctx.Err() == nil {
 		if !p.allowed(ctx) {
-			pause(ctx, fetchLate)
+			wake.Sleep(ctx, fetchLate)
 			continue
 		}
 		asked := time.Now()
@@ -76,14 +76,14 @@ func (p *pusher) fetch(ctx context.Context) {
 		case ipc.CodeWrongValue:
 			cursor = "" // it is another host's
 		}
-		pause(ctx, wait)
+		wake.Sleep(ctx, wait)
 	}
 }
 
 // rest waits a little if the host has answered at once, as it does with limits.wait: 0s.
 func rest(ctx context.Context, asked time.Time) {
 	if time.Since(asked) < crowded {
-		pause(ctx, crowded)
+		wake.Sleep(ctx, crowded)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -101,7 +102,7 @@ func (c *Client) exchange(ctx context.Context, r request, body []byte) (answer, 
 		}
 		var lost *lostError
 		sent = sent || errors.As(err, &lost) && lost.sent && r.method == "POST"
-		if !sleep(over, pause) {
+		if !wake.Sleep(over, pause) {
 			if err == nil {
 				return a, nil
 			}
@@ -112,18 +113,6 @@ func (c *Client) exchange(ctx context.Context, r request, body []byte) (answer, 
 
 // busy says that the host asks for the same call again.
 func busy(a answer) bool { return a.status == 429 || a.status >= 500 }
-
-// sleep returns false if ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // unanswered is the problem of a call that the host did not answer. The words name no
 // address: that is the operator's.
@@ -206,7 +195,7 @@ func (c *Client) Wait(ctx context.Context, id string, changed func(ipc.Result)) 
 		}
 		a, err := c.do(ctx, request{method: "GET", path: "/api/deliveries/" + id + "?" + query.Encode(), wait: maxWait})
 		if err != nil || busy(a) {
-			if !sleep(ctx, pause) {
+			if !wake.Sleep(ctx, pause) {
 				return last, nil
 			}
 			pause = min(2*pause, 2*time.Second)

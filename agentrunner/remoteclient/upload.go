@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -116,7 +117,7 @@ func (u *upload) send(ctx context.Context) error {
 		if attempts++; u.offset > before {
 			attempts, before = 0, u.offset
 		}
-		if ctx.Err() != nil || attempts >= maxAttempts || !sleep(ctx, time.Duration(1<<attempts)*50*time.Millisecond) {
+		if ctx.Err() != nil || attempts >= maxAttempts || !wake.Sleep(ctx, time.Duration(1<<attempts)*50*time.Millisecond) {
 			return u.unfinished()
 		}
 		if a, err := u.c.do(ctx, request{method: "HEAD", path: "/api/files/" + u.id}); err == nil && !busy(a) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -109,15 +110,11 @@ func (s *Sender) Ask(ctx context.Context, q Question, o Options) (Report, error)
 	req := s.addressed(ipc.Request{Type: ipc.TypeAsk, Text: q.Text, Choices: q.Choices, Several: q.Several, Seconds: int(q.Open / time.Second)}, o)
 	question := []Part{{Kind: "ask"}}
 	report, err := s.deliver(ctx, req, question, nil, o)
-	tick := time.NewTicker(answerPoll)
-	defer tick.Stop()
 	for err == nil && !o.NoWait && !q.NoWait && report.reached() && report.unanswered() && time.Now().Before(over) {
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, answerPoll) {
 			return report, nil
-		case <-tick.C:
-			report, err = s.status(Report{ID: report.ID, Chat: req.Chat, Files: question})
 		}
+		report, err = s.status(Report{ID: report.ID, Chat: req.Chat, Files: question})
 	}
 	return report, err
 }

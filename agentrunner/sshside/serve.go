@@ -190,11 +190,9 @@ func (s *session) endGroup(ctx context.Context, group int) {
 		grace = StopGrace
 	}
 	_ = syscall.Kill(-group, syscall.SIGTERM)
-	t := time.NewTimer(grace)
-	defer t.Stop()
 	select {
 	case <-s.ended:
-	case <-t.C:
+	case <-time.After(grace):
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
 }
@@ -205,11 +203,10 @@ const lookEvery = 100 * time.Millisecond
 
 // watch tells the host which follow-ups the assistant has read.
 func (s *session) watch() {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	tick := time.Tick(lookEvery)
 	for over := false; !over; {
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-s.ended:
 			over = true
 		}

@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/longshore-bridge/longshore/internal/wake"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -24,6 +23,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Entry is one line. What foreigners wrote in it, such as the names of files, is quoted
@@ -308,8 +309,7 @@ func (l *Log) mend() error {
 // Run makes lines durable within a second and removes old files, until ctx is done. While
 // nothing is added, it sleeps.
 func (l *Log) Run(ctx context.Context) {
-	keep := time.NewTicker(keepEvery)
-	defer keep.Stop()
+	keep := time.Tick(keepEvery)
 	l.expire()
 	var due <-chan time.Time // nil: nothing is to be synced
 	for {
@@ -325,7 +325,7 @@ func (l *Log) Run(ctx context.Context) {
 			if err := l.sync(); err != nil {
 				l.o.Log.Error("sync the audit trail", "error", err)
 			}
-		case <-keep.C:
+		case <-keep:
 			l.expire()
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -45,12 +46,7 @@ func NewDaily(plan Plan, db *state.DB, log *slog.Logger) *Daily {
 }
 
 // Wake has Run look at the plan again.
-func (d *Daily) Wake() {
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
-}
+func (d *Daily) Wake() { wake.Up(d.wake) }
 
 // Last is when the newest good backup was made, zero if there is none, and why the latest attempt
 // failed. known is false as long as Run has not seen whether a backup is due.

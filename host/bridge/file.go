@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
@@ -95,10 +96,8 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 		if !errors.Is(err, outbox.ErrChanged) {
 			return records.File{}, false, fmt.Errorf("copy %q: %w", ref.Path, err)
 		}
-		select { // a program that has just written the file may be about to close it
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, copyPause) { // a program that has just written the file may be about to close it
 			return records.File{}, false, ctx.Err()
-		case <-time.After(copyPause):
 		}
 	}
 	return records.File{}, false, &ipc.Refusal{

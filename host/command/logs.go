@@ -17,6 +17,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -193,15 +194,8 @@ func (v *logView) ofAssistant() (all []logLine, err error) {
 
 // follow prints until ctx is done, which is no error. It waits for a host that restarts.
 func (v *logView) follow(ctx context.Context) error {
-	tick := time.NewTicker(logEvery)
-	defer tick.Stop()
 	gone := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for range wake.Every(ctx, logEvery) {
 		err := v.print(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -211,4 +205,5 @@ func (v *logView) follow(ctx context.Context) error {
 		}
 		gone = err != nil
 	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // watchEvery is how often --watch runs a command.
@@ -67,8 +68,6 @@ func (w *watcher) watch(ctx context.Context, every time.Duration) error {
 			return terminal.Screenful(w.title+", "+terminal.ClockText(time.Now()), text, columns, rows)
 		})
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	for {
 		if _, failed := fmt.Fprint(w.env.Stdout, answer); failed != nil {
 			return fmt.Errorf("print: %w", failed)
@@ -76,10 +75,8 @@ func (w *watcher) watch(ctx context.Context, every time.Duration) error {
 		if err != nil {
 			fmt.Fprint(w.env.Stderr, w.trouble(err))
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, every) {
 			return nil
-		case <-tick.C:
 		}
 		if answer, err = w.once(); ctx.Err() != nil {
 			return nil

@@ -184,12 +184,11 @@ func (p *Proxy) Asked() []string {
 // Drain waits for a moment until the calls under way are settled, and lets no others
 // begin. The caller has closed the server.
 func (p *Proxy) Drain() {
-	wait := time.NewTimer(settleTime)
-	defer wait.Stop()
+	wait := time.After(settleTime)
 	for range maxCalls {
 		select {
 		case p.calls <- struct{}{}:
-		case <-wait.C:
+		case <-wait:
 			return
 		}
 	}
@@ -197,13 +196,11 @@ func (p *Proxy) Drain() {
 
 // enter waits for one of the group's places.
 func (p *Proxy) enter(ctx context.Context) bool {
-	wait := time.NewTimer(queueTime)
-	defer wait.Stop()
 	select {
 	case p.calls <- struct{}{}:
 		return true
 	case <-ctx.Done():
-	case <-wait.C:
+	case <-time.After(queueTime):
 	}
 	return false
 }

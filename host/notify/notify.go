@@ -18,6 +18,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Options are what a Notifier works with.
@@ -101,10 +102,8 @@ func (n *Notifier) Run(ctx context.Context) {
 	defer n.work.Wait()
 	for {
 		n.look(ctx)
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, min(max(n.o.Settings.After()/4, 100*time.Millisecond), longestLook)) {
 			return
-		case <-time.After(min(max(n.o.Settings.After()/4, 100*time.Millisecond), longestLook)):
 		}
 	}
 }

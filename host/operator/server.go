@@ -65,14 +65,13 @@ func (s *Server) Run(ctx context.Context) error {
 		go func() { done <- srv.Serve(ln) }()
 	}
 	serve()
-	look := time.NewTicker(cmp.Or(s.Look, 5*time.Second))
-	defer look.Stop()
+	look := time.Tick(cmp.Or(s.Look, 5*time.Second))
 	for ctx.Err() == nil {
 		select {
 		case err = <-done:
 			return fmt.Errorf("serve control socket: %w", err)
 		case <-ctx.Done():
-		case <-look.C:
+		case <-look:
 			if at.there() {
 				continue
 			}

@@ -56,8 +56,7 @@ func (s *Server) cancelDelivery(ctx context.Context, who tokens.Identity, id str
 
 // awaitTaken waits a moment for a result by which the host has a delivery.
 func (s *Server) awaitTaken(ctx context.Context, folder string, last ipc.Result) ipc.Result {
-	over := time.NewTimer(cancelWait)
-	defer over.Stop()
+	over := time.After(cancelWait)
 	for {
 		told := s.Spool.Told(folder)
 		if r, ok := s.Spool.Result(folder, last.ID); ok {
@@ -68,7 +67,7 @@ func (s *Server) awaitTaken(ctx context.Context, folder string, last ipc.Result)
 		}
 		select {
 		case <-told:
-		case <-over.C:
+		case <-over:
 			return last
 		case <-ctx.Done(): // its answer is lost; the withdrawal is not
 			ctx = context.WithoutCancel(ctx)

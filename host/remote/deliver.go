@@ -269,8 +269,7 @@ func (s *Server) status(folder string, c calls.Call) ipc.Result {
 // await waits until a delivery has a final result, or another one than that which was
 // written at seen, and returns the last one.
 func (s *Server) await(ctx context.Context, folder string, last ipc.Result, wait time.Duration, seen time.Time) ipc.Result {
-	over := time.NewTimer(wait)
-	defer over.Stop()
+	over := time.After(wait)
 	for {
 		told := s.Spool.Told(folder) // before the result is read
 		if r, ok := s.Spool.Result(folder, last.ID); ok {
@@ -281,7 +280,7 @@ func (s *Server) await(ctx context.Context, folder string, last ipc.Result, wait
 		}
 		select {
 		case <-told:
-		case <-over.C:
+		case <-over:
 			return last
 		case <-ctx.Done():
 			return last

@@ -97,8 +97,7 @@ func (s *Server) inbox(rw http.ResponseWriter, r *http.Request, who tokens.Ident
 		return errPolls
 	}
 	defer s.polls.end(who)
-	over := time.NewTimer(wait)
-	defer over.Stop()
+	over := time.After(wait)
 	for {
 		in, changed, err := s.Inbox.Fetch(r.Context(), who.Folder, who.Thread, after)
 		if err != nil {
@@ -113,7 +112,7 @@ func (s *Server) inbox(rw http.ResponseWriter, r *http.Request, who tokens.Ident
 		}
 		select {
 		case <-changed:
-		case <-over.C:
+		case <-over:
 			httpd.Answer(rw, http.StatusOK, in)
 			return nil
 		case <-r.Context().Done(): // the client has left, or the host or the token ends

@@ -68,11 +68,9 @@ func (s *Server) permission(rw http.ResponseWriter, r *http.Request, who tokens.
 			return errPolls
 		}
 		defer s.asking.end(who)
-		over := time.NewTimer(min(wait, time.Until(p.Expires)))
-		defer over.Stop()
 		select {
 		case <-answered:
-		case <-over.C:
+		case <-time.After(min(wait, time.Until(p.Expires))):
 		case <-r.Context().Done():
 		}
 		if p, _, err = s.Inbox.Permission(who.Folder, who.Thread, id); err != nil {

@@ -246,12 +246,10 @@ func (s *process) closeFiles() {
 func (s *process) Stop(ctx context.Context) {
 	s.Stopping()
 	s.signal(syscall.SIGTERM)
-	grace := time.NewTimer(s.grace)
-	defer grace.Stop()
 	select {
 	case <-s.Done():
 		return
-	case <-grace.C:
+	case <-time.After(s.grace):
 	case <-ctx.Done():
 	}
 	s.signal(syscall.SIGKILL)

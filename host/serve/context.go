@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -48,8 +49,6 @@ func (p contexts) Run(ctx context.Context) error {
 	case <-time.After(contextEvery):
 	}
 	up := map[string]bool{} // by channel; missing: not written yet
-	tick := time.NewTicker(contextEvery)
-	defer tick.Stop()
 	for rested := false; ; {
 		told := false
 		for _, c := range h.Channels {
@@ -64,10 +63,8 @@ func (p contexts) Run(ctx context.Context) error {
 			debug.FreeOSMemory() // a start takes two to three times what is needed later
 			rested = true
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, contextEvery) {
 			return nil
-		case <-tick.C:
 		}
 	}
 }

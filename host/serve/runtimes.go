@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // runtimes are what the groups' assistants run in, under one configuration.
@@ -206,18 +207,12 @@ func (h *Host) openEngine(context.Context) (Part, error) { return enginePart{h: 
 // Run sweeps until ctx is done. It looks for the engine each time: a reload may bring the first
 // container.
 func (p enginePart) Run(ctx context.Context) error {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			if engine := p.h.engine.Load(); engine != nil {
-				engine.Sweep(ctx)
-			}
+	for range wake.Every(ctx, sweepEvery) {
+		if engine := p.h.engine.Load(); engine != nil {
+			engine.Sweep(ctx)
 		}
 	}
+	return nil
 }
 
 func (p enginePart) Close() error {

@@ -8,6 +8,8 @@ import (
 	"net"
 	"strconv"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Notifier reports the host's states to the service manager that started it, as
@@ -73,10 +75,8 @@ func (n Notifier) Run(ctx context.Context, log *slog.Logger, alive func(context.
 		} else if state == "WATCHDOG=1" {
 			log.Error("the host does not answer; the service manager may restart it", "error", answer)
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, every) {
 			return
-		case <-time.After(every):
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -18,16 +19,9 @@ const (
 
 // Run gives the space of deleted rows back to the disk, now and at intervals, until ctx is done.
 func (d *DB) Run(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(shrinkEvery)
-	defer tick.Stop()
-	for {
+	for ok := true; ok; ok = wake.Sleep(ctx, shrinkEvery) {
 		if err := d.Shrink(ctx, spareFree); err != nil && ctx.Err() == nil {
 			log.Warn("the state's database was not made smaller", "error", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
 		}
 	}
 }
@@ -49,9 +43,7 @@ func (d *DB) Shrink(ctx context.Context, leave int64) error {
 		if err := d.Do(ctx, func(t *Tx) error { return shrink(t, free-leave) }, nil); err != nil {
 			return store.Words(err)
 		}
-		select {
-		case <-time.After(time.Since(began)):
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, time.Since(began)) {
 			return ctx.Err()
 		}
 	}

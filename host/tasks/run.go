@@ -33,16 +33,14 @@ func (ts *Tasks) Run(ctx context.Context, assistants Assistants) error {
 		last = now
 		wait, any := ts.fire(ctx, assistants, now)
 		var due <-chan time.Time
-		timer := time.NewTimer(wait)
 		if any {
-			due = timer.C
+			due = time.After(wait)
 		}
 		select {
 		case <-ctx.Done():
 		case <-ts.wake:
 		case <-due:
 		}
-		timer.Stop()
 	}
 	return nil
 }

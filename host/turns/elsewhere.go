@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -206,7 +207,7 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 	defer m.mu.Unlock()
 	c.fetched = time.Now()
 	m.acknowledged(c, r, thread)
-	signal(m.wake)
+	wake.Up(m.wake)
 	return true, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Reload makes Run look at Options.Plans again, and has messages that wait for an operator
@@ -121,7 +122,7 @@ func (m *Manager) forgetLeft(c *chat) {
 	m.all = slices.DeleteFunc(m.all, func(other *conversation) bool { return other.chat == c })
 	m.opened = slices.DeleteFunc(m.opened, func(other *conversation) bool { return other.chat == c })
 	m.known = nil
-	signal(m.wake)
+	wake.Up(m.wake)
 }
 
 // errLeaving says that a group was removed and added again before its assistant has ended.
@@ -188,7 +189,7 @@ func (m *Manager) markStale() {
 		now, err := m.mannerOf(c.configured())
 		m.mu.Lock()
 		c.stale = err != nil || !reflect.DeepEqual(now, then)
-		signal(c.nudge)
+		wake.Up(c.nudge)
 		m.mu.Unlock()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/inbound"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // The limits of what a conversation keeps while its assistant waits for an operator: the
@@ -75,5 +76,5 @@ func (m *Manager) mended(assistant string) {
 			c.notBefore = time.Time{}
 		}
 	}
-	signal(m.wake)
+	wake.Up(m.wake)
 }

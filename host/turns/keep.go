@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/longshore-bridge/longshore/host/inbound"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // finish ends records, in one transaction with the changes in also. Then it ends what they
@@ -66,10 +67,10 @@ func (m *Manager) keep(c *chat, r *record, also ...inbound.Change) error {
 		return false
 	})
 	if t.phase == running {
-		signal(t.nudge)
+		wake.Up(t.nudge)
 	}
 	m.mu.Unlock()
-	signal(m.wake)
+	wake.Up(m.wake)
 	m.clear(c, surplus) // r is kept for all that
 	return nil
 }

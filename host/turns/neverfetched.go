@@ -7,6 +7,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // attendElsewhere looks after a conversation whose assistant lives elsewhere. It tells
@@ -85,7 +86,7 @@ func (m *Manager) Unheard(folder, thread, id string) (done bool, err error) {
 	defer m.mu.Unlock()
 	if t := m.in(c, thread); t != nil && t.called() {
 		t.unheard = true
-		signal(m.wake)
+		wake.Up(m.wake)
 	}
 	return true, nil
 }

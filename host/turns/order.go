@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // concerns reports whether an order applies to a thread.
@@ -108,7 +109,7 @@ func (m *Manager) enact(c *chat, r *record, also ...inbound.Change) error {
 	c.orders = append(c.orders, r)
 	m.carryOut(c, r)
 	m.mu.Unlock()
-	signal(m.wake)
+	wake.Up(m.wake)
 	return nil
 }
 
@@ -139,6 +140,13 @@ func (m *Manager) survey(c *chat, r *record) {
 // carryOut removes the records that an order ends, and stops their turns. The caller holds
 // mu.
 func (m *Manager) carryOut(c *chat, r *record) {
+	c.over = slices.DeleteFunc(c.over, func(old *record) bool { // a later host would keep them again
+		ends := r.ends(old)
+		if ends {
+			r.gone = append(r.gone, old)
+		}
+		return ends
+	})
 	for _, t := range m.all {
 		if t.chat != c || !r.concerns(t.thread) {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // New loads what an earlier host has left. It starts nothing. The directories of Layout must
@@ -55,15 +56,12 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.tellWaiting(ctx)
 		m.tellNeverFetched(ctx)
 		m.sortHeld(ctx)
-		timer := time.NewTimer(next)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
 		case <-m.wake:
-		case <-timer.C:
+		case <-time.After(next):
 		}
-		timer.Stop()
 	}
 }
 
@@ -83,7 +81,7 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 			next = min(next, wait)
 		}
 		if c.phase == running && c.urgent() {
-			signal(c.nudge)
+			wake.Up(c.nudge)
 		}
 		if c.phase == idle && c.fetches() {
 			next = min(next, m.attendElsewhere(c, now))

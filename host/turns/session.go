@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/inbound"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // activity is what a running assistant is doing.
@@ -234,7 +235,7 @@ func (s *session) rest() {
 	s.c.resting, s.c.since = true, time.Now()
 	s.m.makeRoom() // at once, or its own next message would come before those of the others
 	s.m.mu.Unlock()
-	signal(s.c.nudge)
+	wake.Up(s.c.nudge)
 }
 
 // maxInputs is how many follow-ups an assistant gets in one turn. Later messages wait for
@@ -374,7 +375,7 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 		s.rest()
 	default:
 		s.timer.Reset(s.turnTime)
-		signal(s.c.nudge) // there may be room for another follow-up
+		wake.Up(s.c.nudge) // there may be room for another follow-up
 	}
 }
 

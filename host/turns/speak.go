@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // errMoved keeps an answer out of a chat in which nobody asked for it.
@@ -42,10 +44,7 @@ func (m *Manager) enqueue(ctx context.Context, c *conversation, text, key string
 	defer cancel()
 	for try := range sayTries {
 		if try > 0 {
-			select {
-			case <-time.After(time.Duration(try) * 200 * time.Millisecond):
-			case <-ctx.Done():
-			}
+			wake.Sleep(ctx, time.Duration(try)*200*time.Millisecond)
 		}
 		if err = put(last, c.group.Folder, c.thread, text, key); err == nil {
 			return nil

@@ -141,11 +141,9 @@ func (s *session) launch(ctx context.Context, in runtime.Runtime, spec runtime.S
 		defer close(started)
 		child, err = in.Start(ctx, spec)
 	})
-	patience := time.NewTimer(s.m.limits().NoticeAfter)
-	defer patience.Stop()
 	select {
 	case <-started:
-	case <-patience.C:
+	case <-time.After(s.m.limits().NoticeAfter):
 		s.m.mu.Lock()
 		told := s.c.told
 		s.c.cause, s.c.told, s.c.lastErr = cause.Engine, true, "the start takes long"

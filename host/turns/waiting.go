@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/inbound"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // maxTold is how many waiting threads of a chat are told so at a time. The others are told
@@ -78,7 +79,7 @@ func (m *Manager) makeRoom() {
 		switch {
 		case c.resting && awaited[c.chat]:
 			c.yielding = true
-			signal(c.nudge)
+			wake.Up(c.nudge)
 		case c.yielding:
 			n--
 		case c.resting:
@@ -88,7 +89,7 @@ func (m *Manager) makeRoom() {
 	slices.SortFunc(resting, func(a, b *conversation) int { return a.since.Compare(b.since) })
 	for _, c := range resting[:min(max(n, 0), len(resting))] {
 		c.yielding = true
-		signal(c.nudge)
+		wake.Up(c.nudge)
 	}
 }
 
@@ -103,7 +104,7 @@ func (m *Manager) ended(c *conversation) {
 	m.running--
 	m.dismiss(c)
 	m.forgetLeft(c.chat)
-	signal(m.wake)
+	wake.Up(m.wake)
 }
 
 // waitPatience is how long a thread waits for another thread's turn before it is told so.

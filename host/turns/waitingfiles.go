@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/inbound"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // waitingFiles implements inbound.Group: the messages of a chat that wait for their files.
@@ -107,11 +108,11 @@ func (m *Manager) recheck(c *chat) {
 	m.mu.Lock()
 	for _, t := range m.all {
 		if t.chat == c && t.phase == running {
-			signal(t.nudge)
+			wake.Up(t.nudge)
 		}
 	}
 	m.mu.Unlock()
-	signal(m.wake)
+	wake.Up(m.wake)
 }
 
 // find returns the record of a file, if it is not handed over yet.

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Options are the settings of a Spool. Dir and Folders are required.
@@ -246,10 +248,8 @@ func (s *Spool) rescan(ctx context.Context) {
 		if !s.sees() {
 			pause = min(pause, time.Second)
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, pause) {
 			return
-		case <-time.After(pause):
 		}
 		s.lookRound(round)
 	}

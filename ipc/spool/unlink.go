@@ -24,8 +24,7 @@ type removal struct {
 // out again while the host runs; unlink tries it again every minute.
 func (s *Spool) unlink() {
 	var stuck []removal
-	retry := time.NewTicker(time.Minute)
-	defer retry.Stop()
+	retry := time.Tick(time.Minute)
 	for {
 		select {
 		case batch, ok := <-s.removals:
@@ -34,7 +33,7 @@ func (s *Spool) unlink() {
 				return
 			}
 			stuck = append(stuck, s.unlinkAll(batch)...)
-		case <-retry.C:
+		case <-retry:
 			stuck = s.unlinkAll(stuck)
 		}
 	}

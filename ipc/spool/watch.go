@@ -14,6 +14,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -37,10 +38,8 @@ func (s *Spool) watch(ctx context.Context) *sync.WaitGroup {
 				s.watcher.Store(nil)
 				w.Close()
 			}
-			select {
-			case <-ctx.Done():
+			if !wake.Sleep(ctx, watchRetry) {
 				return
-			case <-time.After(watchRetry):
 			}
 			if w = s.openWatcher(); w != nil {
 				s.lookAtAll()

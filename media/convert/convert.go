@@ -125,12 +125,10 @@ func (c *Converter) enter(ctx context.Context) (leave func(), err error) {
 	default:
 		return nil, ErrBusy
 	}
-	timeout := time.NewTimer(c.time)
-	defer timeout.Stop()
 	select {
 	case c.running <- struct{}{}:
 		return func() { <-c.running; <-c.waiting }, nil
-	case <-timeout.C:
+	case <-time.After(c.time):
 		err = ErrBusy
 	case <-ctx.Done():
 		err = ctx.Err()

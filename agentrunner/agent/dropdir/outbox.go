@@ -115,11 +115,10 @@ type look struct {
 }
 
 func (b *box) watch(ctx context.Context, over <-chan struct{}) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+	tick := time.Tick(every)
 	for {
 		select {
-		case now := <-tick.C:
+		case now := <-tick:
 			b.sweep(ctx, now, false)
 		case <-over:
 			return

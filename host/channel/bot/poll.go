@@ -306,7 +306,7 @@ func (p *Polls) Redraw(ctx context.Context, o *Open, log *slog.Logger, draw func
 				p.Changed(id, at.chat, at.message)
 			}
 		}
-		link.Sleep(ctx, wait)
+		wake.Sleep(ctx, wait)
 	}
 }
 

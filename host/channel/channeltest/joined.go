@@ -78,15 +78,14 @@ func ready(t testing.TB, h Harness, j *joined) {
 	if !ok {
 		return
 	}
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
+	tick := time.Tick(2 * time.Millisecond)
 	for {
 		up, detail := s.Connected()
 		if up {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-j.ctx.Done():
 			t.Fatalf("not connected within %v: %s", patience, detail)
 		}

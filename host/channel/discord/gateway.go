@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // The opcodes of the gateway: discord.com/developers/docs/topics/opcodes-and-status-codes.
@@ -175,7 +176,7 @@ func (g *gateway) invalid(ctx context.Context, resumable bool) error {
 	if !resumable {
 		g.session = ""
 	}
-	link.Sleep(ctx, g.afresh+rand.N(4*g.afresh))
+	wake.Sleep(ctx, g.afresh+rand.N(4*g.afresh))
 	return errors.New("Discord does not know the session any more")
 }
 

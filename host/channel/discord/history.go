@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -37,7 +37,7 @@ func (d *Discord) page(ctx context.Context, id, after string) (page []message, m
 			}
 			return page, len(page) == most, err
 		}
-		if link.Sleep(ctx, wait); ctx.Err() != nil {
+		if wake.Sleep(ctx, wait); ctx.Err() != nil {
 			return nil, false, err
 		}
 	}

@@ -59,14 +59,11 @@ func (ps *UploadSlots) Take(ctx context.Context, by any, rc *http.ResponseContro
 	ctx, cancel := context.WithTimeout(ctx, slotTimeout)
 	defer cancel()
 	for {
-		timer := time.NewTimer(ps.evict(time.Now()))
 		select {
 		case <-p.given:
-			timer.Stop()
 			return p
-		case <-timer.C:
+		case <-time.After(ps.evict(time.Now())):
 		case <-ctx.Done():
-			timer.Stop()
 			select {
 			case <-p.given: // at the last moment
 				return p

@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -69,15 +70,8 @@ func (j *Journal) Hand(ctx context.Context, in channel.Inbox, give Give) {
 	var pruning sync.WaitGroup
 	defer pruning.Wait()
 	pruning.Go(func() {
-		tick := time.NewTicker(pruneEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				j.prune(ctx)
-			}
+		for range wake.Every(ctx, pruneEvery) {
+			j.prune(ctx)
 		}
 	})
 	Hand(ctx, j.db, j, j.Log, in, give)
@@ -107,14 +101,8 @@ func (h *hand) serve(ctx context.Context, chat groups.JID) {
 	h.busy[chat] = true
 	h.chats.Go(func() {
 		defer h.leave(chat)
-		if h.drain(ctx, chat) {
-			return
-		}
-		timer := time.NewTimer(again) // not taken: the chat rests
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
+		if !h.drain(ctx, chat) {
+			wake.Sleep(ctx, again)
 		}
 	})
 }
@@ -124,10 +112,7 @@ func (h *hand) leave(chat groups.JID) {
 	h.mu.Lock()
 	delete(h.busy, chat)
 	h.mu.Unlock()
-	select {
-	case h.left <- struct{}{}:
-	default: // it is going to look
-	}
+	wake.Up(h.left)
 }
 
 // drain gives a chat's messages; false when one was not taken.

@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Inbound is a member's message, or an event.
@@ -49,7 +50,7 @@ func (j *Journal) KeepNew(ctx context.Context, m Inbound) (isNew bool, err error
 	if err != nil {
 		return false, fmt.Errorf("keep inbound message: %w", store.Words(err))
 	}
-	j.poke()
+	wake.Up(j.news)
 	if j.count() {
 		j.prune(ctx)
 	}

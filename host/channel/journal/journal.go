@@ -84,14 +84,6 @@ func Key(platform, name string) string {
 	return platform + "/" + name
 }
 
-// poke has Hand look for messages.
-func (j *Journal) poke() {
-	select {
-	case j.news <- struct{}{}:
-	default: // it is going to look
-	}
-}
-
 // HasRoom returns ErrNoRoom while the disk has no room for members' messages.
 func (j *Journal) HasRoom() error {
 	if j.Disk == nil {

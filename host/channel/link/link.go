@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -58,7 +60,7 @@ type Waiter interface {
 type After time.Duration
 
 // Wait implements Waiter.
-func (d After) Wait(ctx context.Context) { Sleep(ctx, time.Duration(d)) }
+func (d After) Wait(ctx context.Context) { wake.Sleep(ctx, time.Duration(d)) }
 
 // Link is the connection of one channel. Its methods may be called
 // concurrently. Run is called once; its goroutines have ended when it returns.
@@ -134,10 +136,7 @@ func (l *Link) remedy(ctx context.Context, stop *Stop) {
 
 // Retry ends a Stop, because somebody has acted.
 func (l *Link) Retry() {
-	select {
-	case l.retry <- struct{}{}:
-	default: // it is told already
-	}
+	wake.Up(l.retry)
 }
 
 // Stay calls connect again and again, until ctx is done or connect returns a *Stop, which Stay
@@ -167,7 +166,7 @@ func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up fu
 			pause.Reset()
 			continue
 		}
-		Sleep(ctx, pause.NextBackOff())
+		wake.Sleep(ctx, pause.NextBackOff())
 	}
 }
 
@@ -200,14 +199,4 @@ func (l *Link) set(change func()) {
 	change()
 	close(l.changed)
 	l.changed = make(chan struct{})
-}
-
-// Sleep waits for a time, or until ctx is done.
-func Sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -73,8 +73,7 @@ func (l *Link) Up() bool {
 // Send, or that of ctx. alive, if not nil, checks that a connection that is up still works: a
 // library may know of a loss before it reports it.
 func (l *Link) Wait(ctx context.Context, timeout time.Duration, alive func() bool) error {
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
+	timer := time.After(timeout)
 	for {
 		l.mu.Lock()
 		up, changed := l.up, l.changed
@@ -87,7 +86,7 @@ func (l *Link) Wait(ctx context.Context, timeout time.Duration, alive func() boo
 		}
 		select {
 		case <-changed:
-		case <-timer.C:
+		case <-timer:
 			return Lost(l.platform, nil)
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Send implements channel.Channel, as the script says.
@@ -84,14 +84,8 @@ func (m *Channel) refuse(ctx context.Context, msg channel.Message) error {
 
 // wait is what happens before anything is shown.
 func (f Fault) wait(ctx context.Context) error {
-	if f.Delay > 0 {
-		timer := time.NewTimer(f.Delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if f.Delay > 0 && !wake.Sleep(ctx, f.Delay) {
+		return ctx.Err()
 	}
 	if f.Wait != nil {
 		select {

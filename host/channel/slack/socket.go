@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -100,14 +101,7 @@ func hideAddress(err error) error {
 
 // alive pings until ctx is done, and ends a connection that does not answer.
 func alive(ctx context.Context, conn *websocket.Conn) {
-	tick := time.NewTicker(pingEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range wake.Every(ctx, pingEvery) {
 		ctx, cancel := context.WithTimeout(ctx, pingEvery)
 		err := conn.Ping(ctx)
 		cancel()

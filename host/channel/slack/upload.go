@@ -13,9 +13,9 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -180,7 +180,7 @@ func (s *Slack) shared(ctx context.Context, m channel.Message, u *upload, thread
 		if time.Now().Add(wait).After(end) {
 			break
 		}
-		link.Sleep(ctx, wait)
+		wake.Sleep(ctx, wait)
 	}
 	if err := u.save(ctx, m); err != nil { // without it, Find would let them be asked for again
 		s.Log.Warn("note that Slack took a file", "error", err)

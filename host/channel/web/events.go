@@ -104,8 +104,7 @@ func (s *stream) run(ctx context.Context, now []byte) {
 		return
 	}
 	s.since = time.Now()
-	tick := time.NewTicker(heartbeat)
-	defer tick.Stop()
+	tick := time.Tick(heartbeat)
 	for {
 		if s.advance(ctx) != nil || s.web.stopping.Load() || s.web.now().chats[s.room.name] == nil {
 			return
@@ -114,7 +113,7 @@ func (s *stream) run(ctx context.Context, now []byte) {
 		case <-s.wake:
 		case <-s.by.Gone():
 			return
-		case <-tick.C:
+		case <-tick:
 			if s.by != nil && !s.web.guard.Use(ctx, s.by) || s.beat() != nil {
 				return
 			}

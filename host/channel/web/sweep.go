@@ -27,8 +27,7 @@ const (
 // sweep deletes messages until ctx is done: expired ones at intervals, those beyond a chat's
 // length or the quota as soon as they exceed it.
 func (w *Web) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
+	tick := time.Tick(sweepEvery)
 	all := true
 	for {
 		var err error
@@ -42,7 +41,7 @@ func (w *Web) sweep(ctx context.Context) {
 			w.log.Error("old messages were not deleted", "error", err)
 		}
 		select {
-		case <-tick.C:
+		case <-tick:
 			all = true
 		case <-w.full:
 			all = false

@@ -87,8 +87,7 @@ func (s *session) connect(ctx context.Context, up func(detail string)) error {
 		return err
 	}
 	defer s.client.Disconnect()
-	look := time.NewTicker(s.w.watch)
-	defer look.Stop()
+	look := time.Tick(s.w.watch)
 	for {
 		select {
 		case <-s.state.up:
@@ -100,7 +99,7 @@ func (s *session) connect(ctx context.Context, up func(detail string)) error {
 			if !s.alive() {
 				return errLost
 			}
-		case <-look.C:
+		case <-look:
 			if s.w.link.Up() && !s.client.IsConnected() {
 				return errLost
 			}

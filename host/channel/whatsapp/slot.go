@@ -115,14 +115,12 @@ func (s *session) awaitAck(ctx context.Context, ack <-chan *waBinary.Node, repor
 	t := &s.w.sendSlot
 	t.missing.Add(1)
 	defer t.missing.Add(-1)
-	timer := time.NewTimer(t.ackTime - min(t.ackWait, t.ackTime))
-	defer timer.Stop()
 	select {
 	case answer := <-ack:
 		return acknowledged(answer)
 	case at := <-reported:
 		return at, nil
-	case <-timer.C:
+	case <-time.After(t.ackTime - min(t.ackWait, t.ackTime)):
 		return time.Time{}, whatsmeow.ErrMessageTimedOut
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -131,16 +132,9 @@ func (s *session) expireUnread(now time.Time) {
 
 // watchUnread calls expireUnread while there is a connection by which messages could come.
 func (s *session) watchUnread(ctx context.Context) {
-	tick := time.NewTicker(s.w.unread / 12)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			if s.connected() {
-				s.expireUnread(now)
-			}
+	for now := range wake.Every(ctx, s.w.unread/12) {
+		if s.connected() {
+			s.expireUnread(now)
 		}
 	}
 }

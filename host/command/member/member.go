@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Member is a member of one chat. Base is the page's address without a slash at its end.
@@ -45,8 +46,6 @@ func (m Member) Say(ctx context.Context, text string) (string, error) {
 // Wait returns the messages after the one with the id after, as soon as they have the wanted number
 // of files and a text of the assistant. If ctx ends first, the error says what came.
 func (m Member) Wait(ctx context.Context, after string, wanted int) ([]history.Message, error) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		var page struct{ Messages []history.Message }
 		if err := m.Call(ctx, http.MethodGet, m.Messages()+"?after="+after, nil, &page); err != nil {
@@ -63,10 +62,8 @@ func (m Member) Wait(ctx context.Context, after string, wanted int) ([]history.M
 		if files >= wanted && texts >= 1 {
 			return page.Messages, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, 50*time.Millisecond) {
 			return nil, fmt.Errorf("%d files and %d texts came: %w", files, texts, ctx.Err())
-		case <-tick.C:
 		}
 	}
 }
@@ -143,17 +140,13 @@ func Sum(r io.Reader) (string, error) {
 
 // SayOnceUp is Say for a page that may not be served yet: it tries until the page answers.
 func (m Member) SayOnceUp(ctx context.Context, text string) (string, error) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		id, err := m.Say(ctx, text)
 		if _, unreachable := errors.AsType[*net.OpError](err); err == nil || !unreachable {
 			return id, err
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, 50*time.Millisecond) {
 			return "", errors.Join(ctx.Err(), err)
-		case <-tick.C:
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 	"golang.org/x/text/width"
 
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -81,8 +82,6 @@ func CutTo(line string, columns int) string {
 func (e *Terminal) Redraw(ctx context.Context, every time.Duration, lines func(columns, rows int) []string) error {
 	fmt.Fprint(e.Stdout, EnterScreen)
 	defer fmt.Fprint(e.Stdout, LeaveScreen)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	for {
 		columns, rows := e.ScreenSize()
 		all := lines(columns, rows)
@@ -90,10 +89,8 @@ func (e *Terminal) Redraw(ctx context.Context, every time.Duration, lines func(c
 			return nil
 		}
 		fmt.Fprint(e.Stdout, FrameOf(all, rows))
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, every) {
 			return nil
-		case <-tick.C:
 		}
 	}
 }

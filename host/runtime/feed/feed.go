@@ -26,6 +26,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Feeder feeds one session. All fields are needed. Its methods may be called concurrently,
@@ -87,15 +88,8 @@ func (f *Feeder) inputs() string { return filepath.Join(f.Spec.IPC, "input") }
 // Run hands follow-ups over as they appear, with the files that they name, until ctx is
 // done or the connection breaks. What was not read then goes to the next session.
 func (f *Feeder) Run(ctx context.Context) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	handed := map[string]bool{}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range wake.Every(ctx, every) {
 		names, err := f.fresh(handed)
 		for _, name := range names {
 			if err = f.handOver(name); err != nil {

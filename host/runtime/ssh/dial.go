@@ -164,12 +164,10 @@ func (c *Conn) watch(every time.Duration) {
 	}()
 	defer close(c.ended)
 	for {
-		pause := time.NewTimer(every)
 		select {
 		case <-closed:
-			pause.Stop()
 			return
-		case <-pause.C:
+		case <-time.After(every):
 		}
 		late := time.AfterFunc(3*every, func() { c.client.Close() })
 		_, _, err := c.client.SendRequest("keepalive@openssh.com", true, nil)

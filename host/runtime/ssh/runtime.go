@@ -348,11 +348,9 @@ func (s *session) Stop(ctx context.Context) {
 		defer close(asked)
 		_ = s.feeder.Write(sshside.Frame{Kind: sshside.KindStop}, nil)
 	}()
-	grace := time.NewTimer(stopWait)
-	defer grace.Stop()
 	select {
 	case <-s.Done():
-	case <-grace.C:
+	case <-time.After(stopWait):
 	case <-ctx.Done():
 	}
 	s.DiscardOutputs()

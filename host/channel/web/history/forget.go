@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // A chunk is what one change deletes. All others wait for it who write to the state.
@@ -86,9 +87,7 @@ func (s *Store) Forget(ctx context.Context, r Rule, files *Files) (total int, er
 		for _, f := range gone {
 			r.Excess -= f.size
 		}
-		select {
-		case <-time.After(time.Since(began)):
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, time.Since(began)) {
 			return total, ctx.Err()
 		}
 	}

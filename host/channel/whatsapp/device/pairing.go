@@ -9,6 +9,7 @@ import (
 	"time"
 
 	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Account returns the account whose keys a device's store holds.
@@ -32,13 +33,9 @@ type Pairing struct {
 // Wait returns when a process may have paired, or when ctx is done.
 func (p Pairing) Wait(ctx context.Context) {
 	before := stamps(p.Spec)
-	tick := time.NewTicker(p.Every)
-	defer tick.Stop()
 	for stamps(p.Spec) == before || inUse(p.Spec) {
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, p.Every) {
 			return
-		case <-tick.C:
 		}
 	}
 }

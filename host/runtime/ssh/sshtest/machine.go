@@ -80,8 +80,7 @@ func Start(t testing.TB, settings ...string) *Machine {
 			t.Log(log.String())
 		}
 	})
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
+	tick := time.Tick(5 * time.Millisecond)
 	for {
 		c, err := net.Dial("tcp", m.Host)
 		if err == nil {
@@ -89,7 +88,7 @@ func Start(t testing.TB, settings ...string) *Machine {
 			return m
 		}
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ended:
 			need.Lacking(t, "serve ssh: sshd ends at once: %s", log.String())
 		}
