@@ -194,6 +194,9 @@ func (o *Outbox) sendAtOnce(ctx context.Context, p *putting) bool {
 // simple returns the chat of deliveries of one group that are plain messages without large
 // files, and few enough for one call of the channel.
 func (p *putting) simple() (key groups.Address, ok bool) {
+	if len(p.items) == 0 {
+		return key, false
+	}
 	first, parts := p.items[0], 0
 	for _, it := range p.items {
 		parts += len(it.Parts)
