@@ -165,10 +165,7 @@ func (s *Sender) SendText(ctx context.Context, text string, o Options) (Report, 
 }
 
 func (s *Sender) request(t ipc.Type, o Options) ipc.Request {
-	chat := o.Chat
-	if chat == "" {
-		chat = s.config.Chat
-	}
+	chat := cmp.Or(o.Chat, s.config.Chat)
 	return ipc.Request{Type: t, Chat: chat, Folder: s.config.Folder, ReplyTo: o.ReplyTo, Thread: o.Thread, Turn: s.config.Turn,
 		Time: time.Now().UTC().Format(time.RFC3339Nano)}
 }

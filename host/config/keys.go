@@ -113,11 +113,6 @@ func (c *Config) ModelPrices() keys.Prices {
 	return all
 }
 
-// KeepsKeys reports whether the host keeps the key of a group's assistant.
-func (c *Config) KeepsKeys() bool {
-	return slices.ContainsFunc(c.Groups, func(g groups.Group) bool { return c.Assistants[g.Assistant].Keys == "proxy" })
-}
-
 // otherKeys are credentials of models that the proxy does not know. They would lie
 // in the container.
 var otherKeys = []string{

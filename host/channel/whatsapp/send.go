@@ -185,8 +185,7 @@ func (s *session) prepareChange(ctx context.Context, m outgoing, before *message
 	}
 	message, err := m.change(ctx, s, m.to)
 	if err != nil {
-		var known *channel.Error
-		if errors.As(err, &known) {
+		if _, ok := errors.AsType[*channel.Error](err); ok {
 			return nil, err
 		}
 		return nil, outcome.StoreFailed("look up the message", err)
