@@ -226,8 +226,7 @@ func (s *Sender) occasion(id string, usual occasion) occasion {
 // withdraw withdraws a request. False means that the host has already taken the
 // request.
 func (s *Sender) withdraw(id string, known Report) (Report, bool) {
-	gone, err := s.client.Withdraw(id)
-	if err != nil || !gone {
+	if gone, err := s.client.Withdraw(id); err != nil || !gone {
 		return Report{}, false
 	}
 	s.forget(id, ipc.Result{Status: withdrawn})

@@ -76,8 +76,7 @@ func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *outbox.Deliver
 	if !dst.source.Approve.First || len(files) == 0 {
 		return "", nil
 	}
-	sent, err := b.Outbox.Reader().SentFile(ctx, d.Folder)
-	if sent || err != nil {
+	if sent, err := b.Outbox.Reader().SentFile(ctx, d.Folder); sent || err != nil {
 		return "", err
 	}
 	return "approve.first", nil

@@ -200,15 +200,9 @@ func (g *guard) check(u *url.URL) error {
 }
 
 func (g *guard) allows(host string) bool {
-	if !plainName(host) {
-		return false
-	}
-	for _, h := range g.Hosts {
-		if host == h || strings.HasPrefix(h, ".") && strings.HasSuffix(host, h) {
-			return true
-		}
-	}
-	return false
+	return plainName(host) && slices.ContainsFunc(g.Hosts, func(h string) bool {
+		return host == h || strings.HasPrefix(h, ".") && strings.HasSuffix(host, h)
+	})
 }
 
 // plainName reports whether a host consists of letters, digits, hyphens and

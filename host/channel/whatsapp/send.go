@@ -87,8 +87,7 @@ func (w *WhatsApp) check(m *outgoing) error {
 		// An earlier version of the host may have accepted a file in a kind in which
 		// the apps do not show it, or one that is too large for today's limits.
 		f := m.Files[0]
-		fit, err := w.opts.Limits.Fit(outcome.Platform, f.Info)
-		if err == nil {
+		if fit, err := w.opts.Limits.Fit(outcome.Platform, f.Info); err == nil {
 			m.note = strings.TrimPrefix(strings.TrimPrefix(fit.Note, f.Note), "; ")
 			f.Info = fit
 		}
