@@ -23,7 +23,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/fstest"
@@ -105,11 +105,11 @@ func siteKept(s *stage.Site) map[string]bool {
 		s.Fatal(err)
 	}
 	if view != nil {
-		reader, err := outbox.NewReader(s.Context(), view.DB)
+		reader, err := records.NewReader(s.Context(), view.DB)
 		if err != nil {
 			s.Fatal(err)
 		}
-		items, err := reader.List(s.Context(), outbox.Filter{Limit: 1000})
+		items, err := reader.List(s.Context(), records.Filter{Limit: 1000})
 		if err := errors.Join(err, reader.Close(), view.Close()); err != nil {
 			s.Fatal(err)
 		}
@@ -220,11 +220,11 @@ func TestABackupThatIsMadeWhileDeliveriesGoLosesNothingAndRepeatsNothing(t *test
 func TestARestoredMessageIsNotRepeatedOnAPlatformThatForgets(t *testing.T) {
 	for name, tt := range map[string]struct {
 		flags []string
-		state outbox.State
+		state records.State
 		shown int
 	}{
-		"the old host went on": {nil, outbox.Uncertain, 1},
-		"no host has run":      {[]string{"--nothing-sent"}, outbox.Sent, 1},
+		"the old host went on": {nil, records.Uncertain, 1},
+		"no host has run":      {[]string{"--nothing-sent"}, records.Sent, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newBackedUp(t, 1)
@@ -237,7 +237,7 @@ func TestARestoredMessageIsNotRepeatedOnAPlatformThatForgets(t *testing.T) {
 			for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
 				if open, err := h.Local(false).List(ctx, operator.Filter{}); err != nil {
 					t.Fatal(err)
-				} else if len(open) == 1 && open[0].Attempts > 0 && open[0].State == string(outbox.Queued) && open[0].Next != nil { // no attempt is under way
+				} else if len(open) == 1 && open[0].Attempts > 0 && open[0].State == string(records.Queued) && open[0].Next != nil { // no attempt is under way
 					break
 				}
 			}
@@ -255,7 +255,7 @@ func TestARestoredMessageIsNotRepeatedOnAPlatformThatForgets(t *testing.T) {
 			drained(after, again)
 			items, err := again.Local(false).List(ctx, operator.Filter{All: true})
 			stop()
-			if err != nil || len(items) != 1 || outbox.State(items[0].State) != tt.state {
+			if err != nil || len(items) != 1 || records.State(items[0].State) != tt.state {
 				t.Errorf("restored: %+v, %v; want it %s", items, err, tt.state)
 			}
 			if shown := m.Shown("mem:g0"); len(shown) != tt.shown {

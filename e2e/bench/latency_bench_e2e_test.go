@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
@@ -372,9 +372,9 @@ func BenchmarkScale(b *testing.B) {
 func (d *dropper) load(b *testing.B, n int) {
 	b.Helper()
 	for at := 0; at < n; at += 1000 {
-		ds := make([]outbox.Delivery, 1000)
+		ds := make([]records.Delivery, 1000)
 		for i := range ds {
-			ds[i] = outbox.Delivery{Key: fmt.Sprintf("%032x", at+i), Folder: "g1", Channel: "mem", Chat: "mem:g1", Parts: []outbox.Part{{Text: "old"}}}
+			ds[i] = records.Delivery{Key: fmt.Sprintf("%032x", at+i), Folder: "g1", Channel: "mem", Chat: "mem:g1", Parts: []records.Part{{Text: "old"}}}
 		}
 		if err := d.host.Outbox.Put(b.Context(), ds); err != nil {
 			b.Fatal(err)

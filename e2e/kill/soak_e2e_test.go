@@ -15,7 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -197,7 +197,7 @@ func (u *soakSums) add(g *soakGroup, shown []string) (faults []string) {
 		switch {
 		case a.code != "" && a.got.Status == ipc.Refused && a.got.Code == a.code:
 			u.refused++
-		case a.waits && !a.yes && a.got.Status == ipc.Refused && a.got.Code == outbox.CodeNotApproved:
+		case a.waits && !a.yes && a.got.Status == ipc.Refused && a.got.Code == records.CodeNotApproved:
 			u.denied++
 		case taken && a.found && arrived(a.got):
 			u.approved, u.sent, u.parts, u.bytes = u.approved+1, u.sent+1, u.parts+len(a.parts), u.bytes+a.bytes

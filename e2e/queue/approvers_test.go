@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -46,7 +46,7 @@ func newApproving(t *testing.T, limits media.Limits) *approving {
 
 // asks has g0 send a file, waits until the approvers' chat has n messages, and returns
 // the request, its delivery and the newest message.
-func (a *approving) asks(name string, n int) (id string, d outbox.Delivery, question memory.Seen) {
+func (a *approving) asks(name string, n int) (id string, d records.Delivery, question memory.Seen) {
 	a.Helper()
 	stage.Write(a.TB.(*testing.T), filepath.Join(a.Cfg.Layout().Workspace("g0"), name), "the bytes of "+name)
 	id, err := a.Client("g0").Enqueue(context.Background(), ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: "/workspace/group/" + name}}})
@@ -55,7 +55,7 @@ func (a *approving) asks(name string, n int) (id string, d outbox.Delivery, ques
 	}
 	seen := a.shown("mem:g1", n)
 	stage.Eventually(a.TB.(*testing.T), "the question is recorded as sent: until then votes pass", func() bool {
-		open, err := a.h.Outbox.List(context.Background(), outbox.Filter{Folder: "g1", State: outbox.FilterOpen})
+		open, err := a.h.Outbox.List(context.Background(), records.Filter{Folder: "g1", State: records.FilterOpen})
 		return err == nil && len(open) == 0
 	})
 	if d, err = a.h.Outbox.Get(context.Background(), id); err != nil {

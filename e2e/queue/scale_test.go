@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -87,9 +87,9 @@ func TestABacklogIsDrainedInOrderOnce(t *testing.T) {
 			t.Errorf("left in the queue of %s: %v, %v", folder, left, err)
 		}
 	}
-	records := 0
+	count := 0
 	for before := ""; ; {
-		page, err := h.Outbox.List(t.Context(), outbox.Filter{Limit: 1000, Before: before})
+		page, err := h.Outbox.List(t.Context(), records.Filter{Limit: 1000, Before: before})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,11 +100,11 @@ func TestABacklogIsDrainedInOrderOnce(t *testing.T) {
 			if before = d.Key; d.Open() {
 				t.Fatalf("record %s is still open", d.Request)
 			}
-			records++
+			count++
 		}
 	}
-	if records != backlog {
-		t.Errorf("%d records, want %d", records, backlog)
+	if count != backlog {
+		t.Errorf("%d records, want %d", count, backlog)
 	}
 	stop()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
@@ -25,7 +26,7 @@ func (b *Bridge) accept(ctx context.Context, it *spool.Item, key string, before 
 	}
 	b.Trace(it.Folder, it.ID, "authorized")
 	bound, _ := dst.from.Bound()
-	d := outbox.Delivery{
+	d := records.Delivery{
 		Key: key, Folder: it.Folder, Request: it.ID, Bound: bound,
 		Thread: dst.thread(it.Request), Channel: dst.channel.Name(), Chat: dst.chat, Asked: it.ModTime, Created: time.Now(),
 		Batch: it.Request.Batch,
@@ -60,7 +61,7 @@ func (b *Bridge) accept(ctx context.Context, it *spool.Item, key string, before 
 
 // parts returns the messages of a request, in order. If it refuses the request, it
 // discards the files that it has copied.
-func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destination, ahead outbox.Load) ([]outbox.Part, error) {
+func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destination, ahead outbox.Load) ([]records.Part, error) {
 	parts := texts(r.Text, dst.limits)
 	more := outbox.Load{Parts: len(parts)}
 	room := func(size int64, linked bool) error {
@@ -76,12 +77,12 @@ func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destina
 	for i, ref := range r.Files {
 		o.found.Files = append(o.found.Files, ipc.Outcome{})
 		file, linked, err := b.file(ctx, o, ref, dst, room)
-		var link []outbox.Part
+		var link []records.Part
 		if err == nil && linked {
 			link, err = b.link(file, ref.Caption, dst)
 		}
 		if err != nil {
-			b.discard(&outbox.Delivery{Parts: parts})
+			b.discard(&records.Delivery{Parts: parts})
 			return nil, refuseAll(o.open, r.Files, i, dst, err)
 		}
 		if linked {

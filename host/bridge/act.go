@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
 	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
@@ -18,13 +19,13 @@ import (
 
 // verbs are the requests that change a message of the chat.
 var verbs = map[ipc.Type]struct {
-	verb   outbox.Verb
+	verb   records.Verb
 	action groups.Action
 }{
 
-	ipc.TypeReact:  {outbox.VerbReact, groups.ActReact},
-	ipc.TypeEdit:   {outbox.VerbEdit, groups.ActEdit},
-	ipc.TypeUnsend: {outbox.VerbUnsend, groups.ActUnsend},
+	ipc.TypeReact:  {records.VerbReact, groups.ActReact},
+	ipc.TypeEdit:   {records.VerbEdit, groups.ActEdit},
+	ipc.TypeUnsend: {records.VerbUnsend, groups.ActUnsend},
 }
 
 // Can returns what a channel and a group's rights allow beside sending.
@@ -51,7 +52,7 @@ func (d *destination) allows(a groups.Action) error {
 
 // stillAllows refuses accepted parts if the operator allows their actions no longer. The
 // host's own questions need no right.
-func (d *destination) stillAllows(parts []outbox.Part) error {
+func (d *destination) stillAllows(parts []records.Part) error {
 	for _, p := range parts {
 		if err := d.allows(actionOf(p)); err != nil {
 			return err
@@ -61,7 +62,7 @@ func (d *destination) stillAllows(parts []outbox.Part) error {
 }
 
 // actionOf returns the action that a part needs the right to; empty: none.
-func actionOf(p outbox.Part) groups.Action {
+func actionOf(p records.Part) groups.Action {
 	if q := p.Question; q != nil && q.Approval == "" {
 		return groups.ActAsk
 	}
@@ -75,7 +76,7 @@ func actionOf(p outbox.Part) groups.Action {
 
 // acts returns the parts of a request that changes messages of the chat, one for each
 // message that it names, and the thread of those messages.
-func (b *Bridge) acts(ctx context.Context, it *spool.Item, dst destination, before *acceptance, assistants Assistants) (parts []outbox.Part, thread string, err error) {
+func (b *Bridge) acts(ctx context.Context, it *spool.Item, dst destination, before *acceptance, assistants Assistants) (parts []records.Part, thread string, err error) {
 	r := it.Request
 	v := verbs[r.Type]
 	if !outbox.Can(dst.channel, v.verb) {
@@ -84,40 +85,40 @@ func (b *Bridge) acts(ctx context.Context, it *spool.Item, dst destination, befo
 	if err := dst.allows(v.action); err != nil {
 		return nil, "", err
 	}
-	if v.verb == outbox.VerbReact && r.Emoji != "" && !emoji.IsOne(r.Emoji) { // words would go where words wait for a yes
+	if v.verb == records.VerbReact && r.Emoji != "" && !emoji.IsOne(r.Emoji) { // words would go where words wait for a yes
 		return nil, "", &ipc.Refusal{Code: "unknown_emoji", Message: "that is not one emoji", Hint: "give one emoji, such as 👍, and no words"}
 	}
 	sent, err := b.messages(ctx, it, dst, before)
 	if err != nil {
 		return nil, "", err
 	}
-	if len(sent) == 0 && v.verb == outbox.VerbReact { // a member's message, or one that is long gone
+	if len(sent) == 0 && v.verb == records.VerbReact { // a member's message, or one that is long gone
 		if err := b.mayName(ctx, r.Target, dst, assistants); err != nil {
 			return nil, "", err
 		}
-		return []outbox.Part{{Act: &outbox.Act{Verb: v.verb, Target: r.Target, Emoji: r.Emoji}}}, dst.thread(r), nil
+		return []records.Part{{Act: &records.Act{Verb: v.verb, Target: r.Target, Emoji: r.Emoji}}}, dst.thread(r), nil
 	}
 	if err := changeable(dst.channel, it.Folder, r, sent); err != nil {
 		return nil, "", err
 	}
 	text := ""
-	if v.verb == outbox.VerbEdit {
+	if v.verb == records.VerbEdit {
 		if text, err = newText(r.Text, sent[0], dst.limits); err != nil {
 			return nil, "", err
 		}
 	}
 	for _, s := range sent {
-		act := &outbox.Act{Verb: v.verb, Target: s.ID, Sent: s.Time, Files: len(s.Files) > 0, Emoji: r.Emoji}
+		act := &records.Act{Verb: v.verb, Target: s.ID, Sent: s.Time, Files: len(s.Files) > 0, Emoji: r.Emoji}
 		if s.OnItsWay() {
 			act.Of, act.Part = s.Key, s.Part
 		}
-		parts = append(parts, outbox.Part{Text: text, Written: written(r.Text, text), Act: act})
+		parts = append(parts, records.Part{Text: text, Written: written(r.Text, text), Act: act})
 	}
 	return parts, sent[0].Thread, nil
 }
 
 // changeable refuses a request that may not change the messages that it names.
-func changeable(c channel.Channel, folder string, r ipc.Request, sent []outbox.SentPart) error {
+func changeable(c channel.Channel, folder string, r ipc.Request, sent []records.SentPart) error {
 	if len(sent) == 0 {
 		return errUnknownMessage
 	}
@@ -150,7 +151,7 @@ func changeable(c channel.Channel, folder string, r ipc.Request, sent []outbox.S
 }
 
 // newText renders the text of an edit. It has to fit into the one message.
-func newText(text string, s outbox.SentPart, l media.Limits) (string, error) {
+func newText(text string, s records.SentPart, l media.Limits) (string, error) {
 	most := l.Text
 	for i, f := range s.Files {
 		if caption := l.Kinds[f.Kind].Caption; i == 0 || caption < most {

@@ -9,22 +9,23 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // judged is a delivery that the policy has judged. The outbox gets no other: judge makes
 // them, and SendFor for the operator, who needs nobody's approval.
-type judged struct{ outbox.Delivery }
+type judged struct{ records.Delivery }
 
 // judge makes a delivery wait for an approval if a rule requires one. It is called after
 // the files were copied, so the bytes that are approved are those that are sent. ahead is
 // what was accepted of the group and is not recorded yet.
-func (b *Bridge) judge(ctx context.Context, dst destination, d outbox.Delivery, ahead outbox.Load) (judged, error) {
+func (b *Bridge) judge(ctx context.Context, dst destination, d records.Delivery, ahead outbox.Load) (judged, error) {
 	rule, err := b.ruleFor(ctx, dst, &d)
 	if rule == "" || err != nil {
 		return judged{d}, err
 	}
-	d.Approval = &outbox.Approval{Rule: rule, Expires: d.Created.Add(dst.source.Approve.Time())}
+	d.Approval = &records.Approval{Rule: rule, Expires: d.Created.Add(dst.source.Approve.Time())}
 	for _, p := range d.Parts {
 		if q := p.Question; q != nil && q.Until.Before(d.Approval.Expires) {
 			d.Approval.Expires = q.Until
@@ -34,7 +35,7 @@ func (b *Bridge) judge(ctx context.Context, dst destination, d outbox.Delivery, 
 }
 
 // addLoad adds to l what a delivery takes of its group's room.
-func addLoad(l outbox.Load, d *outbox.Delivery) outbox.Load {
+func addLoad(l outbox.Load, d *records.Delivery) outbox.Load {
 	for i := range d.Parts {
 		p := &d.Parts[i]
 		if p.Link != nil {
@@ -55,7 +56,7 @@ func addLoad(l outbox.Load, d *outbox.Delivery) outbox.Load {
 }
 
 // ruleFor returns the rule because of which a delivery waits, else empty.
-func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *outbox.Delivery) (string, error) {
+func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *records.Delivery) (string, error) {
 	if *dst.asked != "" {
 		return "screen.ask " + *dst.asked, nil
 	}
@@ -92,8 +93,8 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 		return err
 	}
 	asked, err := b.Outbox.Reader().Approval(ctx, d.Key)
-	if errors.Is(err, outbox.ErrNotFound) {
-		return outbox.ErrDecided
+	if errors.Is(err, records.ErrNotFound) {
+		return records.ErrDecided
 	}
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 	if yes {
 		if err := b.mayStill(ctx, &d); err != nil {
 			if now, lost := b.Outbox.Get(ctx, d.Key); lost == nil && !now.Waits() {
-				return outbox.ErrDecided // a no came first, and its bytes are gone
+				return records.ErrDecided // a no came first, and its bytes are gone
 			}
 			return err
 		}
@@ -109,12 +110,12 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 	if err := b.Outbox.Decide(ctx, d.Key, yes, by); err != nil {
 		return err
 	}
-	b.auditDecision(&d, outbox.Decision{Rule: asked.Rule, Yes: yes, By: by, Time: time.Now()})
+	b.auditDecision(&d, records.Decision{Rule: asked.Rule, Yes: yes, By: by, Time: time.Now()})
 	return nil
 }
 
 // mayStill returns why a delivery that waited may not be sent any more; nil: it may.
-func (b *Bridge) mayStill(ctx context.Context, d *outbox.Delivery) error {
+func (b *Bridge) mayStill(ctx context.Context, d *records.Delivery) error {
 	dst, err := b.authorize(d.Folder, ipc.Request{Chat: d.Channel + "/" + string(d.Chat)})
 	if err != nil {
 		return err
@@ -140,13 +141,13 @@ func (b *Bridge) mayStill(ctx context.Context, d *outbox.Delivery) error {
 }
 
 // mayFile returns why a file may not be sent any more; nil: it may. open passes its bytes on.
-func (b *Bridge) mayFile(dst destination, f outbox.File, open func(read func(io.ReaderAt) error) error) error {
+func (b *Bridge) mayFile(dst destination, f records.File, open func(read func(io.ReaderAt) error) error) error {
 	if err := dst.permit(f.Info); err != nil {
 		return err
 	}
 	err := open(func(r io.ReaderAt) error { return dst.screen.Check(r, f.Size, append(f.Names, f.Name)...) })
 	if errors.Is(err, fs.ErrNotExist) {
-		return outbox.ErrNoBytes
+		return records.ErrNoBytes
 	}
 	return err
 }

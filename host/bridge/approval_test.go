@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -58,7 +59,7 @@ func TestWhatARuleMarksWaits(t *testing.T) {
 			}
 			d, err := s.outbox.Get(t.Context(), "0001")
 			check(t, err)
-			if waits := d.Parts[0].State == outbox.Waiting; waits != (tt.rule != "") || !strings.Contains(d.Parts[0].Message, tt.rule) {
+			if waits := d.Parts[0].State == records.Waiting; waits != (tt.rule != "") || !strings.Contains(d.Parts[0].Message, tt.rule) {
 				t.Errorf("%+v", d.Parts[0])
 			}
 			if r := report.Result(d); tt.rule != "" && (r.Status != ipc.Queued || r.Code != ipc.CodeAwaiting) {
@@ -91,7 +92,7 @@ func TestAnAnswerCountsOnceAndOnlyWithTheRightsOfNow(t *testing.T) {
 		s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: words, Chat: "mem:work"})
 	}
 	check(t, s.Decide(t.Context(), "0001", true, "operator"))
-	if err := s.Decide(t.Context(), "0001", true, "operator"); !errors.Is(err, outbox.ErrDecided) {
+	if err := s.Decide(t.Context(), "0001", true, "operator"); !errors.Is(err, records.ErrDecided) {
 		t.Errorf("a second yes: %v", err)
 	}
 	if seen := s.shown("mem:work", 1); seen[0].Text != "one" {
@@ -104,7 +105,7 @@ func TestAnAnswerCountsOnceAndOnlyWithTheRightsOfNow(t *testing.T) {
 	check(t, s.Decide(t.Context(), "0002", false, "operator"))
 	d, err := s.outbox.Get(t.Context(), "0002")
 	check(t, err)
-	if r := report.Result(d); r.Status != ipc.Refused || r.Code != outbox.CodeNotApproved || r.Hint == "" {
+	if r := report.Result(d); r.Status != ipc.Refused || r.Code != records.CodeNotApproved || r.Hint == "" {
 		t.Errorf("after a no the assistant reads %+v", r)
 	}
 }
@@ -118,7 +119,7 @@ func TestAYesThatComesAfterANoIsToldSo(t *testing.T) {
 		s.handle("family", file(s.write("family", "a.txt", content)))
 		id := fmt.Sprintf("%04d", i+1)
 		check(t, s.Decide(t.Context(), id, false, "operator"))
-		if err := s.Decide(t.Context(), id, true, "operator"); !errors.Is(err, outbox.ErrDecided) {
+		if err := s.Decide(t.Context(), id, true, "operator"); !errors.Is(err, records.ErrDecided) {
 			t.Errorf("%d bytes: %v", len(content), err)
 		}
 	}
@@ -140,7 +141,7 @@ func TestARuleThatComesDuringACopyHolds(t *testing.T) {
 	s.handle("family", file(s.write("family", "a.txt", "for you")))
 	d, err := s.outbox.Get(t.Context(), "0001")
 	check(t, err)
-	if d.Parts[0].State != outbox.Waiting {
+	if d.Parts[0].State != records.Waiting {
 		t.Errorf("%+v", d.Parts[0])
 	}
 }
@@ -175,7 +176,7 @@ func TestAnEditForAnotherChatWaits(t *testing.T) {
 	}
 	d, err := s.outbox.Get(t.Context(), "0002")
 	check(t, err)
-	if d.Parts[0].State != outbox.Waiting || !strings.Contains(d.Parts[0].Message, "approve.foreign") {
+	if d.Parts[0].State != records.Waiting || !strings.Contains(d.Parts[0].Message, "approve.foreign") {
 		t.Errorf("%+v", d.Parts[0])
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/channel/markup"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -22,7 +22,7 @@ const (
 
 // askApprovers asks the approvers' chat about a delivery that waits for an approval. A
 // second call, after a restart, does nothing.
-func (b *Bridge) askApprovers(ctx context.Context, d *outbox.Delivery) {
+func (b *Bridge) askApprovers(ctx context.Context, d *records.Delivery) {
 	folder := b.Approvers()
 	if folder == "" || !d.Waits() {
 		return
@@ -31,14 +31,14 @@ func (b *Bridge) askApprovers(ctx context.Context, d *outbox.Delivery) {
 	if err == nil {
 		err = b.askFor(ctx, folder, d, a)
 	}
-	if err != nil && !errors.Is(err, outbox.ErrNotFound) {
+	if err != nil && !errors.Is(err, records.ErrNotFound) {
 		b.Log.Error("nobody was asked to approve a delivery; the operator can", "group", d.Folder, "request", d.Request, "error", err)
 	}
 }
 
 // askFor asks by a poll if the channel has one that fits, else by a text with the words to
 // answer.
-func (b *Bridge) askFor(ctx context.Context, folder string, d *outbox.Delivery, a outbox.Approval) error {
+func (b *Bridge) askFor(ctx context.Context, folder string, d *records.Delivery, a records.Approval) error {
 	dst, err := b.authorize(folder, ipc.Request{})
 	if err != nil {
 		return err
@@ -49,10 +49,10 @@ func (b *Bridge) askFor(ctx context.Context, folder string, d *outbox.Delivery, 
 }
 
 // asked returns a question for the approvers' chat: a poll, or a text with the words to answer.
-func asked(question, yes string, a outbox.Approval, limits media.Limits) []outbox.Part {
+func asked(question, yes string, a records.Approval, limits media.Limits) []records.Part {
 	choices := []string{yes, ChoiceNo}
 	if plain := strings.Join(markup.Parts(question, media.MarkupPlain, 0, limits.Unit), ""); fitsPoll(limits, plain, choices) {
-		return []outbox.Part{{Text: plain, Question: &outbox.Question{Choices: choices, Until: a.Expires, Approval: a.ID}}}
+		return []records.Part{{Text: plain, Question: &records.Question{Choices: choices, Until: a.Expires, Approval: a.ID}}}
 	}
 	parts := texts(fmt.Sprintf("%s Until %s, answer with one of these lines:\n\n`yes %s`\n\n`no %s`", question, report.Until(a.Expires), a.ID, a.ID), limits)
 	for i := range parts {
@@ -79,9 +79,9 @@ func (b *Bridge) DecideByID(ctx context.Context, id string, yes bool, by string)
 	}
 	err = b.Decide(ctx, key, yes, by)
 	switch why := AsRefusal(err); {
-	case errors.Is(err, outbox.ErrDecided):
+	case errors.Is(err, records.ErrDecided):
 		words = "Somebody has answered before, or the time is over."
-	case errors.Is(err, outbox.ErrNoBytes):
+	case errors.Is(err, records.ErrNoBytes):
 		words = "This cannot go any more: its file is gone."
 	case why != nil:
 		words = "This cannot go any more: " + why.Message

@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -58,7 +58,7 @@ func (s *site) asksFor(r ipc.Request) memory.Seen {
 }
 
 // waitsAsLink has a file wait whose link is returned, with the question of the approvers.
-func (s *site) waitsAsLink() (link *outbox.Link, question string) {
+func (s *site) waitsAsLink() (link *records.Link, question string) {
 	s.t.Helper()
 	r := file(s.write("family", "film.bin", strings.Repeat("frames ", 2000)))
 	r.Files[0].Caption = "the wedding"
@@ -74,9 +74,9 @@ func (s *site) waitsAsLink() (link *outbox.Link, question string) {
 // oneLine is a question whose lines of foreign words are joined.
 func oneLine(question string) string { return strings.ReplaceAll(question, "`”\n“`", " ") }
 
-func (s *site) wantNoLink(l *outbox.Link) {
+func (s *site) wantNoLink(l *records.Link) {
 	s.t.Helper()
-	if _, _, err := s.outbox.OpenLink(s.t.Context(), l.ID); !errors.Is(err, outbox.ErrNoLink) {
+	if _, _, err := s.outbox.OpenLink(s.t.Context(), l.ID); !errors.Is(err, records.ErrNoLink) {
 		s.t.Errorf("the file can be fetched: %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestALinkThatWasRefusedEndsWithTheNo(t *testing.T) {
 		link, question := s.waitsAsLink()
 		check(t, s.DecideByID(t.Context(), answerTo(question), false, "U1"))
 		s.wantNoLink(link)
-		left, err := s.outbox.Links(t.Context(), "")
+		left, err := s.outbox.Reader().Links(t.Context(), "")
 		if err != nil || len(left) > 0 {
 			t.Error(left, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/channel/markup"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -23,14 +23,14 @@ const (
 // question returns the part of a request that asks: a poll, or numbered text if the
 // channel has no poll that takes it. ahead is how many questions of the batch are not
 // recorded yet.
-func (b *Bridge) question(folder string, r ipc.Request, dst destination, ahead int) ([]outbox.Part, error) {
+func (b *Bridge) question(folder string, r ipc.Request, dst destination, ahead int) ([]records.Part, error) {
 	if err := dst.allows(groups.ActAsk); err != nil {
 		return nil, err
 	}
 	if b.Outbox.OpenQuestions(folder)+ahead >= openQuestions {
 		return nil, &ipc.Refusal{Code: "too_many_questions", Message: fmt.Sprintf("%d questions of this group are still open", openQuestions), Hint: "wait until one is answered or over"}
 	}
-	q := &outbox.Question{Choices: choices(r.Choices), Several: r.Several, Until: time.Now().Add(answerWithin)}
+	q := &records.Question{Choices: choices(r.Choices), Several: r.Several, Until: time.Now().Add(answerWithin)}
 	if r.Seconds > 0 {
 		q.Until = time.Now().Add(time.Duration(r.Seconds) * time.Second)
 	}
@@ -39,7 +39,7 @@ func (b *Bridge) question(folder string, r ipc.Request, dst destination, ahead i
 	}
 	asks := strings.Join(markup.Parts(r.Text, media.MarkupPlain, 0, dst.limits.Unit), "")
 	if fitsPoll(dst.limits, asks, q.Choices) {
-		return []outbox.Part{{Text: asks, Written: written(r.Text, asks), ReplyTo: r.ReplyTo, Question: q}}, nil
+		return []records.Part{{Text: asks, Written: written(r.Text, asks), ReplyTo: r.ReplyTo, Question: q}}, nil
 	}
 	q.Numbered = true
 	pieces := texts(r.Text+"\n\n"+numbered(q), dst.limits)
@@ -63,7 +63,7 @@ func fitsPoll(l media.Limits, text string, choices []string) bool {
 		!slices.ContainsFunc(choices, func(c string) bool { return l.Unit.Len(c) > l.Poll.Choice })
 }
 
-func numbered(q *outbox.Question) string {
+func numbered(q *records.Question) string {
 	var b strings.Builder
 	for i, c := range q.Choices {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, c)
@@ -76,8 +76,8 @@ func numbered(q *outbox.Question) string {
 }
 
 // answers adds the answers to a delivery's question to its result.
-func (b *Bridge) answers(ctx context.Context, d *outbox.Delivery, r *ipc.Result) {
-	i := slices.IndexFunc(d.Parts, func(p outbox.Part) bool { return p.Question != nil })
+func (b *Bridge) answers(ctx context.Context, d *records.Delivery, r *ipc.Result) {
+	i := slices.IndexFunc(d.Parts, func(p records.Part) bool { return p.Question != nil })
 	if i < 0 {
 		return
 	}

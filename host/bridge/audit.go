@@ -8,6 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // audit records the outcomes of deliveries that have ended.
@@ -26,9 +27,9 @@ func (b *Bridge) audit(changes []outbox.Change) {
 
 // auditDecision records who has answered an approval. d is the delivery as it waited, or
 // as it is now.
-func (b *Bridge) auditDecision(d *outbox.Delivery, a outbox.Decision) {
+func (b *Bridge) auditDecision(d *records.Delivery, a records.Decision) {
 	e := report.Entry(b.Audit, d)
-	e.Event, e.Time, e.Code = audit.NotApproved, a.Time.UTC(), outbox.CodeNotApproved
+	e.Event, e.Time, e.Code = audit.NotApproved, a.Time.UTC(), records.CodeNotApproved
 	if a.Yes {
 		e.Event, e.Code = audit.Approved, ""
 	}
@@ -47,7 +48,7 @@ func (b *Bridge) RecordMissing(ctx context.Context) error {
 	if err := b.repeatDecisions(ctx, since); err != nil {
 		return fmt.Errorf("record answers again: %w", err)
 	}
-	err := b.Outbox.Reader().Ended(ctx, since, until, func(d *outbox.Delivery) { b.Audit.Add(report.Entry(b.Audit, d)) })
+	err := b.Outbox.Reader().Ended(ctx, since, until, func(d *records.Delivery) { b.Audit.Add(report.Entry(b.Audit, d)) })
 	if err != nil {
 		return fmt.Errorf("record outcomes again: %w", err)
 	}

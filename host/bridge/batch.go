@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -35,7 +36,7 @@ func (a *acceptance) add(it *spool.Item, d judged) {
 }
 
 // sent returns the messages of a request of the batch that are not recorded yet.
-func (a *acceptance) sent(request string, dst destination) []outbox.SentPart {
+func (a *acceptance) sent(request string, dst destination) []records.SentPart {
 	i := slices.IndexFunc(a.deliveries, func(d judged) bool { return d.Request == request && d.Address() == dst.address() })
 	if i < 0 || !dst.from.Sees(objectOf(&a.deliveries[i].Delivery)) {
 		return nil

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // batched is asked, by a request that wants its result in a batch.
-func batched(folder, request string) outbox.Delivery {
+func batched(folder, request string) records.Delivery {
 	d := asked(folder, request)
 	d.Batch = true
 	return d
@@ -37,7 +37,7 @@ func TestResultsThatAreAskedForInABatchHaveNoFilesOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		stop := s.run(&told{})
-		var all []outbox.Delivery
+		var all []records.Delivery
 		for i := range 40 {
 			all = append(all, batched("work", fmt.Sprint("many-", i)))
 		}
@@ -72,7 +72,7 @@ func TestAStartWritesNoBatchAgainAndTellsOfNoFailureAgain(t *testing.T) {
 		s := newSite(t, refusing)
 		assistants := &told{}
 		stop := s.run(assistants)
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{batched("work", "one"), batched("work", "two")}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{batched("work", "one"), batched("work", "two")}))
 		synctest.Wait()
 		stop()
 		_, before := s.resultFiles("work")

@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -70,7 +71,7 @@ func TestAChangeOfWhatIsNotSentFailsWithTheReason(t *testing.T) {
 			status ipc.Status
 			reason string
 		}{"2": {ipc.Refused, "may not send to"}, "3": {ipc.Refused, "may not send to"}, "5": {ipc.Failed, "the operator took it out"}} {
-			if r, _ := s.spool.Result("work", id); r.Status != want.status || r.Code != outbox.CodeNotSent || !strings.Contains(r.Message, want.reason) || r.Hint == "" {
+			if r, _ := s.spool.Result("work", id); r.Status != want.status || r.Code != records.CodeNotSent || !strings.Contains(r.Message, want.reason) || r.Hint == "" {
 				t.Errorf("request %s: %+v", id, r)
 			}
 		}
@@ -116,7 +117,7 @@ func TestAReactionInAnotherChatWaitsForAYes(t *testing.T) {
 	s := acting(t, time.Hour)
 	s.allow(func(g *groups.Group) { g.Approve.Foreign, g.MaySendTo = true, []string{"work"} })
 	s.handle("family", ipc.Request{Type: ipc.TypeReact, Chat: "mem:work", Target: "a", Emoji: "👍"}, ipc.Request{Type: ipc.TypeReact, Chat: "mem:work", Target: "a"})
-	for id, state := range map[string]outbox.State{"0001": outbox.Waiting, "0002": outbox.Queued} {
+	for id, state := range map[string]records.State{"0001": records.Waiting, "0002": records.Queued} {
 		if d, err := s.outbox.Get(t.Context(), id); err != nil || d.Parts[0].State != state {
 			t.Errorf("%s: %+v, %v", id, d, err)
 		}

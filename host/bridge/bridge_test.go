@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -91,7 +92,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 0 {
+	if all, err := s.outbox.List(t.Context(), records.Filter{}); err != nil || len(all) != 0 {
 		t.Errorf("something refused is in the outbox: %v, %v", all, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(s.layout.Own(), "blobs", "[0-9a-f]*")); err != nil || len(left) != 0 {
@@ -105,7 +106,7 @@ func TestExamineFindsWhatWouldBeKept(t *testing.T) {
 	r.Files[0].Name = "Q3"
 	found, err := s.Examine("family", r, s.Mounted("family"))
 	check(t, err)
-	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 0 {
+	if all, err := s.outbox.List(t.Context(), records.Filter{}); err != nil || len(all) != 0 {
 		t.Fatalf("examined, and %d deliveries are kept, %v", len(all), err)
 	}
 	d, err := s.SendFor(t.Context(), "family", r, s.Mounted("family"))
@@ -166,7 +167,7 @@ func TestARequestSeenAgainAfterACrashIsOnlyUnlinked(t *testing.T) {
 		// After the record the workspace no longer matters.
 		check(t, os.RemoveAll(filepath.Join(s.layout.Workspace("family"), "a.txt")))
 	}
-	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 1 {
+	if all, err := s.outbox.List(t.Context(), records.Filter{}); err != nil || len(all) != 1 {
 		t.Fatalf("%d deliveries, %v", len(all), err)
 	}
 	s.enqueue("family", "again", r, at.Add(time.Second))
@@ -303,25 +304,25 @@ func TestAnOperatorsOwnFile(t *testing.T) {
 }
 
 func TestResultIsAProjectionOfTheRecord(t *testing.T) {
-	part := func(state outbox.State, size int64) outbox.Part {
-		p := outbox.Part{State: state, Files: make([]outbox.File, 1)}
+	part := func(state records.State, size int64) records.Part {
+		p := records.Part{State: state, Files: make([]records.File, 1)}
 		p.Files[0].Name, p.Files[0].Size = "f", size
 		return p
 	}
 	for _, c := range []struct {
-		states []outbox.State
+		states []records.State
 		want   ipc.Status
 	}{
-		{[]outbox.State{outbox.Queued}, ipc.Queued},
-		{[]outbox.State{outbox.Sent, outbox.Sending}, ipc.Queued},
-		{[]outbox.State{outbox.Sent, outbox.Sent}, ipc.Sent},
-		{[]outbox.State{outbox.Sent, outbox.Failed}, ipc.Failed},
-		{[]outbox.State{outbox.Uncertain, outbox.Sent}, ipc.Uncertain},
-		{[]outbox.State{outbox.Delivered, outbox.Read}, ipc.Delivered},
-		{[]outbox.State{outbox.Read, outbox.Read}, ipc.Read},
-		{[]outbox.State{outbox.Cancelled}, ipc.Failed},
+		{[]records.State{records.Queued}, ipc.Queued},
+		{[]records.State{records.Sent, records.Sending}, ipc.Queued},
+		{[]records.State{records.Sent, records.Sent}, ipc.Sent},
+		{[]records.State{records.Sent, records.Failed}, ipc.Failed},
+		{[]records.State{records.Uncertain, records.Sent}, ipc.Uncertain},
+		{[]records.State{records.Delivered, records.Read}, ipc.Delivered},
+		{[]records.State{records.Read, records.Read}, ipc.Read},
+		{[]records.State{records.Cancelled}, ipc.Failed},
 	} {
-		var d outbox.Delivery
+		var d records.Delivery
 		for _, s := range c.states {
 			d.Parts = append(d.Parts, part(s, 10))
 		}
@@ -329,7 +330,7 @@ func TestResultIsAProjectionOfTheRecord(t *testing.T) {
 			t.Errorf("%v: %s, want %s", c.states, got, c.want)
 		}
 	}
-	d := outbox.Delivery{Parts: []outbox.Part{part(outbox.Sent, 100), part(outbox.Sending, 50)}}
+	d := records.Delivery{Parts: []records.Part{part(records.Sent, 100), part(records.Sending, 50)}}
 	d.Parts[1].Sent = 20
 	if got := report.Result(d).Progress; got == nil || *got != (ipc.Progress{Sent: 120, Total: 150}) {
 		t.Errorf("progress %+v", got)
@@ -354,7 +355,7 @@ func TestABatchWasRecordedThoughTheStateWasLostMeanwhile(t *testing.T) {
 		o.State = &losing{looks}
 		s.Bridge = bridge.New(o)
 		got := s.handle("family", file(s.write("family", "a.txt", strings.Repeat("a", 1<<16))))
-		if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != recorded || got[0].Deferred != (recorded == 0) {
+		if all, err := s.outbox.List(t.Context(), records.Filter{}); err != nil || len(all) != recorded || got[0].Deferred != (recorded == 0) {
 			t.Errorf("%d looks: %d deliveries, %v, and the request is %+v", looks, len(all), err, got[0])
 		}
 		left, err := filepath.Glob(filepath.Join(s.layout.Own(), "blobs", "[0-9a-f]*"))

@@ -4,17 +4,17 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel/markup"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // texts renders a text for the channel and cuts it into parts that the channel
 // takes. A limit of 0 is none.
-func texts(text string, l media.Limits) []outbox.Part {
-	var parts []outbox.Part
+func texts(text string, l media.Limits) []records.Part {
+	var parts []records.Part
 	for _, m := range markup.Messages(text, l.Markup, l.Text, l.Unit) {
-		parts = append(parts, outbox.Part{Text: m.Text, Written: written(m.Written, m.Text)})
+		parts = append(parts, records.Part{Text: m.Text, Written: written(m.Written, m.Text)})
 	}
 	return parts
 }
@@ -34,12 +34,12 @@ func written(markdown, text string) string {
 // before it, if the two may share one and this file has no words of its own, or
 // else as a message. If the channel cannot attach the whole caption, further
 // parts have it: the text is sent, never dropped.
-func attach(parts []outbox.Part, file outbox.File, caption string, l media.Limits) []outbox.Part {
+func attach(parts []records.Part, file records.File, caption string, l media.Limits) []records.Part {
 	if last := len(parts) - 1; last >= 0 && caption == "" && mayShare(parts[last].Files, file, l) {
 		parts[last].Files = append(parts[last].Files, file)
 		return parts
 	}
-	part := outbox.Part{Files: []outbox.File{file}}
+	part := records.Part{Files: []records.File{file}}
 	rendered := strings.Join(markup.Parts(caption, l.Markup, 0, l.Unit), "")
 	if l.Unit.Len(rendered) <= l.Kinds[file.Kind].Caption {
 		part.Text, part.Written = rendered, written(caption, rendered)
@@ -48,7 +48,7 @@ func attach(parts []outbox.Part, file outbox.File, caption string, l media.Limit
 	return append(append(parts, part), texts(caption, l)...)
 }
 
-func mayShare(files []outbox.File, file outbox.File, l media.Limits) bool {
+func mayShare(files []records.File, file records.File, l media.Limits) bool {
 	var before []media.Info
 	for _, f := range files {
 		before = append(before, f.Info)

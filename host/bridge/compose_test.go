@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -55,7 +56,7 @@ func TestFilesShareMessagesAsFarAsThePlatformLikes(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	ds, err := s.outbox.List(t.Context(), outbox.Filter{})
+	ds, err := s.outbox.List(t.Context(), records.Filter{})
 	check(t, err)
 	result := report.Result(ds[0])
 	if len(result.Parts) != 8 || result.Status != ipc.Sent {
@@ -121,7 +122,7 @@ func TestWhatAPictureShowsGoesAlong(t *testing.T) {
 	r := file(s.write("family", "a.txt", "bytes"))
 	r.Files[0].Alt = "a quay\n at  dusk\u202e" + strings.Repeat("\u2067", 300)
 	s.handle("family", r)
-	ds, err := s.outbox.List(t.Context(), outbox.Filter{})
+	ds, err := s.outbox.List(t.Context(), records.Filter{})
 	check(t, err)
 	got := ds[0].Parts[0].Files[0].Alt
 	if !strings.HasPrefix(got, `a quay at dusk\u202e\u2067`) || len(got) != ipc.MaxAlt {

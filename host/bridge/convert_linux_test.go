@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/bridge"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -77,7 +77,7 @@ func (s *site) films(name string, args ...string) (path, content string) {
 var moment = []string{"-f", "lavfi", "-i", "testsrc=size=64x64:rate=5:duration=1"}
 
 // kept is what the outbox has of a file that was sent.
-func (s *site) kept(ref ipc.FileRef) outbox.File {
+func (s *site) kept(ref ipc.FileRef) records.File {
 	s.t.Helper()
 	d, err := s.SendFor(s.t.Context(), "family", ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{ref}}, s.Mounted("family"))
 	check(s.t, err)
@@ -166,7 +166,7 @@ func TestFilmsThatPhonesDoNotPlayAndASoundInAFilmsClothesWentAsTheyWere(t *testi
 	phone := s.memory.Limits().Kinds[media.Video]
 	phone.Codecs = []string{"h264", "aac"}
 	s.memory.Limits().Kinds[media.Video] = phone
-	kept := map[string]outbox.File{}
+	kept := map[string]records.File{}
 	for name, want := range map[string]media.Info{
 		"a-hevc.mp4":     {Name: "a-hevc.mp4", Kind: media.Video, MIME: "video/mp4", Note: "converted from mp4 (hevc) to mp4", Tracks: media.Tracks{Video: "h264", Audio: "aac"}},
 		"a-yuv444.mp4":   {Name: "a-yuv444.mp4", Kind: media.Video, MIME: "video/mp4", Note: "converted from mp4 (h264 4:4:4) to mp4", Tracks: media.Tracks{Video: "h264", Audio: "aac"}},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
@@ -47,19 +48,19 @@ const copyPause = 20 * time.Millisecond
 // file opens, checks and copies one file, or what it was converted into. The
 // descriptor that was checked is the one that is copied. It calls room before the first
 // byte is copied. linked means that the file is too large for the chat and becomes a link.
-func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destination, room func(size int64, linked bool) error) (_ outbox.File, linked bool, _ error) {
+func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destination, room func(size int64, linked bool) error) (_ records.File, linked bool, _ error) {
 	f, err := o.open(ref.Path)
 	if err != nil {
-		return outbox.File{}, false, err
+		return records.File{}, false, err
 	}
 	defer f.Close()
 	b.Trace(o.folder, o.request, "opened")
 	if err := dst.screenSource(o.open, ref); err != nil {
-		return outbox.File{}, false, err
+		return records.File{}, false, err
 	}
 	out, err := b.shown(ctx, f.File, ref, dst)
 	if err != nil {
-		return outbox.File{}, false, err
+		return records.File{}, false, err
 	}
 	defer out.close()
 	names := namesOf(f.Names, ref)
@@ -69,15 +70,15 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 		linked, tooLarge := dst.asLink(info, err), err
 		o.measured(info)
 		if err != nil && !linked {
-			return outbox.File{}, false, err
+			return records.File{}, false, err
 		}
 		if err := dst.permit(info); err != nil {
-			return outbox.File{}, false, err
+			return records.File{}, false, err
 		}
 		b.Trace(o.folder, o.request, "checked")
 		if try == 0 {
 			if err := room(info.Size, linked); err != nil {
-				return outbox.File{}, false, err
+				return records.File{}, false, err
 			}
 		}
 		blob, err := b.copy(ctx, out.file, info, out.ref, dst, names...)
@@ -90,16 +91,16 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 				info.Note = linkNote(info.Note, tooLarge)
 			}
 			b.Trace(o.folder, o.request, "copied")
-			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes, Names: names}, linked, nil
+			return records.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes, Names: names}, linked, nil
 		}
 		if !errors.Is(err, outbox.ErrChanged) {
-			return outbox.File{}, false, fmt.Errorf("copy %q: %w", ref.Path, err)
+			return records.File{}, false, fmt.Errorf("copy %q: %w", ref.Path, err)
 		}
 		if !wake.Sleep(ctx, copyPause) { // a program that has just written the file may be about to close it
-			return outbox.File{}, false, ctx.Err()
+			return records.File{}, false, ctx.Err()
 		}
 	}
-	return outbox.File{}, false, &ipc.Refusal{
+	return records.File{}, false, &ipc.Refusal{
 		Code:    "file_changing",
 		Message: fmt.Sprintf("%q changes while it is read", path.Base(ref.Path)),
 		Hint:    "finish writing the file and close it, then send it; of a file that a program keeps writing, send a copy",
@@ -137,7 +138,7 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 	return blob, nil
 }
 
-func (b *Bridge) discard(d *outbox.Delivery) {
+func (b *Bridge) discard(d *records.Delivery) {
 	for _, f := range d.AllFiles() {
 		b.Outbox.Discard(outbox.Blob{Name: f.Blob})
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -61,7 +61,7 @@ func (b *Bridge) byHost(ctx context.Context, chat groups.Address, id string) (bo
 		return false, nil
 	}
 	sent, err := b.Outbox.Reader().Sent(ctx, chat, groups.Asker{}, id) // the host asks
-	return slices.ContainsFunc(sent, func(s outbox.SentPart) bool { return s.Host }), err
+	return slices.ContainsFunc(sent, func(s records.SentPart) bool { return s.Host }), err
 }
 
 func (b *Bridge) tellOutside(ctx context.Context, chat groups.Address, m *channel.Inbound) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -35,8 +36,8 @@ func (b *Bridge) roomForLink(ctx context.Context, folder string, ahead, size int
 
 // link returns the parts for a file that becomes a link: a message with its address and the
 // caption.
-func (b *Bridge) link(file outbox.File, caption string, dst destination) ([]outbox.Part, error) {
-	l := &outbox.Link{ID: randomID(), Expires: time.Now().Add(dst.links.For).Truncate(time.Second), File: file}
+func (b *Bridge) link(file records.File, caption string, dst destination) ([]records.Part, error) {
+	l := &records.Link{ID: randomID(), Expires: time.Now().Add(dst.links.For).Truncate(time.Second), File: file}
 	address, err := b.Addresses.Address(dst.links.URL, l.ID, l.Expires)
 	if err != nil {
 		return nil, err

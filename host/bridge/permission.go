@@ -10,7 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/bridge/report"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -110,7 +110,7 @@ func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks 
 		return asks, &refusal.Error{Code: "busy", Message: fmt.Sprintf("%d questions of this group wait for an answer", maxPermissions), Hint: "answer in the terminal"}
 	}
 	d := ownDelivery(b.Approvers(), dst, "permission "+p.approval)
-	d.Parts = asked(report.Permission(folder, asks), ChoiceAllow, outbox.Approval{ID: p.approval, Expires: asks.Expires}, dst.limits)
+	d.Parts = asked(report.Permission(folder, asks), ChoiceAllow, records.Approval{ID: p.approval, Expires: asks.Expires}, dst.limits)
 	if err := b.judgeAndPut(ctx, dst, d); err != nil {
 		b.permissions.remove(asks.ID)
 		return asks, err
@@ -150,7 +150,7 @@ func (b *Bridge) Permission(folder, thread, id string) (asked ipc.Permission, an
 
 // decide records an answer. b.permissions must be locked.
 func (b *Bridge) decide(p *permission, yes bool, by string) {
-	e := audit.Entry{Event: audit.NotApproved, Time: time.Now().UTC(), Group: p.folder, Thread: p.thread, Code: outbox.CodeNotApproved}
+	e := audit.Entry{Event: audit.NotApproved, Time: time.Now().UTC(), Group: p.folder, Thread: p.thread, Code: records.CodeNotApproved}
 	if p.Answer = ipc.Denied; yes {
 		p.Answer, e.Event, e.Code = ipc.Allowed, audit.Approved, ""
 	}

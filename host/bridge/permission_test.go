@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/bridge"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -47,7 +47,7 @@ func TestQuestionsForPermissionsAreBounded(t *testing.T) {
 	if !strings.Contains(text, "“`Ba'sh`”") || !strings.Contains(text, "“`*Run*\\nthis`”") || len(text) > 2000 || strings.Contains(text, first) {
 		t.Error(text)
 	}
-	if err := s.DecideByID(t.Context(), first, true, "U1"); !errors.Is(err, outbox.ErrNotFound) {
+	if err := s.DecideByID(t.Context(), first, true, "U1"); !errors.Is(err, records.ErrNotFound) {
 		t.Error("the session's own id answers it:", err)
 	}
 	check(t, s.DecideByID(t.Context(), answerTo(text), false, "U1"))
@@ -55,7 +55,7 @@ func TestQuestionsForPermissionsAreBounded(t *testing.T) {
 		t.Error(p, err)
 	}
 	check(t, second(ask("family")))
-	if err := s.DecideByID(t.Context(), strings.Repeat("0", 32), true, "U1"); !errors.Is(err, outbox.ErrNotFound) {
+	if err := s.DecideByID(t.Context(), strings.Repeat("0", 32), true, "U1"); !errors.Is(err, records.ErrNotFound) {
 		t.Error(err)
 	}
 }

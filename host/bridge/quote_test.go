@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -107,7 +107,7 @@ func TestAnAssistantChangedWhatTheHostSaid(t *testing.T) {
 		if got := s.after("ops", "own", ipc.Request{Type: ipc.TypeEdit, Target: mine.ID, Text: "mine, too"}); got.Status != ipc.Sent {
 			t.Errorf("its own words: %+v", got)
 		}
-		var all []outbox.SentPart
+		var all []records.SentPart
 		all, err = s.outbox.Reader().Sent(t.Context(), groups.Address{Channel: "memory", JID: "mem:ops"}, groups.Asker{}, notice.ID)
 		if err != nil || len(all) != 1 || !all[0].Host {
 			t.Errorf("%+v, %v", all, err)

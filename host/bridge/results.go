@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -90,8 +91,8 @@ func (b *Bridge) batched(changes *outbox.Changes) map[string]ipc.Status {
 }
 
 // written reports whether the result of a delivery of the past stands already.
-func (b *Bridge) written(d outbox.Delivery, batched map[string]ipc.Status) bool {
-	asks := func(p outbox.Part) bool { return p.Question != nil } // an answer may have come last
+func (b *Bridge) written(d records.Delivery, batched map[string]ipc.Status) bool {
+	asks := func(p records.Part) bool { return p.Question != nil } // an answer may have come last
 	if d.Open() || slices.ContainsFunc(d.Parts, asks) {
 		return false
 	}
@@ -99,7 +100,7 @@ func (b *Bridge) written(d outbox.Delivery, batched map[string]ipc.Status) bool 
 }
 
 // standing returns the status in the delivery's written result, else empty.
-func (b *Bridge) standing(d outbox.Delivery, batched map[string]ipc.Status) ipc.Status {
+func (b *Bridge) standing(d records.Delivery, batched map[string]ipc.Status) ipc.Status {
 	if d.Batch {
 		return batched[d.Request]
 	}
@@ -110,7 +111,7 @@ func (b *Bridge) standing(d outbox.Delivery, batched map[string]ipc.Status) ipc.
 // tellLate reports a failure to an assistant whose tool has stopped waiting, before anybody
 // sees the new result. It does nothing if the standing result has the failure: a later
 // receipt of another part writes it again.
-func (b *Bridge) tellLate(d outbox.Delivery, r ipc.Result, batched map[string]ipc.Status, assistants Assistants) {
+func (b *Bridge) tellLate(d records.Delivery, r ipc.Result, batched map[string]ipc.Status, assistants Assistants) {
 	if !unsent(r.Status) || time.Since(d.Asked) <= b.Wait() || r.Status == b.standing(d, batched) {
 		return
 	}
@@ -123,7 +124,7 @@ func (b *Bridge) tellLate(d outbox.Delivery, r ipc.Result, batched map[string]ip
 func unsent(s ipc.Status) bool { return s == ipc.Failed || s == ipc.Uncertain || s == ipc.Refused }
 
 // tellMembers reports a late failure to the group's own chat, if the group wishes so.
-func (b *Bridge) tellMembers(d outbox.Delivery, r ipc.Result) {
+func (b *Bridge) tellMembers(d records.Delivery, r ipc.Result) {
 	if g, ok := b.Registry().ByFolder(d.Folder); !ok || g.Failures != groups.FailuresToChat || !b.own(&d) {
 		return
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -74,11 +75,11 @@ func (s *site) run(assistants bridge.Assistants) (stop func()) {
 }
 
 // asked is a delivery that a tool has asked for an hour ago.
-func asked(folder, request string) outbox.Delivery {
+func asked(folder, request string) records.Delivery {
 	sum := sha256.Sum256([]byte(folder + request))
-	return outbox.Delivery{
+	return records.Delivery{
 		Key: hex.EncodeToString(sum[:16]), Folder: folder, Request: request, Channel: "memory", Chat: groups.JID("mem:" + folder),
-		Created: time.Now().Add(-time.Hour), Parts: []outbox.Part{{Text: "x"}},
+		Created: time.Now().Add(-time.Hour), Parts: []records.Part{{Text: "x"}},
 	}
 }
 
@@ -102,9 +103,9 @@ func TestALateFailureOfOneGroupDelaysNoOthersResult(t *testing.T) {
 			r, ok := s.spool.Result(folder, request)
 			return ok && r.Status == ipc.Failed
 		}
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{asked("work", "one")}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{asked("work", "one")}))
 		synctest.Wait()
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{asked("family", "two"), asked("work", "three")}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{asked("family", "two"), asked("work", "three")}))
 		synctest.Wait()
 		if !written("family", "two") {
 			t.Error("the other group's result is not written")
@@ -134,7 +135,7 @@ func TestAResultThatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
 		check(t, os.WriteFile(results, nil, 0o600))
 		one, two := asked("work", "one"), asked("work", "two")
 		two.Batch = true
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{one, two}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{one, two}))
 		time.Sleep(time.Minute)
 		if n := strings.Count(log.String(), "result not written"); n < 2 || n > 4 { // for each state at most, not for each attempt
 			t.Errorf("the log has it %d times:\n%s", n, &log)
@@ -163,7 +164,7 @@ func TestTheResultsOfARemovedGroupAreNoErrors(t *testing.T) {
 		var log strings.Builder
 		s.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		d := asked("ops", "left")
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{d}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{d}))
 		stop := s.run(&told{})
 		synctest.Wait()
 		stop()
@@ -181,7 +182,7 @@ func TestTheResultsOfARemovedGroupAreNoErrors(t *testing.T) {
 func TestResultsOfTheHostBeforeAreWrittenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, refusing)
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{asked("family", "reported"), asked("work", "lost")}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{asked("family", "reported"), asked("work", "lost")}))
 		var first told
 		stop := s.run(&first)
 		synctest.Wait()
@@ -220,8 +221,8 @@ func TestAReceiptDoesNotReportAFailureAgain(t *testing.T) {
 		var a told
 		stop := s.run(&a)
 		d := asked("family", "both")
-		d.Parts = []outbox.Part{{Text: "good"}, {Text: "bad"}}
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{d}))
+		d.Parts = []records.Part{{Text: "good"}, {Text: "bad"}}
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{d}))
 		synctest.Wait()
 		sent, err := s.outbox.Get(t.Context(), "both")
 		check(t, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -46,7 +46,7 @@ func TestRightsThatEndDuringACopyAreGone(t *testing.T) {
 	if v := s.handle("ops", ipc.Request{Type: ipc.TypeMessage, Chat: "mem:work", Text: "x"})[0]; !v.Accepted {
 		t.Errorf("while main has its rights: %+v", v)
 	}
-	all, err := s.outbox.List(t.Context(), outbox.Filter{})
+	all, err := s.outbox.List(t.Context(), records.Filter{})
 	if err != nil || len(all) > 1 {
 		t.Errorf("the outbox has %+v, %v", all, err)
 	}

@@ -10,24 +10,25 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // SendFor accepts a request of the operator in the name of a group. It passes the same
 // checks as the group's own, but needs no approval. open opens the files that it names.
-func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open Opener) (outbox.Delivery, error) {
+func (b *Bridge) SendFor(ctx context.Context, folder string, r ipc.Request, open Opener) (records.Delivery, error) {
 	dst, err := b.authorize(folder, r)
 	if err == nil {
 		err = b.State.LostFiles()
 	}
 	if err != nil {
-		return outbox.Delivery{}, err
+		return records.Delivery{}, err
 	}
 	d := ownDelivery(folder, dst, uuid.NewString())
 	d.Thread = dst.thread(r)
 	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open, found: new(spool.Found)}, r, dst, outbox.Load{}); err != nil {
-		return outbox.Delivery{}, err
+		return records.Delivery{}, err
 	}
 	return d, b.put(ctx, judged{d})
 }
@@ -64,11 +65,11 @@ func (b *Bridge) say(ctx context.Context, folder, thread, text, key string, host
 // neither does a call for a channel without reactions.
 func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key string) error {
 	dst, err := b.authorize(folder, ipc.Request{})
-	if err != nil || !outbox.Can(dst.channel, outbox.VerbReact) {
+	if err != nil || !outbox.Can(dst.channel, records.VerbReact) {
 		return err
 	}
 	d := ownDelivery(folder, dst, key)
-	d.Thread, d.Parts = thread, []outbox.Part{{Act: &outbox.Act{Verb: outbox.VerbReact, Target: target, Emoji: emoji}}}
+	d.Thread, d.Parts = thread, []records.Part{{Act: &records.Act{Verb: records.VerbReact, Target: target, Emoji: emoji}}}
 	return b.judgeAndPut(ctx, dst, d)
 }
 
@@ -98,8 +99,8 @@ func (b *Bridge) SentSince(folder, thread string, since time.Time, but ...string
 }
 
 // ownDelivery returns a delivery without a request, whose key is derived from id.
-func ownDelivery(folder string, dst destination, id string) outbox.Delivery {
-	return outbox.Delivery{
+func ownDelivery(folder string, dst destination, id string) records.Delivery {
+	return records.Delivery{
 		Key: hostKey(folder, id), Folder: folder,
 		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
 	}
@@ -111,7 +112,7 @@ func hostKey(folder, id string) string {
 }
 
 // judgeAndPut records the host's own delivery, which the policy judges too.
-func (b *Bridge) judgeAndPut(ctx context.Context, dst destination, d outbox.Delivery) error {
+func (b *Bridge) judgeAndPut(ctx context.Context, dst destination, d records.Delivery) error {
 	j, err := b.judge(ctx, dst, d, outbox.Load{})
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (b *Bridge) judgeAndPut(ctx context.Context, dst destination, d outbox.Deli
 
 // put records deliveries, all or none.
 func (b *Bridge) put(ctx context.Context, all ...judged) error {
-	ds := make([]outbox.Delivery, len(all))
+	ds := make([]records.Delivery, len(all))
 	for i := range all {
 		ds[i] = all[i].Delivery
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // mostSent is how many deliveries are searched for those of one turn.
@@ -21,7 +22,7 @@ func (b *Bridge) SentFiles(folder, thread string, since time.Time) (arrived, und
 	if !ok {
 		return nil, nil, nil
 	}
-	found, err := b.Outbox.List(context.Background(), outbox.Filter{Folder: folder, Limit: mostSent})
+	found, err := b.Outbox.List(context.Background(), records.Filter{Folder: folder, Limit: mostSent})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,9 +32,9 @@ func (b *Bridge) SentFiles(folder, thread string, since time.Time) (arrived, und
 		}
 		for i := range d.Parts {
 			switch p := &d.Parts[i]; p.State {
-			case outbox.Queued, outbox.Sending, outbox.Pending, outbox.Waiting:
+			case records.Queued, records.Sending, records.Pending, records.Waiting:
 				underWay = append(underWay, sentNames(p)...)
-			case outbox.Sent, outbox.Delivered, outbox.Read:
+			case records.Sent, records.Delivered, records.Read:
 				arrived = append(arrived, sentNames(p)...)
 			}
 		}
@@ -42,7 +43,7 @@ func (b *Bridge) SentFiles(folder, thread string, since time.Time) (arrived, und
 }
 
 // sentNames names the files of a part; a part without files has one empty name.
-func sentNames(p *outbox.Part) (names []string) {
+func sentNames(p *records.Part) (names []string) {
 	for _, f := range p.Files {
 		names = append(names, f.Name)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -17,7 +18,7 @@ var errUnknownMessage = &ipc.Refusal{
 // messages returns the messages of a change's target that were sent or will be sent before
 // it: in its chat, in its batch and in its queue. If none of them was or will be sent, the
 // error is a refusal with the reason.
-func (b *Bridge) messages(ctx context.Context, it *spool.Item, dst destination, before *acceptance) ([]outbox.SentPart, error) {
+func (b *Bridge) messages(ctx context.Context, it *spool.Item, dst destination, before *acceptance) ([]records.SentPart, error) {
 	all, err := b.Outbox.Reader().Sent(ctx, dst.address(), dst.from, it.Request.Target)
 	if err != nil {
 		return nil, err
@@ -28,9 +29,9 @@ func (b *Bridge) messages(ctx context.Context, it *spool.Item, dst destination, 
 	if len(all) == 0 {
 		return nil, b.notAhead(it, dst, before)
 	}
-	gone := func(s outbox.SentPart) bool { return !s.OnItsWay() && !s.Arrived() }
-	if !slices.ContainsFunc(all, func(s outbox.SentPart) bool { return !gone(s) }) {
-		if all[0].State == outbox.Waiting {
+	gone := func(s records.SentPart) bool { return !s.OnItsWay() && !s.Arrived() }
+	if !slices.ContainsFunc(all, func(s records.SentPart) bool { return !gone(s) }) {
+		if all[0].State == records.Waiting {
 			return nil, &ipc.Refusal{Code: "not_sent_yet", Message: "that message waits for a person's yes", Hint: "wait until delivery_status says that it is sent, then call again"}
 		}
 		return nil, notSent(all[0].Message)
@@ -60,7 +61,7 @@ func (b *Bridge) notAhead(it *spool.Item, dst destination, before *acceptance) e
 }
 
 func notSent(why string) *ipc.Refusal {
-	return &ipc.Refusal{Code: outbox.CodeNotSent, Message: "that message was not sent: " + why, Hint: "send the message anew"}
+	return &ipc.Refusal{Code: records.CodeNotSent, Message: "that message was not sent: " + why, Hint: "send the message anew"}
 }
 
 // answerable refuses an answer to a message that does not exist for the asker: the platform
@@ -80,7 +81,7 @@ func (b *Bridge) mayName(ctx context.Context, id string, dst destination, assist
 		return nil
 	}
 	sent, err := b.Outbox.Reader().Sent(ctx, dst.address(), dst.from, id)
-	if err != nil || slices.ContainsFunc(sent, func(s outbox.SentPart) bool { return s.ID == id }) {
+	if err != nil || slices.ContainsFunc(sent, func(s records.SentPart) bool { return s.ID == id }) {
 		return err
 	}
 	if dst.foreign() {

@@ -3,7 +3,7 @@ package bridge
 import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge/report"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -13,7 +13,7 @@ const unknownTurn = "the turn that the request names is not known here, so it di
 
 // setThread sets the thread of a delivery whose request names none. Only the group's own
 // chat has the threads of its turns.
-func (b *Bridge) setThread(d *outbox.Delivery, it *spool.Item, assistants Assistants) {
+func (b *Bridge) setThread(d *records.Delivery, it *spool.Item, assistants Assistants) {
 	if _, changes := verbs[it.Request.Type]; changes || d.Thread != "" || it.Request.Turn == ipc.NoTurn || !b.own(d) {
 		return
 	}
@@ -32,7 +32,7 @@ func (b *Bridge) setThread(d *outbox.Delivery, it *spool.Item, assistants Assist
 }
 
 // asker returns the thread of the group's chat in which a delivery was asked for.
-func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
+func (b *Bridge) asker(d records.Delivery, assistants Assistants) string {
 	if b.own(&d) {
 		return d.Thread
 	}
@@ -44,12 +44,12 @@ func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
 }
 
 // own reports whether a delivery is for its group's own chat.
-func (b *Bridge) own(d *outbox.Delivery) bool {
+func (b *Bridge) own(d *records.Delivery) bool {
 	g, ok := b.Registry().ByFolder(d.Folder)
 	return ok && g.Address() == d.Address()
 }
 
 // objectOf returns who may see a delivery, as groups.Asker judges it.
-func objectOf(d *outbox.Delivery) groups.Object {
+func objectOf(d *records.Delivery) groups.Object {
 	return groups.Object{Chat: d.Address(), Thread: d.Thread, Folder: d.Folder, Asked: d.Bound}
 }

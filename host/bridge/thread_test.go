@@ -9,7 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -43,7 +43,7 @@ func TestAStampDecidesTheThreadWithinTheGroupsOwnChatOnly(t *testing.T) {
 		if v := s.handle(c.folder, c.r)[0]; !v.Accepted {
 			t.Fatalf("%s: fate %+v", c.what, v)
 		}
-		all, err := s.outbox.List(t.Context(), outbox.Filter{})
+		all, err := s.outbox.List(t.Context(), records.Filter{})
 		check(t, err)
 		if got := all[0].Thread; got != c.thread {
 			t.Errorf("%s: it goes to thread %q, want %q", c.what, got, c.thread)
@@ -92,7 +92,7 @@ func TestALateFailureIsToldInTheThreadThatAsked(t *testing.T) {
 		s.turns.threads = map[string]string{"work/": "t3"}
 		own, other := asked("family", "one"), asked("work", "two")
 		own.Thread, other.Thread, other.Chat = "t1", "t1", "mem:family"
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{own, other}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{own, other}))
 		stop := s.run(&s.turns)
 		synctest.Wait()
 		stop()
@@ -121,11 +121,11 @@ func TestALateFailureIsToldToTheChatThatWishesSo(t *testing.T) {
 		s.set.registry = registry
 		own, other := asked("family", "one"), asked("work", "two")
 		own.Thread, other.Chat = "t1", "mem:family"
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{own, other}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{own, other}))
 		stop := s.run(&s.turns)
 		synctest.Wait()
 		stop()
-		ds, err := s.outbox.List(t.Context(), outbox.Filter{})
+		ds, err := s.outbox.List(t.Context(), records.Filter{})
 		check(t, err)
 		var heard []string
 		for _, d := range ds {

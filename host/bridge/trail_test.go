@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/bridge"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // start is a start of a host with this trail, until it has nothing to do.
@@ -41,11 +41,11 @@ func TestACrashMoreThanADayAgoLeftAGapInTheTrail(t *testing.T) {
 		s := newSite(t)
 		s.allow(func(g *groups.Group) { g.Approve.Files = true })
 		dir := t.TempDir()
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{asked("family", "noted")}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{asked("family", "noted")}))
 		s.start(dir)
 		time.Sleep(time.Minute)
 
-		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{asked("family", "lost")}))
+		check(t, s.outbox.Put(t.Context(), []records.Delivery{asked("family", "lost")}))
 		s.handle("family", file(s.write("family", "a.txt", "for you")))
 		check(t, bridge.New(s.opts).Decide(t.Context(), "0001", false, "operator"))
 		s.runOnce() // without the trail: as if the crash took its last lines

@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/command/member"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -95,7 +95,7 @@ func TestAnOperatorSaysYesOrNo(t *testing.T) {
 		t.Errorf("a no after the yes: exit code %d: %s", code, out)
 	}
 	asked("approvals", "no", no)
-	if r := s.Result("family", unwanted); r.Status != ipc.Refused || r.Code != outbox.CodeNotApproved {
+	if r := s.Result("family", unwanted); r.Status != ipc.Refused || r.Code != records.CodeNotApproved {
 		t.Errorf("after a no: %+v", r)
 	}
 	if list := asked("approvals", "list"); !strings.Contains(list, "nothing waits") {

@@ -15,7 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -195,7 +195,7 @@ func doubt(ctx context.Context, l groups.Layout, taken time.Time) (parts int64, 
 		if err != nil {
 			return 0, 0, err
 		}
-		parts, err = outbox.MarkRestored(ctx, db, taken)
+		parts, err = records.MarkRestored(ctx, db, taken)
 		if err := errors.Join(err, db.Close()); err != nil {
 			return parts, 0, err
 		}

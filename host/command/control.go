@@ -14,7 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -60,7 +60,7 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	}
 	options := operator.Options{Layout: c.Layout(), Version: readVersion(e.version).Version, Groups: operator.Fixed(c.Groups)}
 	if view != nil {
-		if options.Records, err = outbox.NewReader(ctx, view.DB); err != nil {
+		if options.Records, err = records.NewReader(ctx, view.DB); err != nil {
 			return errors.Join(kept.Explain("read", err), view.Close())
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -215,7 +215,7 @@ func (e *env) printPart(n int, p operator.Part) error {
 		t.Row("  file", fmt.Sprintf("%s, %s, %s", p.Name, p.MIME, media.Size(p.Bytes)))
 		t.Row("  sha256", p.SHA256)
 	}
-	waits := p.State == string(outbox.Waiting) // for a person's yes or no to all of its text
+	waits := p.State == string(records.Waiting) // for a person's yes or no to all of its text
 	if p.Text != "" && !waits {
 		t.Row("  text", media.Cut(p.Text, 200))
 	}

@@ -82,8 +82,22 @@ func (c *checker) readSecret(key, path string) Secret {
 	return c.plainSecret(key, text)
 }
 
-// secretsHidden rejects a secret's file that a container can see.
+// secretsHidden rejects a secret's file, or a directory of backups, that a container can see.
 func (c *checker) secretsHidden() {
+	seen := c.seen()
+	for _, key := range slices.Sorted(maps.Keys(c.secretFiles)) {
+		if c.visible(c.secretFiles[key], seen) {
+			c.bad(key, "a group's container would see this file", "keep secrets outside of the project directory and of every mount, such as in the state directory's store/")
+		}
+	}
+	if dir := c.cfg.Backup.Directory; dir != "" && c.visible(dir, seen) {
+		c.bad("backup.directory", "a group's container would see the backups, which hold the messages of all groups",
+			"keep them outside of the project directory and of every mount, such as in the state directory's backups/")
+	}
+}
+
+// seen returns the directories that containers see.
+func (c *checker) seen() []string {
 	seen := []string{c.cfg.Layout().Groups(), c.cfg.Layout().IPCDir()}
 	if l := c.cfg.Layout(); l.V1 {
 		seen = append(seen, l.Sessions())
@@ -98,15 +112,12 @@ func (c *checker) secretsHidden() {
 			}
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.secretFiles)) {
-		file := c.secretFiles[key]
-		for _, dir := range seen {
-			if holds(dir, file) && !c.shadowed(file, dir) {
-				c.bad(key, "a group's container would see this file", "keep secrets outside of the project directory and of every mount, such as in the state directory's store/")
-				break
-			}
-		}
-	}
+	return seen
+}
+
+// visible reports whether a path lies in one of the directories that containers see.
+func (c *checker) visible(path string, seen []string) bool {
+	return slices.ContainsFunc(seen, func(dir string) bool { return holds(dir, path) && !c.shadowed(path, dir) })
 }
 
 // shadowed reports whether file is hidden in main's view of the project directory.

@@ -39,7 +39,7 @@ type lane struct {
 	busy        bool
 }
 
-// Add takes files whose message is kept.
+// Add has files fetched whose message is kept already.
 func (b *Inbox) Add(wants []*PendingFile) {
 	b.f.mu.Lock()
 	b.quick.files = append(b.quick.files, wants...)

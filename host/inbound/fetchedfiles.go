@@ -43,7 +43,7 @@ func liesInInbox(workspace, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// RemoveFiles removes files from a workspace's inbox.
+// RemoveFiles removes from a workspace's inbox the files whose names have the value true.
 func RemoveFiles(workspace string, names map[string]bool) error {
 	inbox, err := openInbox(workspace, false)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	pastAge    = 30 * 24 * time.Hour
 )
 
-// Past is a member's message that the assistant may read again.
+// Past is a member's message that the assistant may read again, or a change of one.
 type Past struct {
 	ID     string    `json:"id"`
 	Thread string    `json:"thread,omitempty"`

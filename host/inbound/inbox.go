@@ -67,7 +67,7 @@ func NewFetcher(o Options) *Fetcher {
 	return &Fetcher{Options: o, bringing: make(chan struct{}, bringing)}
 }
 
-// Start lets the lanes work until ctx is done. The returned function waits for them.
+// Start lets the lanes work until ctx is done. Then the caller calls stop, which waits for them.
 func (f *Fetcher) Start(ctx context.Context) (stop func()) {
 	f.mu.Lock()
 	f.ctx = ctx

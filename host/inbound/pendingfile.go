@@ -7,8 +7,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
-// PendingFile is a member's file that its channel still has. It is kept as soon as its message
-// is, until the file is in the inbox or the assistant was told that it never will be.
+// PendingFile is a member's file that is to be fetched from its channel, or to be transcribed. It is
+// kept in the transaction of its message, and deleted in the one that records what became of the file.
 type PendingFile struct {
 	Message string    `json:"-"`              // the message's key
 	Index   int       `json:"-"`              // of the message's files
@@ -27,7 +27,7 @@ type PendingFile struct {
 	due time.Time // of the next attempt; zero: now
 }
 
-// Pending keeps files that are to be fetched.
+// Pending keeps files that are to be fetched or transcribed.
 func (s *Store) Pending(files ...*PendingFile) Change {
 	return func(t *state.Tx) error {
 		for _, w := range files {
@@ -44,7 +44,7 @@ func (s *Store) Pending(files ...*PendingFile) Change {
 	}
 }
 
-// DropPending forgets a file that nobody fetches any more.
+// DropPending forgets a file that is no longer to be fetched or transcribed.
 func (s *Store) DropPending(w *PendingFile) Change {
 	return Exec(`DELETE FROM inbound_file WHERE folder = ? AND message = ? AND position = ?`, s.Folder, w.Message, w.Index)
 }

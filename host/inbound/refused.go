@@ -11,7 +11,7 @@ func (s *Store) WasRefused(what string) bool {
 	return known
 }
 
-// Refused remembers a refusal.
+// Refused remembers that a member was told of a refusal.
 func (s *Store) Refused(what string) error {
 	return s.Do("remember a refusal",
 		Exec(`INSERT INTO inbound_refusal (folder, what, seq) VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM inbound_refusal WHERE folder = ?))

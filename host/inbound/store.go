@@ -72,7 +72,7 @@ func Exec(query string, args ...any) Change {
 	}
 }
 
-// Found reads the columns of one row; false: there is none.
+// Found reads the columns of one row; false: there is none, or an error.
 func (s *Store) Found(to []any, query string, args ...any) (bool, error) {
 	err := s.DB.QueryRowContext(context.Background(), query, args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -96,7 +96,7 @@ func Each(db *state.DB, row func(scan func(to ...any) error) error, query string
 	return rows.Err()
 }
 
-// Key identifies a message of a chat.
+// Key returns the key of a message: a hash of what identifies it.
 func Key(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
@@ -155,7 +155,8 @@ func (s *Store) Updating(m *Message) Change {
 	}
 }
 
-// Ending notes messages as done, and deletes what they said.
+// Ending notes messages as done, and deletes what they said. It keeps the keys of the last 2,000 of
+// a group.
 func (s *Store) Ending(messages []*Message) Change {
 	return func(t *state.Tx) error {
 		for _, m := range messages {

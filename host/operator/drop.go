@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -31,12 +31,12 @@ func (l *Local) dropDelivery(ctx context.Context, id string) error {
 	}
 	if delivery.Waits() {
 		err := l.Road.Decide(ctx, delivery.Key, false)
-		if !errors.Is(err, outbox.ErrDecided) { // else another answer came first
+		if !errors.Is(err, records.ErrDecided) { // else another answer came first
 			return err
 		}
 	}
 	err = l.Outbox.Cancel(ctx, id)
-	if errors.Is(err, outbox.ErrSettled) {
+	if errors.Is(err, records.ErrSettled) {
 		err = l.Outbox.Dismiss(ctx, id)
 	}
 	return err

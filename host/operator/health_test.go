@@ -14,7 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
@@ -166,11 +166,11 @@ func TestMetricsShowWhatCallsOfTheModelUsed(t *testing.T) {
 func TestAnswersToApprovalsWereNotCounted(t *testing.T) {
 	c := newCounter(t)
 	ask := func(key string, expires time.Time) string {
-		d := outbox.Delivery{
-			Key: key, Folder: "family", Request: "r-" + key, Channel: "mem", Chat: "mem:family", Parts: []outbox.Part{{Text: "words"}},
-			Approval: &outbox.Approval{Rule: "approve.foreign", Expires: expires},
+		d := records.Delivery{
+			Key: key, Folder: "family", Request: "r-" + key, Channel: "mem", Chat: "mem:family", Parts: []records.Part{{Text: "words"}},
+			Approval: &records.Approval{Rule: "approve.foreign", Expires: expires},
 		}
-		if err := c.outbox.Put(t.Context(), []outbox.Delivery{d}); err != nil {
+		if err := c.outbox.Put(t.Context(), []records.Delivery{d}); err != nil {
 			t.Fatal(err)
 		}
 		return key
@@ -181,7 +181,7 @@ func TestAnswersToApprovalsWereNotCounted(t *testing.T) {
 		if err := c.outbox.Decide(t.Context(), ask(key, later), yes, "operator"); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.outbox.Decide(t.Context(), key, yes, "operator"); !errors.Is(err, outbox.ErrDecided) {
+		if err := c.outbox.Decide(t.Context(), key, yes, "operator"); !errors.Is(err, records.ErrDecided) {
 			t.Errorf("a second answer: %v", err)
 		}
 	}

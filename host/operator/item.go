@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // itemOf describes a delivery; parts adds its parts.
-func itemOf(d outbox.Delivery, parts bool) Item {
+func itemOf(d records.Delivery, parts bool) Item {
 	item := Item{
 		ID: d.Key, Kind: Delivery, Group: d.Folder, Request: d.Request,
 		Channel: d.Channel, Chat: string(d.Chat), Asked: d.Asked, Created: d.Created,
@@ -48,15 +49,15 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 const maxItemText = 1000
 
 // name adds to an item what a person has to know who says yes or no to it.
-func (i *Item) name(p *outbox.Part) {
+func (i *Item) name(p *records.Part) {
 	files := p.Files
 	if p.Link != nil {
-		files = []outbox.File{p.Link.File}
+		files = []records.File{p.Link.File}
 	}
 	for _, f := range files[:min(len(files), ItemNames-len(i.Names))] {
 		i.Names = append(i.Names, f.Name)
 	}
-	if p.State != outbox.Waiting {
+	if p.State != records.Waiting {
 		return
 	}
 	words := []string{i.Text, p.Says()}
@@ -71,18 +72,18 @@ func (i *Item) name(p *outbox.Part) {
 }
 
 // done returns how many bytes of a part's files the platform has.
-func done(p *outbox.Part) int64 {
+func done(p *records.Part) int64 {
 	switch p.State {
-	case outbox.Sent, outbox.Delivered, outbox.Read:
+	case records.Sent, records.Delivered, records.Read:
 		return p.Size()
-	case outbox.Sending:
+	case records.Sending:
 		return p.Sent
 	}
 	return 0
 }
 
 // timeline returns the steps of a delivery that its record tells: each part's in order.
-func timeline(d *outbox.Delivery) []Event {
+func timeline(d *records.Delivery) []Event {
 	steps := []Event{{What: "accepted", Time: d.Created}}
 	if !d.Asked.IsZero() {
 		steps = append([]Event{{What: "requested", Time: d.Asked}}, steps...)
@@ -99,10 +100,10 @@ func timeline(d *outbox.Delivery) []Event {
 			add("sent", p.Receipt.Time, p.Receipt.Note)
 		}
 		switch p.State {
-		case outbox.Sent:
-		case outbox.Delivered, outbox.Read:
+		case records.Sent:
+		case records.Delivered, records.Read:
 			add("delivered", p.DeliveredAt, "")
-			if p.State == outbox.Read {
+			if p.State == records.Read {
 				add("read", p.ReadAt, "")
 			}
 		default:
@@ -117,10 +118,10 @@ func timeline(d *outbox.Delivery) []Event {
 
 // stateOf returns the state of the part that matters most to an operator: open
 // before failed, failed before sent.
-func stateOf(d outbox.Delivery) outbox.State {
-	order := []outbox.State{
-		outbox.Sending, outbox.Pending, outbox.Queued, outbox.Waiting, outbox.Failed, outbox.Uncertain,
-		outbox.Refused, outbox.Cancelled, outbox.Sent, outbox.Delivered, outbox.Read,
+func stateOf(d records.Delivery) records.State {
+	order := []records.State{
+		records.Sending, records.Pending, records.Queued, records.Waiting, records.Failed, records.Uncertain,
+		records.Refused, records.Cancelled, records.Sent, records.Delivered, records.Read,
 	}
 	for _, s := range order {
 		for i := range d.Parts {
@@ -133,7 +134,7 @@ func stateOf(d outbox.Delivery) outbox.State {
 }
 
 // partsOf describes a part, once for each of its files.
-func partsOf(p *outbox.Part) []Part {
+func partsOf(p *records.Part) []Part {
 	part := Part{
 		MessageID: p.MessageID, PlatformID: p.Receipt.ID, Kind: "text", Text: p.Says(),
 		State: string(p.State), Sent: p.Sent, Attempts: p.Attempts,
@@ -170,19 +171,19 @@ func oldest(a, b time.Time) time.Time {
 // ofOutbox turns the outbox's errors into refusals with a remedy.
 func ofOutbox(id string, err error) error {
 	switch {
-	case errors.Is(err, outbox.ErrNotFound):
+	case errors.Is(err, records.ErrNotFound):
 		return notFound(id)
-	case errors.Is(err, outbox.ErrAmbiguous):
+	case errors.Is(err, records.ErrAmbiguous):
 		return &refusal.Error{Code: CodeAmbiguous, Message: fmt.Sprintf("several deliveries begin with %q", id), Hint: "give more of the id"}
-	case errors.Is(err, outbox.ErrOpen):
+	case errors.Is(err, records.ErrOpen):
 		return &refusal.Error{Code: CodeNotFailed, Message: "the delivery is still being sent", Hint: "there is nothing to do; see: longshore queue show " + id}
-	case errors.Is(err, outbox.ErrDecided):
+	case errors.Is(err, records.ErrDecided):
 		return &refusal.Error{Code: CodeSettled, Message: "the delivery waits for no answer, or no longer", Hint: "see: longshore queue show " + id}
-	case errors.Is(err, outbox.ErrSettled):
+	case errors.Is(err, records.ErrSettled):
 		return &refusal.Error{Code: CodeSettled, Message: "the delivery has ended; it can be neither dropped nor sent again", Hint: "see: longshore queue show " + id}
 	case errors.Is(err, outbox.ErrSending):
 		return &refusal.Error{Code: CodeSending, Message: "the delivery is being sent at this moment", Hint: "try again in a moment"}
-	case errors.Is(err, outbox.ErrNoBytes):
+	case errors.Is(err, records.ErrNoBytes):
 		return &refusal.Error{Code: CodeNoBytes, Message: "the delivery's files are no longer kept", Hint: "send the file again: longshore send FILE --group GROUP"}
 	}
 	return err

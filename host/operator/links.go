@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -28,7 +28,7 @@ func (l *Local) Links(ctx context.Context, group string) ([]Link, error) {
 	if l.Outbox == nil {
 		return nil, ErrNoHost
 	}
-	kept, err := l.Outbox.Links(ctx, group)
+	kept, err := l.Outbox.Reader().Links(ctx, group)
 	all := []Link{}
 	for _, l := range kept {
 		all = append(all, Link{
@@ -45,7 +45,7 @@ func (l *Local) RevokeLink(ctx context.Context, id string) error {
 		return ErrNoHost
 	}
 	err := l.Outbox.EndLink(ctx, id)
-	if errors.Is(err, outbox.ErrNoLink) {
+	if errors.Is(err, records.ErrNoLink) {
 		return &refusal.Error{Code: CodeNotFound, Message: "no link has this id, or no longer", Hint: "see: longshore links list"}
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -18,7 +19,7 @@ type Options struct {
 	Groups   Groups            // nil: none
 	Channels []channel.Channel // those of the host
 	Outbox   *outbox.Outbox    // nil: this process only reads
-	Records  *outbox.Reader    // read if Outbox is nil; nil, too: nothing was ever accepted
+	Records  *records.Reader   // read if Outbox is nil; nil, too: nothing was ever accepted
 	Road     Road              // with Outbox
 	Running  *Running          // nil: this process does not run the host
 }
@@ -39,7 +40,7 @@ type Road interface {
 	// Decide answers the approval that a delivery waits for.
 	Decide(ctx context.Context, id string, yes bool) error
 	// SendFor accepts an operator's file into the outbox.
-	SendFor(ctx context.Context, s Send) (outbox.Delivery, error)
+	SendFor(ctx context.Context, s Send) (records.Delivery, error)
 }
 
 // Local is the Control of the process that has the outbox open, or that reads what the
@@ -60,7 +61,7 @@ func (l *Local) List(ctx context.Context, f Filter) ([]Item, error) {
 		limit = DefaultLimit
 	}
 	items := []Item{}
-	err := l.deliveries(ctx, f, limit, func(delivery outbox.Delivery) {
+	err := l.deliveries(ctx, f, limit, func(delivery records.Delivery) {
 		items = append(items, itemOf(delivery, false))
 	})
 	if err != nil {
@@ -82,8 +83,8 @@ func (l *Local) List(ctx context.Context, f Filter) ([]Item, error) {
 
 // records returns the source of the deliveries; nil if there is none.
 func (l *Local) records() interface {
-	List(context.Context, outbox.Filter) ([]outbox.Delivery, error)
-	Get(ctx context.Context, name string) (outbox.Delivery, error)
+	List(context.Context, records.Filter) ([]records.Delivery, error)
+	Get(ctx context.Context, name string) (records.Delivery, error)
 } {
 	switch {
 	case l.Outbox != nil:
@@ -98,25 +99,25 @@ func (l *Local) records() interface {
 const page = 500
 
 // deliveries calls each for up to limit deliveries, newest first, or oldest.
-func (l *Local) deliveries(ctx context.Context, f Filter, limit int, each func(outbox.Delivery)) error {
-	records := l.records()
-	if records == nil {
+func (l *Local) deliveries(ctx context.Context, f Filter, limit int, each func(records.Delivery)) error {
+	source := l.records()
+	if source == nil {
 		return nil
 	}
-	query := outbox.Filter{Folder: f.Group, State: outbox.FilterOpen, Oldest: f.Oldest}
+	query := records.Filter{Folder: f.Group, State: records.FilterOpen, Oldest: f.Oldest}
 	switch {
 	case f.Failed:
-		query.State = outbox.FilterFailed
+		query.State = records.FilterFailed
 	case f.Waiting:
-		query.State = outbox.FilterWaiting
+		query.State = records.FilterWaiting
 	case f.Moving:
-		query.State = outbox.FilterMoving
+		query.State = records.FilterMoving
 	case f.All:
-		query.State = outbox.FilterAll
+		query.State = records.FilterAll
 	}
 	for limit > 0 {
 		query.Limit = min(limit, page)
-		found, err := records.List(ctx, query)
+		found, err := source.List(ctx, query)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -86,7 +87,7 @@ func newCounter(t *testing.T) *counter {
 		}
 	})
 	c.rooms = &rooms{groups: all, status: []turns.Status{{Folder: "family", State: "running"}}, turns: map[string]turns.Turns{}}
-	c.rooms.accept = func(s operator.Send) outbox.Delivery { return c.accept(s.Group, s.Name, s.Caption) }
+	c.rooms.accept = func(s operator.Send) records.Delivery { return c.accept(s.Group, s.Name, s.Caption) }
 	o := c.rooms.options(layout, c.platform)
 	o.Outbox, o.Version = c.outbox, "v0"
 	c.Local = operator.NewLocal(o)
@@ -94,20 +95,20 @@ func newCounter(t *testing.T) *counter {
 }
 
 // accept puts a delivery with one small file into the outbox.
-func (c *counter) accept(folder, name, caption string) outbox.Delivery {
+func (c *counter) accept(folder, name, caption string) records.Delivery {
 	c.t.Helper()
 	blob, err := c.outbox.Copy(c.t.Context(), strings.NewReader("bytes"), 5)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	d := outbox.Delivery{
+	d := records.Delivery{
 		Key: fmt.Sprintf("%032x", time.Now().UnixNano()), Folder: folder, Request: "r-" + name,
 		Channel: "mem", Chat: groups.JID("mem:" + folder),
-		Parts: []outbox.Part{{Text: caption, Files: []outbox.File{{
+		Parts: []records.Part{{Text: caption, Files: []records.File{{
 			Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: 5}, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes,
 		}}}},
 	}
-	if err := c.outbox.Put(c.t.Context(), []outbox.Delivery{d}); err != nil {
+	if err := c.outbox.Put(c.t.Context(), []records.Delivery{d}); err != nil {
 		c.t.Fatal(err)
 	}
 	return d
@@ -195,8 +196,8 @@ func TestAGroupsUseOfItsQuotaIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := outbox.Link{ID: strings.Repeat("a", 32), Expires: time.Now().Add(time.Hour), File: outbox.File{Info: media.Info{Name: "b.txt", Size: 6}, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes}}
-	if err := c.outbox.Put(t.Context(), []outbox.Delivery{{Key: strings.Repeat("b", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family", Parts: []outbox.Part{{Text: "see", Link: &l}}}}); err != nil {
+	l := records.Link{ID: strings.Repeat("a", 32), Expires: time.Now().Add(time.Hour), File: records.File{Info: media.Info{Name: "b.txt", Size: 6}, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes}}
+	if err := c.outbox.Put(t.Context(), []records.Delivery{{Key: strings.Repeat("b", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family", Parts: []records.Part{{Text: "see", Link: &l}}}}); err != nil {
 		t.Fatal(err)
 	}
 	c.rooms.inbox = map[string]int64{"family": 7}
@@ -233,9 +234,9 @@ func TestADropOfWhatWaitedWasNoAnswer(t *testing.T) {
 		answers = append(answers, fmt.Sprint(id, " ", yes))
 		return c.outbox.Decide(ctx, id, yes, "operator")
 	}
-	d := outbox.Delivery{Key: strings.Repeat("c", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family", Parts: []outbox.Part{{Text: "hi"}},
-		Approval: &outbox.Approval{Rule: "approve.foreign", Expires: time.Now().Add(time.Hour)}}
-	if err := c.outbox.Put(t.Context(), []outbox.Delivery{d}); err != nil {
+	d := records.Delivery{Key: strings.Repeat("c", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family", Parts: []records.Part{{Text: "hi"}},
+		Approval: &records.Approval{Rule: "approve.foreign", Expires: time.Now().Add(time.Hour)}}
+	if err := c.outbox.Put(t.Context(), []records.Delivery{d}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Drop(t.Context(), d.Key[:8]); err != nil {

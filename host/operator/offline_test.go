@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
@@ -65,7 +65,7 @@ func TestWithoutAHostAnActionNeedsTheOutbox(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			reader, err := outbox.NewReader(t.Context(), view.DB)
+			reader, err := records.NewReader(t.Context(), view.DB)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -81,7 +81,7 @@ func TestTheTimelineTellsEachStepOfADelivery(t *testing.T) {
 }
 
 // messageID is how the platform of a counter begins its id of a delivery.
-func messageID(t *testing.T, c *counter, d outbox.Delivery) string {
+func messageID(t *testing.T, c *counter, d records.Delivery) string {
 	t.Helper()
 	kept, err := c.outbox.Get(t.Context(), d.Key)
 	if err != nil {
@@ -93,12 +93,12 @@ func messageID(t *testing.T, c *counter, d outbox.Delivery) string {
 // ask puts deliveries into the outbox that wait for an approval.
 func (c *counter) ask(names ...string) {
 	c.t.Helper()
-	var all []outbox.Delivery
+	var all []records.Delivery
 	for _, name := range names {
-		all = append(all, outbox.Delivery{
+		all = append(all, records.Delivery{
 			Key: fmt.Sprintf("%032x", time.Now().UnixNano()), Folder: "family", Request: "r-" + name, Channel: "mem", Chat: "mem:family",
-			Approval: &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
-			Parts:    []outbox.Part{{Text: name}},
+			Approval: &records.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
+			Parts:    []records.Part{{Text: name}},
 		})
 	}
 	if err := c.outbox.Put(c.t.Context(), all); err != nil {
@@ -144,11 +144,11 @@ func TestApprovalsBeyondTheNewestHundredWereMissed(t *testing.T) {
 // Who is asked for a yes was shown a size and a chat, and not what would go there.
 func TestAnApprovalDidNotNameItsFiles(t *testing.T) {
 	c := newCounter(t)
-	file := outbox.File{}
+	file := records.File{}
 	file.Name, file.Alt, file.Kind = "report.pdf", "a table of tides", "document"
-	d := outbox.Delivery{
+	d := records.Delivery{
 		Key: strings.Repeat("a", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family",
-		Approval: &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
+		Approval: &records.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
 	}
 	for range 5 {
 		blob, err := c.outbox.Copy(t.Context(), strings.NewReader("bytes"), 5)
@@ -156,9 +156,9 @@ func TestAnApprovalDidNotNameItsFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		file.Size, file.SHA256, file.Blob, file.Bytes = 5, blob.SHA256, blob.Name, blob.Bytes
-		d.Parts = append(d.Parts, outbox.Part{Text: strings.Repeat("the report ", 50), Files: []outbox.File{file}})
+		d.Parts = append(d.Parts, records.Part{Text: strings.Repeat("the report ", 50), Files: []records.File{file}})
 	}
-	if err := c.outbox.Put(t.Context(), []outbox.Delivery{d}); err != nil {
+	if err := c.outbox.Put(t.Context(), []records.Delivery{d}); err != nil {
 		t.Fatal(err)
 	}
 	o, err := operator.Look(t.Context(), c)

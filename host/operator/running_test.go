@@ -7,7 +7,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
@@ -32,7 +32,7 @@ type rooms struct {
 	unknown   []operator.UnknownChat
 	stuck     map[string]spool.Stuck
 	inbox     map[string]int64
-	accept    func(operator.Send) outbox.Delivery
+	accept    func(operator.Send) records.Delivery
 	decide    func(ctx context.Context, id string, yes bool) error
 }
 
@@ -49,7 +49,7 @@ func (r *rooms) Decide(ctx context.Context, id string, yes bool) error {
 	return r.decide(ctx, id, yes)
 }
 
-func (r *rooms) SendFor(_ context.Context, s operator.Send) (outbox.Delivery, error) {
+func (r *rooms) SendFor(_ context.Context, s operator.Send) (records.Delivery, error) {
 	return r.accept(s), nil
 }
 

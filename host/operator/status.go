@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -165,7 +165,7 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 	var links map[string]int64
 	if l.Outbox != nil {
 		var err error
-		if links, err = l.Outbox.LinksUsed(ctx); err != nil {
+		if links, err = l.Outbox.Reader().LinksUsed(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -188,7 +188,7 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 		all[i].Model = l.spendingOf(ctx, g.Folder)
 		place[g.Folder] = &all[i]
 	}
-	err := l.deliveries(ctx, Filter{}, maxCounted, func(delivery outbox.Delivery) {
+	err := l.deliveries(ctx, Filter{}, maxCounted, func(delivery records.Delivery) {
 		if g := place[delivery.Folder]; g != nil {
 			g.Pending++
 			if delivery.Waits() {
@@ -214,7 +214,7 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 	if s.Groups, err = l.groups(ctx); err != nil {
 		return Status{}, err
 	}
-	err = l.deliveries(ctx, Filter{Failed: true}, RecentFailures, func(delivery outbox.Delivery) {
+	err = l.deliveries(ctx, Filter{Failed: true}, RecentFailures, func(delivery records.Delivery) {
 		s.Failures = append(s.Failures, itemOf(delivery, false))
 	})
 	if err != nil {

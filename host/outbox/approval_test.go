@@ -16,12 +16,13 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // marked is a text that waits for an approval.
-func marked(words string) outbox.Delivery {
+func marked(words string) records.Delivery {
 	d := text("fake:1", words)
-	d.Approval = &outbox.Approval{Rule: "approve.foreign", Expires: time.Now().Add(24 * time.Hour)}
+	d.Approval = &records.Approval{Rule: "approve.foreign", Expires: time.Now().Add(24 * time.Hour)}
 	return d
 }
 
@@ -36,7 +37,7 @@ func TestAWaitingDeliveryHoldsNothingUpAndGoesBehindWhatWaits(t *testing.T) {
 		put(t, o, first, second)
 		b.settled(t, second)
 		switch p := b.of(first).Parts[0]; {
-		case p.State != outbox.Waiting || p.Code != outbox.CodeAwaiting || !strings.Contains(p.Message, "approve.foreign"):
+		case p.State != records.Waiting || p.Code != records.CodeAwaiting || !strings.Contains(p.Message, "approve.foreign"):
 			t.Errorf("while it waits: %+v", p)
 		}
 		if err := o.Decide(t.Context(), first.Key, true, "operator"); err != nil {
@@ -47,10 +48,10 @@ func TestAWaitingDeliveryHoldsNothingUpAndGoesBehindWhatWaits(t *testing.T) {
 		if diff := cmp.Diff([]string{"second", "first", "third"}, ch.texts()); diff != "" {
 			t.Error(diff)
 		}
-		if p := b.of(first).Parts[0]; p.State != outbox.Sent || p.Code != "" || p.Message != "" {
+		if p := b.of(first).Parts[0]; p.State != records.Sent || p.Code != "" || p.Message != "" {
 			t.Errorf("in the end: %+v", p)
 		}
-		if err := o.Decide(t.Context(), first.Key, false, "operator"); !errors.Is(err, outbox.ErrDecided) {
+		if err := o.Decide(t.Context(), first.Key, false, "operator"); !errors.Is(err, records.ErrDecided) {
 			t.Errorf("a second answer: %v", err)
 		}
 	})
@@ -59,25 +60,25 @@ func TestAWaitingDeliveryHoldsNothingUpAndGoesBehindWhatWaits(t *testing.T) {
 // TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone: by a no, by an operator's drop, and by time.
 func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
 	answers := map[string]string{"no": "no", "drop": "no", "time": "none"}
-	for name, end := range map[string]func(t *testing.T, o *box, d outbox.Delivery) (code string){
-		"no": func(t *testing.T, o *box, d outbox.Delivery) string {
+	for name, end := range map[string]func(t *testing.T, o *box, d records.Delivery) (code string){
+		"no": func(t *testing.T, o *box, d records.Delivery) string {
 			if err := o.Decide(t.Context(), d.Key, false, "operator"); err != nil {
 				t.Error(err)
 			}
-			return outbox.CodeNotApproved
+			return records.CodeNotApproved
 		},
-		"drop": func(t *testing.T, o *box, d outbox.Delivery) string {
+		"drop": func(t *testing.T, o *box, d records.Delivery) string {
 			if err := o.Cancel(t.Context(), d.Key); err != nil {
 				t.Error(err)
 			}
-			return outbox.CodeNotApproved
+			return records.CodeNotApproved
 		},
-		"time": func(t *testing.T, o *box, d outbox.Delivery) string {
+		"time": func(t *testing.T, o *box, d records.Delivery) string {
 			time.Sleep(24*time.Hour + time.Second)
-			if err := o.Decide(t.Context(), d.Key, true, "operator"); !errors.Is(err, outbox.ErrDecided) {
+			if err := o.Decide(t.Context(), d.Key, true, "operator"); !errors.Is(err, records.ErrDecided) {
 				t.Errorf("a yes after the end: %v", err)
 			}
-			return outbox.CodeApprovalExpired
+			return records.CodeApprovalExpired
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
 				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 				run(t, o)
 				d := file(t, o, "fake:1", "report", large("report"))
-				d.Approval = &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(24 * time.Hour)}
+				d.Approval = &records.Approval{Rule: "approve.above", Expires: time.Now().Add(24 * time.Hour)}
 				put(t, o, d)
 				synctest.Wait()
 				if s := stats(t, o); s.Waiting != 1 || s.Pending != 1 || s.Bytes != int64(len(large("report"))) {
@@ -94,13 +95,13 @@ func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
 				}
 				code := end(t, o, d)
 				b.settled(t, d)
-				if p := b.of(d).Parts[0]; p.State != outbox.Refused || p.Code != code || p.Files[0].Blob != "" {
+				if p := b.of(d).Parts[0]; p.State != records.Refused || p.Code != code || p.Files[0].Blob != "" {
 					t.Errorf("in the end: %+v", p)
 				}
 				if s := stats(t, o); s.Waiting != 0 || s.Pending != 0 || s.Bytes != 0 || s.Retained != 0 || s.Answers[answers[name]] != 1 || len(ch.texts()) != 0 {
 					t.Errorf("in the end: %+v, sent %q", s, ch.texts())
 				}
-				if err := o.Retry(t.Context(), d.Key); !errors.Is(err, outbox.ErrSettled) {
+				if err := o.Retry(t.Context(), d.Key); !errors.Is(err, records.ErrSettled) {
 					t.Errorf("a retry of what was refused: %v", err)
 				}
 			})
@@ -117,7 +118,7 @@ func TestAnApprovalOutlivesAHost(t *testing.T) {
 		o := openAt(t, dir, options)
 		stop := run(t, o)
 		d, late := file(t, o, "fake:1", "report", large("report")), marked("late")
-		d.Approval = &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(240 * time.Hour)}
+		d.Approval = &records.Approval{Rule: "approve.above", Expires: time.Now().Add(240 * time.Hour)}
 		put(t, o, d, late)
 		stop()
 		if err := o.Close(); err != nil {
@@ -129,13 +130,13 @@ func TestAnApprovalOutlivesAHost(t *testing.T) {
 		o = b.openAt(t, dir, options)
 		run(t, o)
 		b.settled(t, late)
-		if p := b.of(late).Parts[0]; p.Code != outbox.CodeApprovalExpired {
+		if p := b.of(late).Parts[0]; p.Code != records.CodeApprovalExpired {
 			t.Errorf("what expired while no host ran: %+v", p)
 		}
 		if s := stats(t, o); s.Pending != 1 || s.Bytes != int64(len(large("report"))) || s.Retained != 0 {
 			t.Errorf("after the restart: %+v", s)
 		}
-		waiting, err := o.List(t.Context(), outbox.Filter{State: outbox.FilterWaiting})
+		waiting, err := o.List(t.Context(), records.Filter{State: records.FilterWaiting})
 		if err != nil || len(waiting) != 1 || waiting[0].Key != d.Key {
 			t.Errorf("waiting: %v, %v", waiting, err)
 		}
@@ -143,7 +144,7 @@ func TestAnApprovalOutlivesAHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.settled(t, d)
-		if p := b.of(d).Parts[0]; p.State != outbox.Sent {
+		if p := b.of(d).Parts[0]; p.State != records.Sent {
 			t.Errorf("approved after 100 hours: %+v", p)
 		}
 	})
@@ -166,7 +167,7 @@ func TestOfTwoAnswersAtOnceOneCounts(t *testing.T) {
 					yes.Add(1)
 				case err == nil:
 					no.Add(1)
-				case !errors.Is(err, outbox.ErrDecided):
+				case !errors.Is(err, records.ErrDecided):
 					t.Error(err)
 				}
 			})
@@ -185,7 +186,7 @@ func TestAFileThatIsLostWhileItWaitsFails(t *testing.T) {
 	dir := t.TempDir()
 	o := openAt(t, dir, outbox.Options{})
 	d := file(t, o, "fake:1", "report", large("report"))
-	d.Approval = &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)}
+	d.Approval = &records.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)}
 	put(t, o, d)
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
@@ -195,10 +196,10 @@ func TestAFileThatIsLostWhileItWaitsFails(t *testing.T) {
 	}
 	o = openAt(t, dir, outbox.Options{})
 	got, err := o.Get(t.Context(), d.Key)
-	if err != nil || got.Parts[0].State != outbox.Failed || got.Parts[0].Code != "lost_bytes" {
+	if err != nil || got.Parts[0].State != records.Failed || got.Parts[0].Code != "lost_bytes" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if err := o.Decide(t.Context(), d.Key, true, "operator"); !errors.Is(err, outbox.ErrDecided) {
+	if err := o.Decide(t.Context(), d.Key, true, "operator"); !errors.Is(err, records.ErrDecided) {
 		t.Errorf("a yes to what is lost: %v", err)
 	}
 	if s := stats(t, o); s.Waiting != 0 || s.Pending != 0 || s.Answers["lost"] != 1 {
@@ -232,7 +233,7 @@ func TestAPollForAnApprovalIsNoQuestionOfTheGroup(t *testing.T) {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		poll := text("fake:ops", "may it go?")
-		poll.Parts[0].Question = &outbox.Question{Choices: []string{"yes", "no"}, Until: a.Expires, Approval: a.ID}
+		poll.Parts[0].Question = &records.Question{Choices: []string{"yes", "no"}, Until: a.Expires, Approval: a.ID}
 		put(t, o, poll)
 		b.settled(t, poll)
 		receipt := b.of(poll).Parts[0].Receipt.ID
@@ -255,7 +256,7 @@ func TestAPollForAnApprovalIsNoQuestionOfTheGroup(t *testing.T) {
 		if key, err := o.Reader().KeyOfApproval(t.Context(), a.ID); err != nil || key != waits.Key {
 			t.Errorf("its delivery: %q, %v", key, err)
 		}
-		if _, err := o.Reader().KeyOfApproval(t.Context(), strings.Repeat("0", 32)); !errors.Is(err, outbox.ErrNotFound) {
+		if _, err := o.Reader().KeyOfApproval(t.Context(), strings.Repeat("0", 32)); !errors.Is(err, records.ErrNotFound) {
 			t.Errorf("a guessed id: %v", err)
 		}
 		stop()
@@ -285,7 +286,7 @@ func TestWhatWaitsInABackupIsAskedAboutBeforeItIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.settled(t, d)
-	if p := b.of(d).Parts[0]; p.State != outbox.Sent || len(f.texts()) != 0 {
+	if p := b.of(d).Parts[0]; p.State != records.Sent || len(f.texts()) != 0 {
 		t.Errorf("%+v, sent %q", p, f.texts())
 	}
 }

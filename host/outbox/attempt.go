@@ -15,7 +15,9 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // attempt is one attempt at the first part of a lane. mu guards the fields after sent. The
@@ -37,9 +39,9 @@ type attempt struct {
 	ln        *lane
 	it        *item
 	pos       int
-	part      Part      // a copy, which the attempt brings up to date
-	due       time.Time // when the delivery is given up
-	recovered bool      // the process before may have sent the part
+	part      records.Part // a copy, which the attempt brings up to date
+	due       time.Time    // when the delivery is given up
+	recovered bool         // the process before may have sent the part
 	rate      *rate.Limiter
 
 	sent    atomic.Int64 // bytes
@@ -71,8 +73,8 @@ func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	// shows at the lane's next attempt.
 	_ = o.load(a.ln)
 	o.leave(a)
-	if out.part.State.open() && !out.hold && !out.stop && out.lower == nil {
-		if len(outs) == 1 || !outs[len(outs)-2].part.State.open() { // else memory knows more than the disk
+	if out.part.State.Open() && !out.hold && !out.stop && out.lower == nil {
+		if len(outs) == 1 || !outs[len(outs)-2].part.State.Open() { // else memory knows more than the disk
 			o.trim(a.ln)
 		}
 		o.wait(a.ln, out.part.Next, true)
@@ -125,7 +127,7 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 	if ch == nil {
 		return []outcome{o.later(a, &channel.Error{Code: codeNoChannel, Message: "the channel is not configured"})}
 	}
-	if a.part.State == Pending {
+	if a.part.State == records.Pending {
 		return []outcome{o.await(ctx, ch, a)}
 	}
 	if !a.part.Doubt.IsZero() {
@@ -220,15 +222,14 @@ func (o *Outbox) save(ctx context.Context, a *attempt, saved []byte) error {
 	}
 	saved = bytes.Clone(saved)
 	err := o.state.Do(ctx, func(t *state.Tx) error {
-		_, err := t.Exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, saved, a.it.id, a.pos)
-		return err
+		return records.SaveState(t, a.it.ID, a.pos, saved)
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		a.it.Parts[a.pos].Saved = saved
 	})
 	if err != nil {
-		return ofDatabase("save the state of a message", err)
+		return fmt.Errorf("save the state of a message: %w", store.Words(err))
 	}
 	a.part.Saved = saved
 	return nil
@@ -236,7 +237,7 @@ func (o *Outbox) save(ctx context.Context, a *attempt, saved []byte) error {
 
 // lostTrack reports whether a part is in doubt and nobody can be asked about it any more:
 // another Send might show it twice.
-func lostTrack(ch channel.Channel, p Part) bool {
+func lostTrack(ch channel.Channel, p records.Part) bool {
 	_, finds := ch.(channel.Finder)
 	return !finds && !p.Doubt.IsZero() && !ch.Repeat().Knows(time.Since(p.Doubt))
 }
@@ -252,9 +253,9 @@ func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
 	if mark {
 		doubt(now) // first: an outcome of the attempt before may be recorded meanwhile
 		marked := a.part
-		marked.State, marked.Doubt = Sending, now
+		marked.State, marked.Doubt = records.Sending, now
 		if err := o.state.Do(context.Background(), func(t *state.Tx) error {
-			_, err := update(t, a.it.id, a.pos, &marked, now)
+			_, err := records.Update(t, a.it.ID, a.pos, &marked, now)
 			return err
 		}, nil); err != nil {
 			doubt(time.Time{})
@@ -263,7 +264,7 @@ func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
 	}
 	a.part.Attempts++
 	o.mu.Lock()
-	a.it.Parts[a.pos].State = Sending
+	a.it.Parts[a.pos].State = records.Sending
 	a.it.Parts[a.pos].Attempts++
 	o.mu.Unlock()
 	o.counters.attempts.Add(1)
@@ -278,7 +279,7 @@ func (o *Outbox) prepare(ctx context.Context, ch channel.Channel, a *attempt) er
 		return nil
 	}
 	o.mu.Lock()
-	a.it.Parts[a.pos].State = Sending
+	a.it.Parts[a.pos].State = records.Sending
 	o.mu.Unlock()
 	return o.call(ctx, ch, a.part.Size(), func(ctx context.Context) error { return p.Prepare(ctx, o.message(a)) })
 }
@@ -380,7 +381,7 @@ func (c content) Open() (io.ReadSeekCloser, error) {
 
 // bytesOf returns the bytes of a small file that Put has not recorded yet, else nil.
 func (it *item) bytesOf(name string) []byte {
-	for _, f := range it.small {
+	for _, f := range it.Small {
 		if f.Blob == name {
 			return f.Bytes
 		}

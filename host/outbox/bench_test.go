@@ -19,6 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // median is the middle of some durations, in nanoseconds.
@@ -71,7 +72,7 @@ func BenchmarkPut(b *testing.B) {
 					i++
 					d := text(groups.JID(fmt.Sprint("fake:", i%100)), fmt.Sprint("m", i))
 					wg.Go(func() {
-						if err := o.Put(context.Background(), []outbox.Delivery{d}); err != nil {
+						if err := o.Put(context.Background(), []records.Delivery{d}); err != nil {
 							b.Error(err)
 						}
 					})
@@ -184,7 +185,7 @@ func (w *way) load(b *testing.B, n int, stuck bool) {
 		chat = "fake:stuck"
 	}
 	for at := 0; at < n; at += 1000 {
-		var ds []outbox.Delivery
+		var ds []records.Delivery
 		for i := range 1000 {
 			ds = append(ds, text(groups.JID(fmt.Sprint(chat, i%100)), fmt.Sprint("m", at+i)))
 		}
@@ -228,7 +229,7 @@ func BenchmarkDrain(b *testing.B) {
 				dir := b.TempDir()
 				quiet := openAt(b, dir, outbox.Options{})
 				for at := 0; at < n; at += 1000 {
-					var ds []outbox.Delivery
+					var ds []records.Delivery
 					for i := range 1000 {
 						ds = append(ds, text(groups.JID(fmt.Sprint("fake:", i%chats)), fmt.Sprint("m", at+i)))
 					}
@@ -292,7 +293,7 @@ func BenchmarkRestart(b *testing.B) {
 	const n, groupCount = 10_000, 1000
 	dir, names := b.TempDir(), b.TempDir()
 	quiet := openAt(b, dir, outbox.Options{})
-	ds := make([]outbox.Delivery, n)
+	ds := make([]records.Delivery, n)
 	for i := range ds {
 		ds[i] = text(groups.JID(fmt.Sprint("fake:", i%groupCount)), fmt.Sprint("m", i))
 		if err := os.WriteFile(filepath.Join(names, ds[i].Key), nil, 0o600); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // ErrEnded is Next's answer once Run has ended and every change has been
@@ -25,7 +27,7 @@ type Changes struct {
 // Change is a delivery that changed, in its present state. Ended parts are recorded; an
 // open part may be further than its record, such as Sending.
 type Change struct {
-	Delivery
+	records.Delivery
 	Past  bool // Recall requested it: an earlier process may have reported it
 	Again bool // [Changes.Again] requested it: only its result is left to report
 	id    int64
@@ -85,32 +87,24 @@ func (o *Outbox) again(folder string, id int64, m mark) {
 // Recall makes Next return, as Past, every delivery that is open or changed at or after
 // since: a crash may have come between a record and its report.
 func (o *Outbox) Recall(ctx context.Context, since time.Time) error {
-	rows, err := o.state.QueryContext(ctx, `SELECT id, folder FROM delivery WHERE open > 0
-		UNION SELECT id, folder FROM delivery WHERE open = 0 AND changed >= ? ORDER BY id`, nano(since))
-	if err != nil {
-		return fmt.Errorf("recall deliveries: %w", ofDatabase("read deliveries", err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		var folder string
-		if err := rows.Scan(&id, &folder); err != nil {
-			return fmt.Errorf("recall deliveries: %w", ofDatabase("read deliveries", err))
-		}
+	err := o.reader.ChangedSince(ctx, since, func(id int64, folder string) {
 		o.mu.Lock()
+		defer o.mu.Unlock()
 		o.changes.add(folder, id, markPast)
-		o.mu.Unlock()
+	})
+	if err != nil {
+		return fmt.Errorf("recall deliveries: %w", err)
 	}
-	return ofDatabase("recall deliveries", rows.Err())
+	return nil
 }
 
 // changed queues a delivery for Next. Its change is durable. The caller holds mu.
 func (o *Outbox) changed(it *item) {
-	o.changes.add(it.Folder, it.id, markNew)
+	o.changes.add(it.Folder, it.ID, markNew)
 	// A finished delivery stays in memory until Next returns it, so that Next need not
 	// read it. If Next is not called, or too slowly, the delivery is read from the disk.
-	if !it.Open() && o.live[it.id] == it && len(o.live) > o.buffered+inMemory {
-		delete(o.live, it.id)
+	if !it.Open() && o.live[it.ID] == it && len(o.live) > o.buffered+inMemory {
+		delete(o.live, it.ID)
 	}
 }
 
@@ -130,7 +124,7 @@ func (o *Outbox) takeChanges() (c *Changes, unread []int64) {
 			unread[i] = id.id
 			continue
 		}
-		c.All[i].Delivery = it.clone()
+		c.All[i].Delivery = it.Clone()
 		if it.replaced {
 			c.All[i].Request = ""
 		}
@@ -147,9 +141,9 @@ func (o *Outbox) readChanges(c *Changes, unread []int64) {
 	all := c.All[:0]
 	for i, change := range c.All {
 		if unread[i] != 0 {
-			it, err := o.reader.byID(context.Background(), unread[i])
+			it, err := o.reader.Record(context.Background(), unread[i])
 			if err != nil {
-				if !errors.Is(err, ErrNotFound) {
+				if !errors.Is(err, records.ErrNotFound) {
 					o.opts.Log.Error("read a delivery that changed", "group", c.Folder, "error", err)
 					o.again(c.Folder, change.id, markOf(change))
 				}

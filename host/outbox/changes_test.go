@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // next is what Next hands out without waiting; nil: nothing.
@@ -44,7 +45,7 @@ func stands(c *outbox.Changes) []string {
 }
 
 // of is a text in a group's name.
-func of(folder string, chat groups.JID, words ...string) outbox.Delivery {
+func of(folder string, chat groups.JID, words ...string) records.Delivery {
 	d := text(chat, words...)
 	d.Folder = folder
 	return d
@@ -83,7 +84,7 @@ func TestChangesComeNewestInTheOrderOfTheirFirstChange(t *testing.T) {
 		if diff := cmp.Diff(want2, []string{c.All[0].Request, c.All[1].Request}); diff != "" {
 			t.Errorf("order of the first change: %s", diff)
 		}
-		if s := c.All[0].Parts[len(c.All[0].Parts)-1].State; s != outbox.Read {
+		if s := c.All[0].Parts[len(c.All[0].Parts)-1].State; s != records.Read {
 			t.Errorf("handed out as %s, after it was read", s)
 		}
 	})
@@ -231,7 +232,7 @@ func TestChangesThatNobodyTookAreReadFromTheRecords(t *testing.T) {
 		return channel.Receipt{ID: m.ID}, nil
 	}
 	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{QuotaPending: many})})
-	var ds []outbox.Delivery
+	var ds []records.Delivery
 	for i := range many {
 		ds = append(ds, of(fmt.Sprint("g", i%3), groups.JID(fmt.Sprint("fake:", i%100)), fmt.Sprint(i)))
 	}
@@ -249,7 +250,7 @@ func TestChangesThatNobodyTookAreReadFromTheRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range c.All {
-			if n++; d.Open() || d.Parts[0].State != outbox.Sent {
+			if n++; d.Open() || d.Parts[0].State != records.Sent {
 				t.Fatalf("%s was handed out as %s", d.Request, d.Parts[0].State)
 			}
 		}

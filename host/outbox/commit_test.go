@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
@@ -24,8 +25,8 @@ func TestACallerWhoGivesUpChangesNothing(t *testing.T) {
 		synctest.Wait() // somebody commits
 		ctx, cancel := context.WithCancel(t.Context())
 		gone, kept := make(chan error, 1), make(chan error, 1)
-		go func() { gone <- o.Put(ctx, []Delivery{delivery("1")}) }()
-		go func() { kept <- o.Put(t.Context(), []Delivery{delivery("2")}) }()
+		go func() { gone <- o.Put(ctx, []records.Delivery{delivery("1")}) }()
+		go func() { kept <- o.Put(t.Context(), []records.Delivery{delivery("2")}) }()
 		synctest.Wait()
 		cancel()
 		if err := <-gone; !errors.Is(err, context.Canceled) {
@@ -35,7 +36,7 @@ func TestACallerWhoGivesUpChangesNothing(t *testing.T) {
 		if err := errors.Join(<-ended, <-kept); err != nil {
 			t.Errorf("the others got %v", err)
 		}
-		ds, err := o.List(t.Context(), Filter{})
+		ds, err := o.List(t.Context(), records.Filter{})
 		if err != nil || len(ds) != 1 || ds[0].Key != delivery("2").Key {
 			t.Errorf("kept %v, %v", ds, err)
 		}
@@ -47,7 +48,7 @@ func TestACallerWhoGivesUpChangesNothing(t *testing.T) {
 func TestMethodsObeyTheirContext(t *testing.T) {
 	o := openHere(t)
 	d := delivery("1")
-	if err := o.Put(t.Context(), []Delivery{d}); err != nil {
+	if err := o.Put(t.Context(), []records.Delivery{d}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -64,7 +65,7 @@ func TestMethodsObeyTheirContext(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if now, err := o.Get(t.Context(), d.Key); err != nil || now.Parts[0].State != Queued {
+	if now, err := o.Get(t.Context(), d.Key); err != nil || now.Parts[0].State != records.Queued {
 		t.Errorf("it is %+v, %v", now, err)
 	}
 }
@@ -74,16 +75,16 @@ func TestMethodsObeyTheirContext(t *testing.T) {
 func TestWhatIsBeingCancelledIsNotChosen(t *testing.T) {
 	o := openHere(t)
 	d := delivery("1")
-	if err := o.Put(t.Context(), []Delivery{d}); err != nil {
+	if err := o.Put(t.Context(), []records.Delivery{d}); err != nil {
 		t.Fatal(err)
 	}
-	it, err := o.reader.find(t.Context(), d.Key)
+	it, err := o.reader.Find(t.Context(), d.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ln := o.lane(d.Address(), d.Folder)
 	o.finished(ln) // it is on the disk only
-	delete(o.live, it.id)
+	delete(o.live, it.ID)
 	ln.count, ln.loaded = 1, 0
 	a := &attempt{ln: ln}
 	ln.attempt, ln.state = a, running
@@ -104,25 +105,25 @@ func TestWhatIsBeingCancelledIsNotChosen(t *testing.T) {
 func TestADeliveryThatWasSettledWasListedAsOpenAgain(t *testing.T) {
 	o := openHere(t)
 	d := delivery("1")
-	if err := o.Put(t.Context(), []Delivery{d}); err != nil {
+	if err := o.Put(t.Context(), []records.Delivery{d}); err != nil {
 		t.Fatal(err)
 	}
-	before, err := o.reader.find(t.Context(), d.Key)
+	before, err := o.reader.Find(t.Context(), d.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := o.Cancel(t.Context(), d.Key); err != nil {
 		t.Fatal(err)
 	}
-	o.live[before.id] = before // as in that moment
-	all, err := o.List(t.Context(), Filter{})
+	o.live[before.ID] = itemOf(before) // as in that moment
+	all, err := o.List(t.Context(), records.Filter{})
 	if err != nil || len(all) != 1 || all[0].Open() {
 		t.Errorf("listed as %+v, %v", all, err)
 	}
 	if one, err := o.Get(t.Context(), d.Key); err != nil || one.Open() {
 		t.Errorf("got as %+v, %v", one, err)
 	}
-	delete(o.live, before.id)
+	delete(o.live, before.ID)
 }
 
 func openHere(t *testing.T) *Outbox {
@@ -139,7 +140,7 @@ func openHere(t *testing.T) *Outbox {
 	return o
 }
 
-func delivery(digit string) Delivery {
-	return Delivery{Key: "0000000000000000000000000000000" + digit, Folder: "family", Request: "q" + digit,
-		Channel: "fake", Chat: "fake:a", Parts: []Part{{Text: "x"}}}
+func delivery(digit string) records.Delivery {
+	return records.Delivery{Key: "0000000000000000000000000000000" + digit, Folder: "family", Request: "q" + digit,
+		Channel: "fake", Chat: "fake:a", Parts: []records.Part{{Text: "x"}}}
 }

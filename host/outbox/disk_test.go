@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
@@ -93,7 +94,7 @@ func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 	run(t, o)
 	b.settled(t, good)
 	d, err := o.Get(context.Background(), bad.Request)
-	if err != nil || d.Parts[0].State != outbox.Failed || d.Parts[0].Code != "lost_bytes" || d.Parts[0].Hint == "" {
+	if err != nil || d.Parts[0].State != records.Failed || d.Parts[0].Code != "lost_bytes" || d.Parts[0].Hint == "" {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if texts := ch.texts(); len(texts) != 1 {

@@ -16,10 +16,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // in is a delivery to the memory channel.
-func in(words ...string) outbox.Delivery {
+func in(words ...string) records.Delivery {
 	d := text("mem:a", words...)
 	d.Channel = "memory"
 	return d
@@ -65,12 +66,12 @@ func TestALostAnswerOfABlindChannelDoesNotWedgeItsChat(t *testing.T) {
 		if took := time.Since(start); took != 0 {
 			t.Errorf("the chat went on after %v", took)
 		}
-		for _, d := range []outbox.Delivery{arrived, swallowed} {
-			if p := b.of(d).Parts[0]; p.State != outbox.Uncertain || p.Code != "no_answer" || !strings.Contains(p.Message, "may or may not have arrived") || p.Hint == "" {
+		for _, d := range []records.Delivery{arrived, swallowed} {
+			if p := b.of(d).Parts[0]; p.State != records.Uncertain || p.Code != "no_answer" || !strings.Contains(p.Message, "may or may not have arrived") || p.Hint == "" {
 				t.Errorf("%s: %s, %q, %q; %q", d.Request, p.State, p.Code, p.Message, p.Hint)
 			}
 		}
-		if p := b.of(next).Parts[0]; p.State != outbox.Sent {
+		if p := b.of(next).Parts[0]; p.State != records.Sent {
 			t.Errorf("what waited behind: %+v", p)
 		}
 		if diff := cmp.Diff([]string{"arrived", "next"}, shown(m)); diff != "" {
@@ -81,7 +82,7 @@ func TestALostAnswerOfABlindChannelDoesNotWedgeItsChat(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.settled(t, swallowed)
-		if p := b.of(swallowed).Parts[0]; p.State != outbox.Sent {
+		if p := b.of(swallowed).Parts[0]; p.State != records.Sent {
 			t.Errorf("after the retry: %+v", p)
 		}
 		if diff := cmp.Diff([]string{"arrived", "next", "swallowed"}, shown(m)); diff != "" {
@@ -131,7 +132,7 @@ func TestAHostThatDiesBeforeAMemberCanSeeTheFileSendsItAgain(t *testing.T) {
 		o = b.openAt(t, dir, opts)
 		run(t, o)
 		b.settled(t, d)
-		if p := b.of(d).Parts[0]; p.State != outbox.Sent || calls.Load() != 3 || len(m.Shown("mem:a")) != 1 {
+		if p := b.of(d).Parts[0]; p.State != records.Sent || calls.Load() != 3 || len(m.Shown("mem:a")) != 1 {
 			t.Errorf("%s, %s after %d uploads; members see %+v", p.State, p.Message, calls.Load(), m.Shown("mem:a"))
 		}
 	})
@@ -157,7 +158,7 @@ func TestABlindChannelIsRetriedIfNothingWasSent(t *testing.T) {
 		o = b.openAt(t, dir, opts)
 		run(t, o)
 		b.settled(t, d)
-		if p := b.of(d).Parts[0]; p.State != outbox.Sent || len(m.Attempts()) != 3 {
+		if p := b.of(d).Parts[0]; p.State != records.Sent || len(m.Attempts()) != 3 {
 			t.Errorf("%s after %d attempts", p.State, len(m.Attempts()))
 		}
 	})
@@ -191,7 +192,7 @@ func refusesAsTheHostEnds(t *testing.T, class channel.Class) {
 	o = b.openAt(t, dir, opts)
 	run(t, o)
 	b.settled(t, d)
-	if p := b.of(d).Parts[0]; p.State != outbox.Sent {
+	if p := b.of(d).Parts[0]; p.State != records.Sent {
 		t.Errorf("%s: %s", p.State, p.Message)
 	}
 }
@@ -227,7 +228,7 @@ func TestABlindChannelShowsNothingTwiceAfterACrash(t *testing.T) {
 		o = b.openAt(t, dir, opts)
 		run(t, o)
 		b.settled(t, cut, next)
-		if p := b.of(cut).Parts[0]; p.State != outbox.Uncertain || b.of(next).Parts[0].State != outbox.Sent {
+		if p := b.of(cut).Parts[0]; p.State != records.Uncertain || b.of(next).Parts[0].State != records.Sent {
 			t.Errorf("settled as %+v", p)
 		}
 		if diff := cmp.Diff([]string{"cut", "next"}, shown(m)); diff != "" {
@@ -246,7 +247,7 @@ func TestAKeyHelpsForItsTimeOnly(t *testing.T) {
 		put(t, o, within)
 		run(t, o)
 		b.settled(t, within)
-		if p := b.of(within).Parts[0]; p.State != outbox.Sent || len(m.Attempts()) != 3 {
+		if p := b.of(within).Parts[0]; p.State != records.Sent || len(m.Attempts()) != 3 {
 			t.Errorf("%s after %d attempts", p.State, len(m.Attempts()))
 		}
 		m.Next(memory.AmbiguousAfter())
@@ -257,7 +258,7 @@ func TestAKeyHelpsForItsTimeOnly(t *testing.T) {
 		beyond := in("beyond")
 		put(t, o, beyond)
 		b.settled(t, beyond)
-		if p, took := b.of(beyond).Parts[0], time.Since(start); p.State != outbox.Uncertain || took < 5*time.Minute || took > 15*time.Minute {
+		if p, took := b.of(beyond).Parts[0], time.Since(start); p.State != records.Uncertain || took < 5*time.Minute || took > 15*time.Minute {
 			t.Errorf("%s after %v", p.State, took)
 		}
 	})
@@ -278,10 +279,10 @@ func TestAPermanentAnswerToTheQuestionEndsTheDoubt(t *testing.T) {
 		if took := time.Since(start); took > 2*time.Second {
 			t.Errorf("the chat went on after %v", took)
 		}
-		if p := b.of(d).Parts[0]; p.State != outbox.Uncertain || !strings.Contains(p.Message, "may or may not have arrived") {
+		if p := b.of(d).Parts[0]; p.State != records.Uncertain || !strings.Contains(p.Message, "may or may not have arrived") {
 			t.Errorf("settled as %+v", p)
 		}
-		if p := b.of(next).Parts[0]; p.State != outbox.Sent {
+		if p := b.of(next).Parts[0]; p.State != records.Sent {
 			t.Errorf("what waited behind: %+v", p)
 		}
 	})
@@ -299,7 +300,7 @@ func TestACodeOfTheChannelIsNoDoubt(t *testing.T) {
 		put(t, o, d)
 		run(t, o)
 		b.settled(t, d)
-		if p := b.of(d).Parts[0]; p.State != outbox.Failed {
+		if p := b.of(d).Parts[0]; p.State != records.Failed {
 			t.Errorf("what was never sent is %s", p.State)
 		}
 	})
@@ -357,7 +358,7 @@ func TestTheClassOfAnErrorOfTheQuestionCounts(t *testing.T) {
 					t.Errorf("%v, asked %d times: %s", err, len(asked), diff)
 				}
 				b.settled(t, d)
-				if p := b.of(d).Parts[0]; p.State != outbox.Sent || len(asked) != 2 || asked[1].Sub(asked[0]) != tt.wait {
+				if p := b.of(d).Parts[0]; p.State != records.Sent || len(asked) != 2 || asked[1].Sub(asked[0]) != tt.wait {
 					t.Errorf("%s, asked at %v", p.State, asked)
 				}
 			})

@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
@@ -88,11 +89,11 @@ func (a *finding) Find(_ context.Context, m channel.Message) (*channel.Receipt, 
 // book reads what changed in an outbox, and keeps the newest of each delivery.
 type book struct {
 	o    *box
-	last map[string]outbox.Delivery
-	told []outbox.Delivery
+	last map[string]records.Delivery
+	told []records.Delivery
 }
 
-func newBook() *book { return &book{last: map[string]outbox.Delivery{}} }
+func newBook() *book { return &book{last: map[string]records.Delivery{}} }
 
 // open opens an outbox whose changes the book reads from now on.
 func (b *book) open(t testing.TB, opts outbox.Options) *box {
@@ -108,7 +109,7 @@ func (b *book) openAt(t testing.TB, dir string, opts outbox.Options) *box {
 }
 
 // of is how a delivery was handed out last.
-func (b *book) of(d outbox.Delivery) outbox.Delivery {
+func (b *book) of(d records.Delivery) records.Delivery {
 	b.readAll()
 	return b.last[d.Key]
 }
@@ -135,7 +136,7 @@ func (b *book) read(ctx context.Context) error {
 }
 
 // settled waits until every delivery is settled.
-func (b *book) settled(t testing.TB, ds ...outbox.Delivery) {
+func (b *book) settled(t testing.TB, ds ...records.Delivery) {
 	t.Helper()
 	b.until(t, "all settled", func() bool {
 		for _, d := range ds {
@@ -222,7 +223,7 @@ func restored(t testing.TB, dir string, want int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := outbox.MarkRestored(t.Context(), db, time.Now())
+	n, err := records.MarkRestored(t.Context(), db, time.Now())
 	if err := errors.Join(err, db.Close()); err != nil || n != want {
 		t.Errorf("%d parts are in doubt, %v", n, err)
 	}
@@ -251,32 +252,32 @@ func key(words ...any) string {
 }
 
 // text is a delivery of texts.
-func text(chat groups.JID, words ...string) outbox.Delivery {
+func text(chat groups.JID, words ...string) records.Delivery {
 	name, _, _ := strings.Cut(string(chat), ":")
-	d := outbox.Delivery{Key: key(chat, words), Folder: "group-" + string(chat), Request: "q-" + strings.Join(words, "-"),
+	d := records.Delivery{Key: key(chat, words), Folder: "group-" + string(chat), Request: "q-" + strings.Join(words, "-"),
 		Channel: name, Chat: chat}
 	for _, w := range words {
-		d.Parts = append(d.Parts, outbox.Part{Text: w})
+		d.Parts = append(d.Parts, records.Part{Text: w})
 	}
 	return d
 }
 
 // file is a delivery of one file, whose bytes are already in the outbox.
-func file(t testing.TB, o *box, chat groups.JID, name, content string) outbox.Delivery {
+func file(t testing.TB, o *box, chat groups.JID, name, content string) records.Delivery {
 	t.Helper()
 	b, err := o.Copy(context.Background(), strings.NewReader(content), int64(len(content)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := text(chat, name)
-	d.Parts[0].Files = []outbox.File{{
+	d.Parts[0].Files = []records.File{{
 		Info:   media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: b.Size},
 		SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes,
 	}}
 	return d
 }
 
-func put(t testing.TB, o *box, ds ...outbox.Delivery) {
+func put(t testing.TB, o *box, ds ...records.Delivery) {
 	t.Helper()
 	if err := o.Put(context.Background(), ds); err != nil {
 		t.Fatal(err)

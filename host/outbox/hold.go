@@ -7,6 +7,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -33,7 +34,7 @@ func (h hold) until(now time.Time) time.Duration {
 // the channel's hold) and not their sum: so the end of a hold changes one row, and a new
 // MaxAge applies to every delivery. The caller holds mu.
 func (o *Outbox) deadline(it *item, now time.Time) time.Time {
-	held := o.line(it.Channel).hold.until(now) - it.held
+	held := o.line(it.Channel).hold.until(now) - it.Held
 	return it.Created.Add(o.limits().MaxAge + max(0, held))
 }
 
@@ -102,10 +103,7 @@ func (o *Outbox) releaseHold(l *line) bool {
 // may come early after the next start; nothing else is lost.
 func (o *Outbox) recordHold(name string, h hold) {
 	err := o.state.Do(context.Background(), func(t *state.Tx) error {
-		_, err := t.Exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)
-			ON CONFLICT (channel) DO UPDATE SET total = excluded.total, since = excluded.since`,
-			name, int64(h.total), nano(h.since))
-		return err
+		return records.SaveHold(t, name, h.total, h.since)
 	}, nil)
 	if err != nil {
 		o.opts.Log.Error("record a hold", "channel", name, "error", err)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // acting is a remote whose account can change what it sent. Its platform knows a
@@ -54,10 +54,10 @@ func (p *platform) change(q url.Values) bool {
 }
 
 // withActs adds to a request an edit of its text and the removal of its file.
-func withActs(d outbox.Delivery, name string) outbox.Delivery {
+func withActs(d records.Delivery, name string) records.Delivery {
 	d.Parts = append(d.Parts,
-		outbox.Part{Text: name + "c", Act: &outbox.Act{Verb: outbox.VerbEdit, Target: name + "a"}},
-		outbox.Part{Act: &outbox.Act{Verb: outbox.VerbUnsend, Target: name + "b", Files: true}})
+		records.Part{Text: name + "c", Act: &records.Act{Verb: records.VerbEdit, Target: name + "a"}},
+		records.Part{Act: &records.Act{Verb: records.VerbUnsend, Target: name + "b", Files: true}})
 	return d
 }
 

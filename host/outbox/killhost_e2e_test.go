@@ -20,6 +20,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -158,7 +159,7 @@ func host() error {
 
 // approveAll says yes to all that waits, in order.
 func approveAll(o *box) error {
-	waiting, err := o.List(context.Background(), outbox.Filter{State: outbox.FilterWaiting})
+	waiting, err := o.List(context.Background(), records.Filter{State: records.FilterWaiting})
 	for _, d := range slices.Backward(waiting) {
 		if failed := o.Decide(context.Background(), d.Key, true, "ann"); failed != nil {
 			return failed
@@ -183,7 +184,7 @@ func spool(o *box, dir string, k *killer, early bool) error {
 		}
 		k.at("copied")
 		record := func() error {
-			err := o.Put(context.Background(), []outbox.Delivery{d})
+			err := o.Put(context.Background(), []records.Delivery{d})
 			k.at("recorded")
 			return err
 		}
@@ -205,32 +206,32 @@ func spool(o *box, dir string, k *killer, early bool) error {
 	return nil
 }
 
-func accept(o *box, path, name string) (outbox.Delivery, error) {
+func accept(o *box, path, name string) (records.Delivery, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return outbox.Delivery{}, err
+		return records.Delivery{}, err
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return outbox.Delivery{}, err
+		return records.Delivery{}, err
 	}
 	b, err := o.CopyFile(context.Background(), f, st.Size())
 	if err != nil {
-		return outbox.Delivery{}, err
+		return records.Delivery{}, err
 	}
 	var i int
 	if _, err := fmt.Sscanf(name, "%d", &i); err != nil {
-		return outbox.Delivery{}, err
+		return records.Delivery{}, err
 	}
 	_, chat, _ := request(i)
 	d := text(chat, name+"a", name+"b")
-	d.Parts[1].Files = []outbox.File{{Info: media.Info{Name: name, Size: b.Size}, SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes}}
+	d.Parts[1].Files = []records.File{{Info: media.Info{Name: name, Size: b.Size}, SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes}}
 	if os.Getenv("OUTBOX_TEST_ACTS") == "true" {
 		d = withActs(d, name)
 	}
 	if os.Getenv("OUTBOX_TEST_WAITS") == "true" {
-		d.Approval = &outbox.Approval{Rule: "approve.files", Expires: time.Now().Add(time.Hour)}
+		d.Approval = &records.Approval{Rule: "approve.files", Expires: time.Now().Add(time.Hour)}
 	}
 	return d, nil
 }

@@ -15,17 +15,18 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // linked is a delivery whose text has the address of a file.
-func linked(t testing.TB, o *box, chat, name, content string, expires time.Time) outbox.Delivery {
+func linked(t testing.TB, o *box, chat, name, content string, expires time.Time) records.Delivery {
 	t.Helper()
 	d := file(t, o, "fake:a", name, content)
-	d.Parts = []outbox.Part{{Text: "fetch " + name, Link: &outbox.Link{ID: key(chat, name), Expires: expires, File: d.Parts[0].Files[0]}}}
+	d.Parts = []records.Part{{Text: "fetch " + name, Link: &records.Link{ID: key(chat, name), Expires: expires, File: d.Parts[0].Files[0]}}}
 	return d
 }
 
-func follow(t testing.TB, o *box, d outbox.Delivery) (string, error) {
+func follow(t testing.TB, o *box, d records.Delivery) (string, error) {
 	t.Helper()
 	_, f, err := o.OpenLink(context.Background(), d.Parts[0].Link.ID)
 	if err != nil {
@@ -36,12 +37,12 @@ func follow(t testing.TB, o *box, d outbox.Delivery) (string, error) {
 	return string(b), err
 }
 
-func wantGone(t testing.TB, o *box, d outbox.Delivery) {
+func wantGone(t testing.TB, o *box, d records.Delivery) {
 	t.Helper()
-	if _, err := follow(t, o, d); !errors.Is(err, outbox.ErrNoLink) {
+	if _, err := follow(t, o, d); !errors.Is(err, records.ErrNoLink) {
 		t.Errorf("followed: %v", err)
 	}
-	if all, err := o.Links(context.Background(), ""); err != nil || len(all) != 0 || len(blobs(t, o)) != 0 {
+	if all, err := o.Reader().Links(context.Background(), ""); err != nil || len(all) != 0 || len(blobs(t, o)) != 0 {
 		t.Errorf("left: %+v, %v, files %q", all, err, blobs(t, o))
 	}
 }
@@ -75,7 +76,7 @@ func fileGoesWithLink(t *testing.T, content string) {
 	}
 	o = openAt(t, dir, opts)
 	run(t, o)
-	if ds, err := o.List(t.Context(), outbox.Filter{}); err != nil || len(ds) != 0 || len(ch.texts()) != 1 {
+	if ds, err := o.List(t.Context(), records.Filter{}); err != nil || len(ds) != 0 || len(ch.texts()) != 1 {
 		t.Errorf("the delivery: %+v, %v, sent %q", ds, err, ch.texts())
 	}
 	if got, err := follow(t, o, d); got != content || err != nil {
@@ -86,7 +87,7 @@ func fileGoesWithLink(t *testing.T, content string) {
 		t.Errorf("at its last second: %d bytes, %v", len(got), err)
 	}
 	time.Sleep(time.Second)
-	if _, err := follow(t, o, d); !errors.Is(err, outbox.ErrNoLink) {
+	if _, err := follow(t, o, d); !errors.Is(err, records.ErrNoLink) {
 		t.Errorf("after its time: %v", err)
 	}
 	time.Sleep(2 * time.Hour)
@@ -152,7 +153,7 @@ func TestALinkThatNobodyHasEndsWithItsMessage(t *testing.T) {
 			t.Errorf("the result knows %+v", l)
 		}
 		time.Sleep(time.Hour)
-		if err := o.Retry(t.Context(), failed.Key); !errors.Is(err, outbox.ErrNoBytes) {
+		if err := o.Retry(t.Context(), failed.Key); !errors.Is(err, records.ErrNoBytes) {
 			t.Errorf("retried: %v", err)
 		}
 	})
@@ -170,7 +171,7 @@ func TestALinkEndsWhenItsMessageIsDeleted(t *testing.T) {
 		b.settled(t, d)
 		unsend := func(chat groups.JID) {
 			u := text(chat, "unsend")
-			u.Parts = []outbox.Part{{Act: &outbox.Act{Verb: outbox.VerbUnsend, Target: b.of(d).Parts[0].Receipt.ID}}}
+			u.Parts = []records.Part{{Act: &records.Act{Verb: records.VerbUnsend, Target: b.of(d).Parts[0].Receipt.ID}}}
 			put(t, o, u)
 		}
 		unsend("fake:b")
@@ -178,7 +179,7 @@ func TestALinkEndsWhenItsMessageIsDeleted(t *testing.T) {
 			t.Errorf("ended from another chat: %v", err)
 		}
 		unsend("fake:a")
-		if _, err := follow(t, o, d); !errors.Is(err, outbox.ErrNoLink) {
+		if _, err := follow(t, o, d); !errors.Is(err, records.ErrNoLink) {
 			t.Errorf("followed: %v", err)
 		}
 		time.Sleep(2 * time.Hour)
@@ -214,7 +215,7 @@ func TestLinksHaveTheirOwnQuota(t *testing.T) {
 func TestTheEndOfManyLinksWasOneCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t, outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}})
-		var all []outbox.Delivery
+		var all []records.Delivery
 		for i := range 150 {
 			all = append(all, linked(t, o, fmt.Sprint("a", i), fmt.Sprint(i), fmt.Sprint("bytes", i), time.Now().Add(time.Minute)))
 		}

@@ -1,13 +1,12 @@
 package outbox
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/ladder"
-	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // refused returns the outcome of a permanent error. If the platform refuses only the form of the
@@ -19,7 +18,7 @@ func (o *Outbox) refused(ch channel.Channel, a *attempt, err error) outcome {
 		return failed(a, err)
 	}
 	o.log(a).Info("the platform refuses a form", "instead", note, "error", err)
-	files, lower := a.part.Files, make([]Part, len(ms))
+	files, lower := a.part.Files, make([]records.Part, len(ms))
 	for i, m := range ms {
 		p := a.part
 		p.MessageID, p.Text, p.ReplyTo, p.Saved = m.ID, m.Text, m.ReplyTo, m.State
@@ -27,7 +26,7 @@ func (o *Outbox) refused(ch channel.Channel, a *attempt, err error) outcome {
 			p.Written = ""
 		}
 		p.Unthreaded = p.Unthreaded || m.Thread == "" && a.it.Thread != "" && !a.noThread()
-		p.State, p.Next, p.Code, p.Message, p.Hint = Queued, time.Time{}, "", "", ""
+		p.State, p.Next, p.Code, p.Message, p.Hint = records.Queued, time.Time{}, "", "", ""
 		p.Receipt.Note = noted(p.Receipt.Note, note)
 		p.Files = nil
 		for j := range m.Files {
@@ -49,101 +48,6 @@ func noted(before, note string) string {
 	return strings.TrimPrefix(before+"; "+note, "; ")
 }
 
-// lower records that parts take the place of one, and how many changes of later messages came
-// to that. It returns false if an operator has cancelled that one meanwhile.
-func lower(t *state.Tx, out *outcome, now time.Time) (ended bool, err error) {
-	it, position, p, more := out.it, out.pos, &out.lower[0], len(out.lower)-1
-	out.unsends = 0
-	files, err := encodeFiles(p.Files, false)
-	if err != nil {
-		return false, err
-	}
-	// The text stays, and with it what it is made of, which only the record has.
-	n, err := t.Changed(`UPDATE part SET state = 'queued', next = 0, doubt = 0, code = '', message = '', hint = '', attempts = ?, message_id = ?, reply_to = ?,
-		file = ?, size = ?, blob = ?, receipt_note = ?, unthreaded = ?, saved = ? WHERE delivery = ? AND position = ? AND state IN `+openStates,
-		p.Attempts, p.MessageID, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), p.Receipt.Note, bit(p.Unthreaded), p.Saved, it.id, position)
-	if err != nil || n == 0 || more == 0 {
-		return n > 0, ofDatabase("record another form", err)
-	}
-	_, err = t.Exec(`UPDATE part SET position = -position - ? WHERE delivery = ? AND position > ?`, more, it.id, position)
-	if err == nil {
-		_, err = t.Exec(`UPDATE part SET position = -position WHERE delivery = ? AND position < 0`, it.id)
-	}
-	if err == nil {
-		_, err = t.Exec(`UPDATE delivery SET open = open + ?, changed = ? WHERE id = ?`, more, nano(now), it.id)
-	}
-	if err == nil {
-		out.unsends, err = moveChanges(t, it.Key, position, more)
-	}
-	for i := 1; err == nil && i <= more; i++ {
-		err = insertPart(t, it.id, position+i, &out.lower[i], false)
-	}
-	return err == nil, ofDatabase("record another form", err)
-}
-
-// moveChanges corrects the changes of a delivery's messages that are accepted already, if more
-// messages come behind the one at position: they name the later ones by their positions, and
-// an unsend of that one unsends those that came, too. It returns how many unsends came to that.
-func moveChanges(t *state.Tx, key string, position, more int) (unsends int, err error) {
-	var moved []movedChange
-	known := map[int64]bool{} // the deliveries that unsend the one at position
-	rows, err := t.Query(`SELECT p.delivery, p.position, p.act, p.state, (SELECT 1 + max(l.position) FROM part l WHERE l.delivery = p.delivery)
-		FROM part p WHERE p.act <> '' AND p.act LIKE '%' || ? || '%'`, key)
-	err = each(rows, err, func() error {
-		var m movedChange
-		var act string
-		if err := rows.Scan(&m.delivery, &m.position, &act, &m.part.State, &m.end); err != nil {
-			return err
-		}
-		err := m.part.setAct(act)
-		if a := m.part.Act; a != nil && a.Of == key && a.Part >= position {
-			moved = append(moved, m)
-		}
-		return err
-	})
-	for i := 0; err == nil && i < len(moved); i++ {
-		switch m := &moved[i]; {
-		case m.part.Act.Part > position:
-			err = m.move(t, more)
-		case m.part.Act.Verb == VerbUnsend && m.part.State.open() && !known[m.delivery]:
-			known[m.delivery], unsends = true, unsends+more
-			err = m.unsendToo(t, more)
-		}
-	}
-	return unsends, err
-}
-
-// movedChange is a change of a message, at its own delivery and position.
-type movedChange struct {
-	delivery int64
-	position int
-	part     Part
-	end      int // the position behind the delivery's last part
-}
-
-func (m *movedChange) move(t *state.Tx, more int) error {
-	m.part.Act.Part += more
-	act, err := m.part.actText()
-	if err == nil {
-		_, err = t.Exec(`UPDATE part SET act = ? WHERE delivery = ? AND position = ?`, act, m.delivery, m.position)
-	}
-	return err
-}
-
-// unsendToo adds the unsends of the messages that came behind the one that m unsends.
-func (m *movedChange) unsendToo(t *state.Tx, more int) error {
-	of := m.part.Act
-	for i := range more {
-		act := &Act{Verb: VerbUnsend, Files: true, Of: of.Of, Part: of.Part + 1 + i}
-		id := messageID(fmt.Sprint(of.Of, m.delivery), m.end+i)
-		if err := insertPart(t, m.delivery, m.end+i, &Part{MessageID: id, Act: act, State: Queued}, false); err != nil {
-			return err
-		}
-	}
-	_, err := t.Exec(`UPDATE delivery SET open = open + ? WHERE id = ?`, more, m.delivery)
-	return err
-}
-
 // lowered updates memory after lower. The caller holds mu.
 func (o *Outbox) lowered(out *outcome) {
 	out.ln.lowering = false
@@ -153,5 +57,5 @@ func (o *Outbox) lowered(out *outcome) {
 	}
 	o.trim(out.ln) // the changes of later messages are read anew
 	out.it.Parts = append(out.it.Parts[:out.pos+1:out.pos+1], append(rest, out.it.Parts[out.pos+1:]...)...)
-	o.use(out.it.Folder, usage{parts: len(rest) + out.unsends})
+	o.use(out.it.Folder, records.Usage{Parts: len(rest) + out.unsends})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -74,7 +75,7 @@ func TestARefusedFormGoesDownToWhatThePlatformTakes(t *testing.T) {
 		b.settled(t, d)
 		p := b.of(d).Parts[0]
 		want := "no thread here, so it goes to the chat itself; no reply here, so it goes as no answer; no kind here, so it goes as audio; no kind here, so it goes as a document"
-		if p.State != outbox.Sent || p.Receipt.Note != want || p.Files[0].Kind != media.Document {
+		if p.State != records.Sent || p.Receipt.Note != want || p.Files[0].Kind != media.Document {
 			t.Errorf("ended as %+v", p)
 		}
 		if diff := cmp.Diff([]string{"hello.ogg:document"}, ch.shown); diff != "" || len(ch.calls()) != 5 {
@@ -101,9 +102,9 @@ func TestAnAlbumThatIsRefusedGoesAsSingleFilesInItsPlace(t *testing.T) {
 			d.Parts = append(d.Parts, file(t, o, "fake:a", name, name).Parts...)
 		}
 		d.Parts[1].Text, d.Parts[1].Files = "all", append(append(d.Parts[1].Files, d.Parts[2].Files...), d.Parts[3].Files...)
-		d.Parts = append(d.Parts[:2], outbox.Part{Text: "after"})
+		d.Parts = append(d.Parts[:2], records.Part{Text: "after"})
 		edit := text("fake:a", "changed")
-		edit.Parts[0].Act = &outbox.Act{Verb: outbox.VerbEdit, Of: d.Key, Part: 2}
+		edit.Parts[0].Act = &records.Act{Verb: records.VerbEdit, Of: d.Key, Part: 2}
 		put(t, o, d, edit)
 		run(t, o)
 		b.settled(t, d, edit)
@@ -115,7 +116,7 @@ func TestAnAlbumThatIsRefusedGoesAsSingleFilesInItsPlace(t *testing.T) {
 			t.Errorf("%d parts; %q was edited", len(got.Parts), changing.edited)
 		}
 		for _, p := range got.Parts[1:4] {
-			if p.State != outbox.Sent || len(p.Files) != 1 || p.Receipt.Note != "no album here, so it goes as a message for each file" {
+			if p.State != records.Sent || len(p.Files) != 1 || p.Receipt.Note != "no album here, so it goes as a message for each file" {
 				t.Errorf("ended as %+v", p)
 			}
 		}
@@ -130,7 +131,7 @@ func TestAnAlbumThatIsRefusedGoesAsSingleFilesInItsPlace(t *testing.T) {
 }
 
 // album is a delivery of files that share a message, which refusesAlbums refuses.
-func album(t *testing.T, o *box, names ...string) outbox.Delivery {
+func album(t *testing.T, o *box, names ...string) records.Delivery {
 	d := file(t, o, "fake:a", names[0], names[0])
 	for _, name := range names[1:] {
 		d.Parts[0].Files = append(d.Parts[0].Files, file(t, o, "fake:a", name, name).Parts[0].Files...)
@@ -170,11 +171,11 @@ func TestAnUnsendOfAnAlbumThatWentAsSingleFilesTookTheFirstAlone(t *testing.T) {
 		b := newBook()
 		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 		d := album(t, o, "a.txt", "b.txt", "c.txt")
-		d.Parts = append(d.Parts, outbox.Part{Text: "after"})
+		d.Parts = append(d.Parts, records.Part{Text: "after"})
 		unsend := text("fake:a", "unsend", "after")
 		unsend.Folder = d.Folder
 		for i := range unsend.Parts {
-			unsend.Parts[i].Act = &outbox.Act{Verb: outbox.VerbUnsend, Of: d.Key, Part: i}
+			unsend.Parts[i].Act = &records.Act{Verb: records.VerbUnsend, Of: d.Key, Part: i}
 		}
 		put(t, o, d, unsend)
 		run(t, o)
@@ -217,7 +218,7 @@ func (c *changing) Edit(_ context.Context, to channel.Change) error {
 func TestALowerFormIsRecordedBeforeItIsSent(t *testing.T) {
 	var o *box
 	var recorded media.Kind
-	d := outbox.Delivery{}
+	d := records.Delivery{}
 	ch := newPicky(func(m channel.Message) channel.Form {
 		if kindOf(m) == media.Image {
 			return channel.FormKind
@@ -255,7 +256,7 @@ func TestAPartInDoubtKeepsItsForm(t *testing.T) {
 		put(t, o, d)
 		run(t, o)
 		b.settled(t, d)
-		if p := b.of(d).Parts[0]; p.State != outbox.Uncertain || len(ch.calls()) != 2 {
+		if p := b.of(d).Parts[0]; p.State != records.Uncertain || len(ch.calls()) != 2 {
 			t.Errorf("%d calls, ended as %+v", len(ch.calls()), p)
 		}
 	})

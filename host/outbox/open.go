@@ -11,7 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -42,7 +42,7 @@ import (
 type Outbox struct {
 	opts     Options
 	state    *state.DB
-	reader   *Reader
+	reader   *records.Reader
 	checking chan struct{} // one token while Check works
 	wake     chan struct{} // of capacity one: the dispatcher has to look again
 	toRecord chan struct{} // of capacity one: there are outcomes to record
@@ -51,7 +51,7 @@ type Outbox struct {
 	early earlyReceipts // the commit guards it
 
 	mu       sync.Mutex
-	usage    map[string]usage // by group
+	usage    map[string]records.Usage // by group
 	lines    map[string]*line
 	lanes    map[groups.Address]*lane
 	live     map[int64]*item // deliveries in memory: in a lane, or not handed out by Next yet
@@ -81,13 +81,13 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 		checking:  make(chan struct{}, 1),
 		wake:      make(chan struct{}, 1),
 		toRecord:  make(chan struct{}, 1),
-		usage:     map[string]usage{},
+		usage:     map[string]records.Usage{},
 		lines:     map[string]*line{},
 		lanes:     map[groups.Address]*lane{},
 		live:      map[int64]*item{},
 		limiters:  map[string]*rate.Limiter{},
 		changes:   newChangeList(),
-		answers:   map[string]int64{answerYes: 0, answerNo: 0, answerNone: 0, answerLost: 0},
+		answers:   map[string]int64{records.AnswerYes: 0, records.AnswerNo: 0, records.AnswerNone: 0, records.AnswerLost: 0},
 		questions: map[int64]*asked{}, asking: make(chan struct{}, 1),
 		approving: make(chan struct{}, 1),
 	}
@@ -96,7 +96,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 			err = errors.Join(err, o.Close())
 		}
 	}()
-	if o.reader, err = NewReader(ctx, o.state.DB.DB); err != nil {
+	if o.reader, err = records.NewReader(ctx, o.state.DB.DB); err != nil {
 		return nil, err
 	}
 	for _, ch := range o.opts.Channels {
@@ -143,40 +143,34 @@ func (o *Outbox) Close() error {
 // recover restores the state that the earlier process left. It counts deliveries and reads
 // none.
 func (o *Outbox) recover(ctx context.Context) error {
-	if err := o.recoverHolds(ctx); err != nil {
-		return ofDatabase("read holds", err)
+	err := o.reader.Holds(ctx, func(name string, total time.Duration, since time.Time) {
+		o.line(name).hold = hold{total: total, since: since}
+	})
+	if err == nil {
+		err = o.forgetLost(ctx)
 	}
-	if err := o.forgetLost(ctx); err != nil {
+	if err == nil {
+		err = o.reader.Usage(ctx, o.use)
+	}
+	if err == nil { // a lane for each chat with an open delivery
+		err = o.reader.OpenChats(ctx, func(chat groups.Address, folder string, open int) {
+			ln := o.lane(chat, folder)
+			ln.count, ln.recovered = open, mostUnrecorded
+			o.schedule(ln)
+		})
+	}
+	if err != nil {
 		return err
 	}
-	if err := o.recoverUsage(ctx); err != nil {
-		return ofDatabase("count deliveries", err)
-	}
-	if err := o.recoverLanes(ctx); err != nil {
-		return ofDatabase("count deliveries", err)
-	}
-	return ofDatabase("read questions", o.recoverQuestions(ctx))
-}
-
-func (o *Outbox) recoverHolds(ctx context.Context) error {
-	rows, err := o.state.QueryContext(ctx, `SELECT channel, total, since FROM hold`)
-	return each(rows, err, func() error {
-		var name string
-		var total, since int64
-		if err := rows.Scan(&name, &total, &since); err != nil {
-			return err
-		}
-		o.line(name).hold = hold{total: time.Duration(total), since: fromNano(since)}
-		return nil
-	})
+	return o.recoverQuestions(ctx)
 }
 
 // forgetLost fails the open parts whose blob is missing, and ends what the process before had
 // begun to end.
 func (o *Outbox) forgetLost(ctx context.Context) error {
-	ended, err := scanNames(o.state.QueryContext(ctx, `SELECT blob FROM link WHERE ended = 1`))
+	ended, err := o.reader.EndedLinks(ctx)
 	if err != nil {
-		return ofDatabase("read links", err)
+		return err
 	}
 	if len(ended) > 0 {
 		if err := o.state.Blobs.Remove(ended...); err != nil {
@@ -190,89 +184,13 @@ func (o *Outbox) forgetLost(ctx context.Context) error {
 		return nil
 	}
 	var lost int64
-	return o.state.Do(ctx, func(t *state.Tx) error {
-		lost = 0
-		for _, name := range o.state.Missing {
-			if err := failLost(t, name, time.Now(), &lost); err != nil {
-				return err
-			}
-		}
-		return nil
+	return o.state.Do(ctx, func(t *state.Tx) (err error) {
+		lost, err = records.LoseBytes(t, o.state.Missing, time.Now())
+		return err
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.answers[answerLost] += lost
-	})
-}
-
-// failLost fails the part of a missing blob, and deletes the part's small files. It adds the
-// approvals that have nothing left to wait for to lost.
-func failLost(t *state.Tx, name string, now time.Time, lost *int64) error {
-	others, err := scanNames(t.Query(`SELECT blob FROM part WHERE blob <> '' AND blob LIKE '%' || ? || '%'`, name))
-	if err == nil {
-		err = blob.Delete(t, others...)
-	}
-	if err == nil {
-		err = loseApproval(t, name, now, lost)
-	}
-	if err == nil {
-		_, err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
-			(SELECT delivery FROM part WHERE blob <> '' AND blob LIKE '%' || ? || '%' AND state IN ('queued', 'sending'))`, nano(now), name)
-	}
-	if err == nil {
-		_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = ?, hint = ?
-			WHERE blob <> '' AND blob LIKE '%' || ? || '%' AND state IN ('queued', 'sending')`, codeLostBytes, lostMessage, lostHint, name)
-	}
-	if err == nil {
-		_, err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND blob LIKE '%' || ? || '%'`, name)
-	}
-	if err == nil {
-		_, err = t.Exec(`DELETE FROM link WHERE blob = ?`, name)
-	}
-	return ofDatabase("record a lost file", err)
-}
-
-const (
-	lostMessage = "the host lost the file before it was sent"
-	lostHint    = "send it again"
-)
-
-func (o *Outbox) recoverUsage(ctx context.Context) error {
-	// The sums of folders are made here: grouped by folder, SQLite would read every delivery.
-	rows, err := o.state.QueryContext(ctx, `SELECT d.folder, count(*), sum(p.size), 0, 0, 0
-		FROM delivery d JOIN part p ON p.delivery = d.id
-		WHERE d.open > 0 AND p.state IN `+openStates+` GROUP BY d.channel, d.chat, d.folder
-		UNION ALL SELECT d.folder, 0, 0, 0, 1, p.size
-		FROM approval a JOIN delivery d ON d.id = a.delivery JOIN part p ON p.delivery = d.id
-		WHERE a.answer = ''
-		UNION ALL SELECT d.folder, 0, 0, p.size, 0, 0
-		FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.blob <> '' AND p.state NOT IN `+unendedStates)
-	return each(rows, err, func() error {
-		var folder string
-		var u usage
-		if err := rows.Scan(&folder, &u.parts, &u.bytes, &u.retained, &u.waiting, &u.waitingBytes); err != nil {
-			return err
-		}
-		o.use(folder, u)
-		return nil
-	})
-}
-
-// recoverLanes makes a lane for each chat with an open delivery.
-func (o *Outbox) recoverLanes(ctx context.Context) error {
-	rows, err := o.state.QueryContext(ctx, `SELECT channel, chat, count(*), min(folder)
-		FROM delivery WHERE open > 0 GROUP BY channel, chat`)
-	return each(rows, err, func() error {
-		var name, chat, folder string
-		var count int
-		if err := rows.Scan(&name, &chat, &count, &folder); err != nil {
-			return err
-		}
-		ln := o.lane(groups.Address{Channel: name, JID: groups.JID(chat)}, folder)
-		ln.count, ln.recovered = count, mostUnrecorded
-		o.schedule(ln)
-		return nil
+		o.answers[records.AnswerLost] += lost
 	})
 }
 

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -18,7 +18,7 @@ import (
 // Errors: ErrNotFound, ErrAmbiguous, ErrOpen, ErrNoBytes, and ErrSettled if no part
 // failed.
 func (o *Outbox) Retry(ctx context.Context, name string) error {
-	it, err := o.reader.find(ctx, name)
+	it, err := o.reader.Find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -26,13 +26,13 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 	var freed int64
 	err = o.state.Do(ctx, func(t *state.Tx) error {
 		var err error
-		retried, freed, err = o.requeue(t, it.id, Failed, Uncertain)
+		retried, freed, err = o.requeue(t, it, records.Failed, records.Uncertain)
 		return err
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.use(retried.Folder, usage{retained: -freed})
-		delete(o.live, retried.id) // its old state, if Next has not returned it yet
+		o.use(retried.Folder, records.Usage{Retained: -freed})
+		delete(o.live, retried.ID) // its old state, if Next has not returned it yet
 		o.accept(retried)
 		o.changed(retried)
 	})
@@ -45,51 +45,13 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 
 // requeue makes the parts in some states open, in the record and in a new item. freed is
 // the size of their files.
-func (o *Outbox) requeue(t *state.Tx, id int64, from ...State) (_ *item, freed int64, err error) {
-	items, err := scanItems(t.Query(itemByID, id))
+func (o *Outbox) requeue(t *state.Tx, of *records.Record, from ...records.State) (_ *item, freed int64, err error) {
+	now := time.Now()
+	r, freed, err := records.Requeue(t, of.ID, o.heldTotal(of.Channel, now), now, from...)
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(items) == 0 {
-		return nil, 0, ErrNotFound
-	}
-	it := items[0]
-	if it.Open() && !slices.Contains(from, Waiting) {
-		return nil, 0, ErrOpen
-	}
-	open := 0
-	for i := range it.Parts {
-		p := &it.Parts[i]
-		if !slices.Contains(from, p.State) {
-			continue
-		}
-		if len(p.blobs()) < len(p.Files) {
-			return nil, 0, ErrNoBytes
-		}
-		if stands, err := linkStands(t, p); err != nil || !stands {
-			return nil, 0, cmp.Or(err, ErrNoBytes)
-		}
-		open++
-		freed += p.Size()
-		p.State, p.Attempts, p.Next, p.Code, p.Message, p.Hint = Queued, 0, time.Time{}, "", "", ""
-		if _, err := t.Exec(`UPDATE part SET state = 'queued', attempts = 0, next = 0, code = '', message = '', hint = ''
-			WHERE delivery = ? AND position = ?`, id, i); err != nil {
-			return nil, 0, ofDatabase("retry", err)
-		}
-	}
-	if open == 0 {
-		return nil, 0, ErrSettled
-	}
-	now := time.Now()
-	if it.seq, err = turns(t, 1); err != nil {
-		return nil, 0, err
-	}
-	it.Created, it.held = now, o.heldTotal(it.Channel, now)
-	it.pos = 0
-	it.skip()
-	_, err = t.Exec(`UPDATE delivery SET turn = ?, created = ?, held = ?, changed = ?, open = ?, bad = 0 WHERE id = ?`,
-		it.seq, nano(it.Created), int64(it.held), nano(now), open, id)
-	return it, freed, ofDatabase("retry", err)
+	return itemOf(r), freed, nil
 }
 
 // Cancel cancels a delivery for an operator: parts that are not sent yet become Cancelled.
@@ -97,12 +59,12 @@ func (o *Outbox) requeue(t *state.Tx, id int64, from ...State) (_ *item, freed i
 // Errors: ErrNotFound, ErrAmbiguous, ErrSettled, and ErrSending while a part is being
 // sent.
 func (o *Outbox) Cancel(ctx context.Context, name string) error {
-	it, err := o.reader.find(ctx, name)
+	it, err := o.reader.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	if it.waiting() {
-		return o.refuse(ctx, it, answerNo, "operator")
+	if it.Waits() {
+		return o.refuse(ctx, it, records.AnswerNo, "operator")
 	}
 	ln, from, err := o.block(it)
 	if err != nil {
@@ -111,7 +73,7 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 	var cancelled []int
 	err = o.state.Do(ctx, func(t *state.Tx) error {
 		var err error
-		cancelled, err = cancel(t, it, from, time.Now())
+		cancelled, err = records.Cancel(t, it, from, time.Now())
 		return err
 	}, func() { o.cancelled(ln, it, cancelled) })
 	o.unblock(ln)
@@ -119,50 +81,21 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 		return fmt.Errorf("drop %s: %w", it.Key, err)
 	}
 	for _, i := range cancelled {
-		o.removeBlobs(it.Parts[i].blobs()...)
+		o.removeBlobs(it.Parts[i].Blobs()...)
 	}
 	o.endLinksOf(ctx, it, cancelled)
 	return nil
 }
 
-func cancel(t *state.Tx, it *item, from int, now time.Time) (cancelled []int, err error) {
-	for i := from; i < len(it.Parts); i++ {
-		n, err := t.Changed(`UPDATE part SET state = 'dropped', blob = '', next = 0, code = ?, message = ?, hint = ?
-			WHERE delivery = ? AND position = ? AND state IN ('queued', 'sending')`,
-			codeCancelled, cancelledMessage, cancelledHint, it.id, i)
-		if err != nil {
-			return nil, ofDatabase("drop", err)
-		}
-		if n > 0 {
-			cancelled = append(cancelled, i)
-			if err := blob.Delete(t, it.Parts[i].blobs()...); err != nil {
-				return nil, ofDatabase("drop", err)
-			}
-		}
-	}
-	if len(cancelled) == 0 {
-		return nil, ErrSettled
-	}
-	_, err = t.Exec(`UPDATE delivery SET open = open - ?, changed = ? WHERE id = ?`, len(cancelled), nano(now), it.id)
-	return cancelled, ofDatabase("drop", err)
-}
-
-const (
-	cancelledMessage = "the operator took it out of the queue"
-	cancelledHint    = "ask the operator before you send it again"
-)
-
 // cancelled updates memory after a cancellation was recorded.
-func (o *Outbox) cancelled(ln *lane, it *item, parts []int) {
+func (o *Outbox) cancelled(ln *lane, it *records.Record, parts []int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	live := o.live[it.id]
+	live := o.live[it.ID]
 	for _, i := range parts {
-		o.use(it.Folder, usage{parts: -1, bytes: -it.Parts[i].Size()})
+		o.use(it.Folder, records.Usage{Parts: -1, Bytes: -it.Parts[i].Size()})
 		if live != nil {
-			p := live.Parts[i].withoutBlobs()
-			p.State, p.Next, p.Code, p.Message, p.Hint = Cancelled, time.Time{}, codeCancelled, cancelledMessage, cancelledHint
-			live.Parts[i] = p
+			live.Parts[i] = live.Parts[i].Cancelled()
 		}
 	}
 	if live != nil {
@@ -174,7 +107,7 @@ func (o *Outbox) cancelled(ln *lane, it *item, parts []int) {
 	}
 	ln.count--
 	ln.epoch++
-	o.changes.add(it.Folder, it.id, markNew)
+	o.changes.add(it.Folder, it.ID, markNew)
 }
 
 // Dismiss removes a failed or uncertain delivery from the list of failures: an operator
@@ -182,55 +115,25 @@ func (o *Outbox) cancelled(ln *lane, it *item, parts []int) {
 // retry are deleted. Errors: ErrNotFound, ErrAmbiguous, ErrOpen, and ErrSettled if no part
 // failed.
 func (o *Outbox) Dismiss(ctx context.Context, name string) error {
-	it, err := o.reader.find(ctx, name)
+	it, err := o.reader.Find(ctx, name)
 	if err != nil {
 		return err
 	}
 	if it.Open() {
-		return fmt.Errorf("dismiss %s: %w", it.Key, ErrOpen)
+		return fmt.Errorf("dismiss %s: %w", it.Key, records.ErrOpen)
 	}
-	err = o.deleteBytes(ctx, func(t *state.Tx) ([]kept, error) {
-		n, err := t.Changed(`UPDATE delivery SET bad = 0, changed = ? WHERE id = ? AND bad > 0 AND open = 0`, nano(time.Now()), it.id)
-		if err != nil {
-			return nil, ofDatabase("dismiss", err)
-		}
-		if n == 0 {
-			return nil, ErrSettled
-		}
-		gone, err := scanKept(t, keptOfDelivery, it.id)
-		if err == nil {
-			_, err = t.Exec(`UPDATE part SET blob = '' WHERE delivery = ?`, it.id)
-		}
-		return gone, ofDatabase("dismiss", err)
-	})
+	err = o.deleteBytes(ctx, func(t *state.Tx) ([]records.Kept, error) { return records.Dismiss(t, it.ID, time.Now()) })
 	if err != nil {
 		return fmt.Errorf("dismiss %s: %w", it.Key, err)
 	}
 	return nil
 }
 
-// expireBatch is how many records one commit deletes: others that write wait for it.
-const expireBatch = 100
-
 // expire deletes the records of deliveries that ended longer ago than Retention.
 func (o *Outbox) expire(now time.Time) {
 	for more := true; more; {
-		err := o.deleteBytes(context.Background(), func(t *state.Tx) (gone []kept, err error) {
-			ids, err := scanIDs(t.Query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? AND NOT `+waits+` ORDER BY changed LIMIT ?`,
-				nano(now.Add(-o.limits().Retention)), expireBatch))
-			more = len(ids) == expireBatch
-			for _, id := range ids {
-				ks, err := scanKept(t, keptOfDelivery, id)
-				if err != nil {
-					return nil, err
-				}
-				gone = append(gone, ks...)
-				for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM vote WHERE delivery = ?`, `DELETE FROM approval WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
-					if _, err := t.Exec(table, id); err != nil {
-						return nil, ofDatabase("forget deliveries", err)
-					}
-				}
-			}
+		err := o.deleteBytes(context.Background(), func(t *state.Tx) (gone []records.Kept, err error) {
+			gone, more, err = records.Expire(t, now.Add(-o.limits().Retention))
 			return gone, err
 		})
 		if err != nil {
@@ -244,22 +147,13 @@ func (o *Outbox) expire(now time.Time) {
 func (o *Outbox) evict(folder string) {
 	for more := true; more; {
 		o.mu.Lock()
-		over := o.usage[folder].retained - o.limits().QuotaBytes
+		over := o.usage[folder].Retained - o.limits().QuotaBytes
 		o.mu.Unlock()
 		if over <= 0 {
 			return
 		}
-		err := o.deleteBytes(context.Background(), func(t *state.Tx) (gone []kept, err error) {
-			ks, err := scanKept(t, keptOfFolder, folder, expireBatch)
-			more = len(ks) == expireBatch
-			for left := over; left > 0 && len(gone) < len(ks); {
-				k := ks[len(gone)]
-				left -= k.size
-				gone = append(gone, k)
-				if _, err := t.Exec(`UPDATE part SET blob = '' WHERE delivery = ? AND position = ?`, k.delivery, k.position); err != nil {
-					return nil, ofDatabase("forget a failed file", err)
-				}
-			}
+		err := o.deleteBytes(context.Background(), func(t *state.Tx) (gone []records.Kept, err error) {
+			gone, more, err = records.Evict(t, folder, over)
 			return gone, err
 		})
 		if err != nil {
@@ -269,51 +163,23 @@ func (o *Outbox) evict(folder string) {
 	}
 }
 
-// kept is the bytes of a failed part.
-type kept struct {
-	delivery int64
-	position int
-	folder   string
-	blobs    string // with spaces between
-	size     int64
-}
-
-const (
-	keptOfFolder = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.blob <> '' AND p.state NOT IN ` + unendedStates + ` AND d.folder = ? ORDER BY p.delivery, p.position LIMIT ?`
-
-	keptOfDelivery = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.delivery = ? AND p.blob <> ''`
-)
-
-func scanKept(t *state.Tx, query string, args ...any) (ks []kept, _ error) {
-	rows, err := t.Query(query, args...)
-	err = each(rows, err, func() error {
-		var k kept
-		err := rows.Scan(&k.delivery, &k.position, &k.folder, &k.blobs, &k.size)
-		ks = append(ks, k)
-		return err
-	})
-	return ks, ofDatabase("read kept files", err)
-}
-
 // deleteBytes runs a change that removes the bytes of failed parts from the records, and
 // then deletes the bytes.
-func (o *Outbox) deleteBytes(ctx context.Context, change func(t *state.Tx) ([]kept, error)) error {
-	var gone []kept
+func (o *Outbox) deleteBytes(ctx context.Context, change func(t *state.Tx) ([]records.Kept, error)) error {
+	var gone []records.Kept
 	err := o.state.Do(ctx, func(t *state.Tx) (err error) {
 		gone, err = change(t)
 		for i := 0; err == nil && i < len(gone); i++ {
-			err = blob.Delete(t, strings.Fields(gone[i].blobs)...)
+			err = blob.Delete(t, strings.Fields(gone[i].Blobs)...)
 		}
 		return err
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		for _, k := range gone {
-			o.use(k.folder, usage{retained: -k.size})
-			if it := o.live[k.delivery]; it != nil {
-				it.Parts[k.position] = it.Parts[k.position].withoutBlobs()
+			o.use(k.Folder, records.Usage{Retained: -k.Size})
+			if it := o.live[k.Delivery]; it != nil {
+				it.Parts[k.Position] = it.Parts[k.Position].WithoutBlobs()
 			}
 		}
 	})
@@ -321,7 +187,7 @@ func (o *Outbox) deleteBytes(ctx context.Context, change func(t *state.Tx) ([]ke
 		return err
 	}
 	for _, k := range gone {
-		o.removeBlobs(strings.Fields(k.blobs)...)
+		o.removeBlobs(strings.Fields(k.Blobs)...)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -50,17 +51,17 @@ func sameKeyIsKeptOnce(t *testing.T, content string) {
 func TestPutKeepsAllOrNothing(t *testing.T) {
 	o := open(t, outbox.Options{})
 	good := text("fake:a", "good")
-	for name, bad := range map[string]outbox.Delivery{
-		"no key":   {Channel: "fake", Chat: "fake:a", Parts: []outbox.Part{{}}},
+	for name, bad := range map[string]records.Delivery{
+		"no key":   {Channel: "fake", Chat: "fake:a", Parts: []records.Part{{}}},
 		"no parts": {Key: key(1), Channel: "fake", Chat: "fake:a"},
-		"no chat":  {Key: key(2), Channel: "fake", Parts: []outbox.Part{{}}},
-		"no bytes": {Key: key(3), Channel: "fake", Chat: "fake:a", Parts: []outbox.Part{{Files: []outbox.File{{Blob: "../../x"}}}}},
+		"no chat":  {Key: key(2), Channel: "fake", Parts: []records.Part{{}}},
+		"no bytes": {Key: key(3), Channel: "fake", Chat: "fake:a", Parts: []records.Part{{Files: []records.File{{Blob: "../../x"}}}}},
 	} {
-		if err := o.Put(context.Background(), []outbox.Delivery{good, bad}); err == nil {
+		if err := o.Put(context.Background(), []records.Delivery{good, bad}); err == nil {
 			t.Errorf("%s: was taken", name)
 		}
 	}
-	if ds, err := o.List(context.Background(), outbox.Filter{}); err != nil || len(ds) != 0 {
+	if ds, err := o.List(context.Background(), records.Filter{}); err != nil || len(ds) != 0 {
 		t.Errorf("kept %v, %v", ds, err)
 	}
 }
@@ -83,7 +84,7 @@ func TestReceiptsRefineAndNeverGoBack(t *testing.T) {
 		put(t, o, slow, quick)
 		run(t, o)
 		b.settled(t, slow, quick)
-		report := func(chat groups.JID, id string, s channel.State, want outbox.State) {
+		report := func(chat groups.JID, id string, s channel.State, want records.State) {
 			t.Helper()
 			if err := o.Report(context.Background(), groups.Address{Channel: "fake", JID: chat}, id, s); err != nil {
 				t.Error(err)
@@ -92,18 +93,18 @@ func TestReceiptsRefineAndNeverGoBack(t *testing.T) {
 				t.Errorf("%s, want %s", p.State, want)
 			}
 		}
-		report("fake:b", "r-slow", channel.StateRead, outbox.Sent) // another chat's id
-		report("fake:a", "unknown", channel.StateRead, outbox.Sent)
+		report("fake:b", "r-slow", channel.StateRead, records.Sent) // another chat's id
+		report("fake:a", "unknown", channel.StateRead, records.Sent)
 		delivered := time.Now()
-		report("fake:a", "r-slow", channel.StateDelivered, outbox.Delivered)
+		report("fake:a", "r-slow", channel.StateDelivered, records.Delivered)
 		time.Sleep(time.Minute)
-		report("fake:a", "r-slow", channel.StateRead, outbox.Read)
+		report("fake:a", "r-slow", channel.StateRead, records.Read)
 		time.Sleep(time.Minute)
-		report("fake:a", "r-slow", channel.StateDelivered, outbox.Read)
+		report("fake:a", "r-slow", channel.StateDelivered, records.Read)
 		if p := b.of(slow).Parts[0]; !p.DeliveredAt.Equal(delivered) || !p.ReadAt.Equal(delivered.Add(time.Minute)) {
 			t.Errorf("delivered at %v and read at %v, want %v and a minute later", p.DeliveredAt, p.ReadAt, delivered)
 		}
-		if p := b.of(quick).Parts[0]; p.State != outbox.Delivered || p.DeliveredAt.IsZero() || !p.ReadAt.IsZero() {
+		if p := b.of(quick).Parts[0]; p.State != records.Delivered || p.DeliveredAt.IsZero() || !p.ReadAt.IsZero() {
 			t.Errorf("the early receipt was lost: %+v", p)
 		}
 	})
@@ -133,13 +134,13 @@ func TestOperatorRetriesAndDrops(t *testing.T) {
 		if s, err := o.Stats(ctx); err != nil || s.Retained != 5 || s.Pending != 2 || s.Failed != 1 {
 			t.Errorf("stats: %+v, %v", s, err)
 		}
-		if err := o.Retry(ctx, stuck.Key); !errors.Is(err, outbox.ErrOpen) {
+		if err := o.Retry(ctx, stuck.Key); !errors.Is(err, records.ErrOpen) {
 			t.Errorf("retry of what waits: %v", err)
 		}
-		if err := o.Cancel(ctx, bad.Key[:8]); !errors.Is(err, outbox.ErrSettled) {
+		if err := o.Cancel(ctx, bad.Key[:8]); !errors.Is(err, records.ErrSettled) {
 			t.Errorf("drop of what failed: %v", err)
 		}
-		if err := o.Cancel(ctx, "nothing"); !errors.Is(err, outbox.ErrNotFound) {
+		if err := o.Cancel(ctx, "nothing"); !errors.Is(err, records.ErrNotFound) {
 			t.Errorf("drop of nothing: %v", err)
 		}
 		broken = false
@@ -179,7 +180,7 @@ func TestDropOfWhatIsBeingSentIsRefused(t *testing.T) {
 	if err := o.Cancel(context.Background(), d.Key); !errors.Is(err, outbox.ErrSending) {
 		t.Errorf("dropped: %v", err)
 	}
-	if now, err := o.Get(context.Background(), d.Key); err != nil || now.Parts[0].State != outbox.Sending {
+	if now, err := o.Get(context.Background(), d.Key); err != nil || now.Parts[0].State != records.Sending {
 		t.Errorf("under way: %+v, %v", now, err)
 	}
 	close(release)
@@ -200,7 +201,7 @@ func TestListAndRecall(t *testing.T) {
 		return channel.Receipt{ID: m.ID}, nil
 	}
 	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
-	var ds []outbox.Delivery
+	var ds []records.Delivery
 	for _, w := range []string{"good1", "bad1", "good2", "bad2", "stuck"} {
 		ds = append(ds, text(groups.JID("fake:"+w), w))
 	}
@@ -209,17 +210,17 @@ func TestListAndRecall(t *testing.T) {
 	b.settled(t, ds[:4]...)
 	tests := []struct {
 		name string
-		f    outbox.Filter
+		f    records.Filter
 		want []string
 	}{
-		{"all", outbox.Filter{}, []string{"stuck", "bad2", "good2", "bad1", "good1"}},
-		{"failed", outbox.Filter{State: "failed"}, []string{"bad2", "bad1"}},
-		{"open", outbox.Filter{State: "open"}, []string{"stuck"}},
-		{"of a group", outbox.Filter{Folder: "group-fake:bad1"}, []string{"bad1"}},
-		{"a page", outbox.Filter{Limit: 2}, []string{"stuck", "bad2"}},
-		{"the oldest", outbox.Filter{Limit: 2, Oldest: true}, []string{"good1", "bad1"}},
-		{"the oldest, the next page", outbox.Filter{Limit: 2, Oldest: true, Before: ds[1].Key}, []string{"good2", "bad2"}},
-		{"the next page", outbox.Filter{Limit: 2, Before: ds[3].Key}, []string{"good2", "bad1"}},
+		{"all", records.Filter{}, []string{"stuck", "bad2", "good2", "bad1", "good1"}},
+		{"failed", records.Filter{State: "failed"}, []string{"bad2", "bad1"}},
+		{"open", records.Filter{State: "open"}, []string{"stuck"}},
+		{"of a group", records.Filter{Folder: "group-fake:bad1"}, []string{"bad1"}},
+		{"a page", records.Filter{Limit: 2}, []string{"stuck", "bad2"}},
+		{"the oldest", records.Filter{Limit: 2, Oldest: true}, []string{"good1", "bad1"}},
+		{"the oldest, the next page", records.Filter{Limit: 2, Oldest: true, Before: ds[1].Key}, []string{"good2", "bad2"}},
+		{"the next page", records.Filter{Limit: 2, Before: ds[3].Key}, []string{"good2", "bad1"}},
 	}
 	for _, tt := range tests {
 		got, err := o.List(ctx, tt.f)
@@ -239,12 +240,12 @@ func TestListAndRecall(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer view.Close()
-	other, err := outbox.NewReader(t.Context(), view.DB)
+	other, err := records.NewReader(t.Context(), view.DB)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if all, err := other.List(ctx, outbox.Filter{}); err != nil || len(all) != 5 {
+	if all, err := other.List(ctx, records.Filter{}); err != nil || len(all) != 5 {
 		t.Errorf("a command sees %d deliveries, %v", len(all), err)
 	}
 	for since, want := range map[time.Time]int{time.Now().Add(time.Hour): 1, time.Now().Add(-time.Hour): 5} {
@@ -273,7 +274,7 @@ func oldIsForgotten(t *testing.T, content string) {
 		ch.send = func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, permanent }
 		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{QuotaBytes: int64(2*len(content) + 2), Retention: 24 * time.Hour})})
 		run(t, o)
-		var last outbox.Delivery
+		var last records.Delivery
 		for i := range 4 {
 			last = file(t, o, "fake:a", fmt.Sprint(i), content)
 			put(t, o, last)
@@ -283,12 +284,12 @@ func oldIsForgotten(t *testing.T, content string) {
 		if n := len(blobs(t, o)); n != 2 {
 			t.Errorf("%d failed files kept, where there is room for two", n)
 		}
-		if err := o.Retry(t.Context(), "q-0"); !errors.Is(err, outbox.ErrNoBytes) {
+		if err := o.Retry(t.Context(), "q-0"); !errors.Is(err, records.ErrNoBytes) {
 			t.Errorf("retry without bytes: %v", err)
 		}
 		time.Sleep(26 * time.Hour)
 		synctest.Wait()
-		if ds, err := o.List(t.Context(), outbox.Filter{}); err != nil || len(ds) != 0 || len(blobs(t, o)) != 0 {
+		if ds, err := o.List(t.Context(), records.Filter{}); err != nil || len(ds) != 0 || len(blobs(t, o)) != 0 {
 			t.Errorf("kept %d records, %v, %d files", len(ds), err, len(blobs(t, o)))
 		}
 	})
@@ -307,7 +308,7 @@ func TestBacklogStaysOnDisk(t *testing.T) {
 	run(t, o)
 	before := heap()
 	for at := 0; at < n; at += 1000 {
-		ds := make([]outbox.Delivery, 1000)
+		ds := make([]records.Delivery, 1000)
 		for i := range ds {
 			ds[i] = text(groups.JID(fmt.Sprint("fake:", i%chats)), fmt.Sprint(at+i)+strings.Repeat(" words", 200))
 		}
@@ -347,18 +348,18 @@ func TestAnOperatorDismissesAFailure(t *testing.T) {
 		if err := o.Dismiss(ctx, bad.Key); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := o.List(ctx, outbox.Filter{State: outbox.FilterFailed}); err != nil || len(left) != 0 {
+		if left, err := o.List(ctx, records.Filter{State: records.FilterFailed}); err != nil || len(left) != 0 {
 			t.Errorf("still listed as failed: %v, %v", left, err)
 		}
 		d, err := o.Get(ctx, bad.Key)
-		if err != nil || d.Parts[0].State != outbox.Failed || d.Parts[0].Files[0].Blob != "" {
+		if err != nil || d.Parts[0].State != records.Failed || d.Parts[0].Files[0].Blob != "" {
 			t.Errorf("on record: %+v, %v", d.Parts, err)
 		}
 		if s, err := o.Stats(ctx); err != nil || s.Retained != 0 {
 			t.Errorf("its bytes are kept: %+v, %v", s, err)
 		}
 		for _, again := range []string{bad.Key, good.Key} {
-			if err := o.Dismiss(ctx, again); !errors.Is(err, outbox.ErrSettled) {
+			if err := o.Dismiss(ctx, again); !errors.Is(err, records.ErrSettled) {
 				t.Errorf("dismiss of what did not fail: %v", err)
 			}
 		}

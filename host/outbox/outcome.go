@@ -11,18 +11,20 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // outcome is what came of an attempt.
 type outcome struct {
 	*attempt
-	part    Part   // as it is to be recorded
-	lower   []Part // the parts that take its place, of which part is the first: the platform refused its form
-	hold    bool   // the whole channel waits
-	stop    bool   // the host stops: the outcome is unknown and is not recorded
-	unsends int    // changes that lower added to later messages
-	ended   bool   // recorded as the part's end, or as lower; false if an operator cancelled the part meanwhile
+	part    records.Part   // as it is to be recorded
+	lower   []records.Part // the parts that take its place, of which part is the first: the platform refused its form
+	hold    bool           // the whole channel waits
+	stop    bool           // the host stops: the outcome is unknown and is not recorded
+	unsends int            // changes that lower added to later messages
+	ended   bool           // recorded as the part's end, or as lower; false if an operator cancelled the part meanwhile
 
 	recorded bool // in the change of the state that made the message durable
 }
@@ -37,7 +39,7 @@ func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
 
 func (o *Outbox) confirmed(a *attempt, r channel.Receipt) outcome {
 	p := a.part
-	p.State, p.Receipt = Sent, r
+	p.State, p.Receipt = records.Sent, r
 	p.Receipt.Note = noted(a.part.Receipt.Note, r.Note)
 	if a.noThread() && !r.Pending {
 		p.Receipt.Note = noted(p.Receipt.Note, "the chat has no threads, so it went to the chat itself")
@@ -47,7 +49,7 @@ func (o *Outbox) confirmed(a *attempt, r channel.Receipt) outcome {
 	}
 	p.Code, p.Message, p.Hint = "", "", ""
 	if r.Pending {
-		p.State, p.Receipt.Pending, p.Doubt = Pending, false, time.Now()
+		p.State, p.Receipt.Pending, p.Doubt = records.Pending, false, time.Now()
 		p.Next = o.awaits(a.ln.line.ch, &p, nil)
 		return outcome{attempt: a, part: p}
 	}
@@ -59,9 +61,9 @@ func (o *Outbox) confirmed(a *attempt, r channel.Receipt) outcome {
 // earlier attempt may have been shown.
 func failed(a *attempt, err error) outcome {
 	p := a.part
-	p.State, p.Next = Failed, time.Time{}
+	p.State, p.Next = records.Failed, time.Time{}
 	if !p.Doubt.IsZero() {
-		p.State = Uncertain
+		p.State = records.Uncertain
 	}
 	p.Code, p.Message, p.Hint = words(err)
 	return outcome{attempt: a, part: p}
@@ -72,14 +74,14 @@ func failed(a *attempt, err error) outcome {
 func (o *Outbox) unknown(a *attempt, err error) outcome {
 	o.log(a).Warn("nobody can say whether a message arrived", "error", err)
 	p := a.part
-	p.State, p.Next, p.Doubt = Uncertain, time.Time{}, time.Time{}
+	p.State, p.Next, p.Doubt = records.Uncertain, time.Time{}, time.Time{}
 	what := "the message"
 	if len(p.Files) > 0 {
 		what = "the file"
 	}
 	p.Code = codeAmbiguous
 	p.Message = "the answer of the platform was lost and nobody can ask for it: " + what + " may or may not have arrived"
-	if a.part.State == Pending {
+	if a.part.State == records.Pending {
 		p.Message = "the platform took " + what + ", and did not say that it shows it"
 	}
 	p.Hint = "look into the chat, or ask a member, before you send it again"
@@ -93,11 +95,11 @@ func (o *Outbox) expired(a *attempt) outcome {
 	if p.Message != "" {
 		met = "; the last attempt met: " + p.Message
 	}
-	p.State, p.Next, p.Code = Failed, time.Time{}, codeDeadline
+	p.State, p.Next, p.Code = records.Failed, time.Time{}, codeDeadline
 	p.Message = fmt.Sprintf("it could not be sent within %v%s", o.limits().MaxAge, met)
 	p.Hint = "ask the operator whether the channel works, then call again"
 	if !p.Doubt.IsZero() {
-		p.State = Uncertain
+		p.State = records.Uncertain
 		p.Message = "the platform never said whether it was shown"
 		p.Hint = "look into the chat before you send it again"
 	}
@@ -109,8 +111,8 @@ func (o *Outbox) expired(a *attempt) outcome {
 func (o *Outbox) later(a *attempt, err error) outcome {
 	o.log(a).Info("a send waits", "attempts", a.part.Attempts, "error", err)
 	p := &a.part
-	if p.State != Pending {
-		p.State = Queued
+	if p.State != records.Pending {
+		p.State = records.Queued
 	}
 	p.Code, p.Message, p.Hint = words(err)
 	wait := o.limits().Backoff.after(p.Attempts)
@@ -173,8 +175,8 @@ func (o *Outbox) advance(out *outcome) {
 	ln, it, pos := out.ln, out.it, out.pos
 	p := &it.Parts[pos]
 	p.Sent, out.seen = 0, out.sent.Load() // else watch would set it again
-	if p.State == Sending {
-		p.State = Queued
+	if p.State == records.Sending {
+		p.State = records.Queued
 	}
 	if out.stop {
 		ln.recovered++
@@ -182,7 +184,7 @@ func (o *Outbox) advance(out *outcome) {
 	}
 	ln.recovered = max(0, ln.recovered-1)
 	ln.lowering = out.lower != nil
-	if out.part.State.open() {
+	if out.part.State.Open() {
 		out.part.Shown = p.Shown // it may have been reported meanwhile
 		*p = out.part            // what the next attempt has to know
 		return
@@ -252,16 +254,16 @@ func (o *Outbox) write(t *state.Tx, batch []outcome) error {
 		out := &batch[i]
 		var err error
 		if out.lower != nil {
-			out.ended, err = lower(t, out, now)
+			out.ended, out.unsends, err = records.Lower(t, &out.it.Record, out.pos, out.lower, now)
 		} else {
-			out.ended, err = update(t, out.it.id, out.pos, &out.part, now)
+			out.ended, err = records.Update(t, out.it.ID, out.pos, &out.part, now)
 		}
 		if err != nil {
 			return err
 		}
-		if out.lower == nil && out.ended && len(out.part.blobs()) == 0 {
-			if err := blob.Delete(t, out.attempt.part.blobs()...); err != nil {
-				return ofDatabase("record an outcome", err)
+		if out.lower == nil && out.ended && len(out.part.Blobs()) == 0 {
+			if err := blob.Delete(t, out.attempt.part.Blobs()...); err != nil {
+				return fmt.Errorf("record an outcome: %w", store.Words(err))
 			}
 		}
 	}
@@ -277,9 +279,9 @@ func (o *Outbox) settled(batch []outcome) {
 			continue
 		}
 		o.opts.Trace(out.it.Folder, out.it.Request, "settled")
-		switch names := out.attempt.part.blobs(); {
+		switch names := out.attempt.part.Blobs(); {
 		case len(names) == 0:
-		case len(out.part.blobs()) == 0:
+		case len(out.part.Blobs()) == 0:
 			spent = append(spent, names...)
 		default:
 			over[out.it.Folder] = true
@@ -303,13 +305,13 @@ func (o *Outbox) prepareOutcomes(batch []outcome) {
 		p := &out.part
 		early := o.early.reported(out.it.Address(), p.Receipt.ID)
 		switch p.State {
-		case Pending:
+		case records.Pending:
 			p.Shown = cmp.Or(out.it.Parts[out.pos].Shown, early)
-		case Queued:
+		case records.Queued:
 			p.Doubt = out.it.Parts[out.pos].Doubt
-		case Sent:
-			*p = p.withoutBlobs()
-			p.reached(cmp.Or(early, out.it.Parts[out.pos].Shown, Sent), now)
+		case records.Sent:
+			*p = p.WithoutBlobs()
+			p.Reached(cmp.Or(early, out.it.Parts[out.pos].Shown, records.Sent), now)
 		}
 	}
 }
@@ -334,12 +336,12 @@ func (o *Outbox) follows(out *outcome) {
 	if out.lower != nil {
 		o.lowered(out)
 	} else if out.ended {
-		o.use(out.it.Folder, usage{parts: -1, bytes: -out.part.Size()})
+		o.use(out.it.Folder, records.Usage{Parts: -1, Bytes: -out.part.Size()})
 		out.it.Parts[out.pos] = out.part
 		o.count(&out.part)
 		o.early.forget(out.it.Address(), out.part.Receipt.ID)
-		if len(out.part.blobs()) > 0 {
-			o.use(out.it.Folder, usage{retained: out.part.Size()})
+		if len(out.part.Blobs()) > 0 {
+			o.use(out.it.Folder, records.Usage{Retained: out.part.Size()})
 		}
 	} else if out.part.Shown != "" {
 		o.shown(out.it, out.pos, out.part.Shown)
@@ -347,13 +349,23 @@ func (o *Outbox) follows(out *outcome) {
 	o.changed(out.it)
 }
 
-func (o *Outbox) count(p *Part) {
+func (o *Outbox) count(p *records.Part) {
 	switch p.State {
-	case Failed:
+	case records.Failed:
 		o.counters.failed.Add(1)
-	case Uncertain:
+	case records.Uncertain:
 		o.counters.uncertain.Add(1)
 	default:
 		o.counters.sent.Add(1)
 	}
 }
+
+// The codes that an attempt itself gives. They are for agents and operators;
+// nothing here branches on them.
+const (
+	codeDeadline     = "deadline"
+	codeAmbiguous    = "no_answer"
+	codeFailed       = "send_failed"
+	codeNoChannel    = "no_channel"
+	codeNotSupported = "not_supported"
+)

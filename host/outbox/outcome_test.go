@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // sayer answers each attempt with the next of its errors, and then with success.
@@ -50,27 +51,27 @@ func TestOutcomes(t *testing.T) {
 		name     string
 		errs     []error
 		ask      func(n int) (*channel.Receipt, error) // nil: no Finder
-		state    outbox.State
+		state    records.State
 		code     string
 		attempts int // 0: any
 	}{
-		{name: "sent", state: outbox.Sent, attempts: 1},
-		{name: "permanent", errs: []error{permanent}, state: outbox.Failed, code: "not_a_member", attempts: 1},
-		{name: "passing, then sent", errs: []error{passing, passing}, state: outbox.Sent, attempts: 3},
-		{name: "passing for ever", errs: forever(passing), state: outbox.Failed, code: "deadline"},
-		{name: "ambiguous, repeated with the same id", errs: []error{lost}, state: outbox.Sent, attempts: 2},
-		{name: "ambiguous for ever", errs: forever(lost), state: outbox.Uncertain, code: "deadline"},
-		{name: "ambiguous once, then passing for ever", errs: append([]error{lost}, forever(passing)...), state: outbox.Uncertain, code: "deadline"},
-		{name: "ambiguous, then permanent", errs: []error{lost, permanent}, state: outbox.Uncertain, code: "not_a_member", attempts: 2},
+		{name: "sent", state: records.Sent, attempts: 1},
+		{name: "permanent", errs: []error{permanent}, state: records.Failed, code: "not_a_member", attempts: 1},
+		{name: "passing, then sent", errs: []error{passing, passing}, state: records.Sent, attempts: 3},
+		{name: "passing for ever", errs: forever(passing), state: records.Failed, code: "deadline"},
+		{name: "ambiguous, repeated with the same id", errs: []error{lost}, state: records.Sent, attempts: 2},
+		{name: "ambiguous for ever", errs: forever(lost), state: records.Uncertain, code: "deadline"},
+		{name: "ambiguous once, then passing for ever", errs: append([]error{lost}, forever(passing)...), state: records.Uncertain, code: "deadline"},
+		{name: "ambiguous, then permanent", errs: []error{lost, permanent}, state: records.Uncertain, code: "not_a_member", attempts: 2},
 		{
 			name: "ambiguous, found by asking", errs: forever(lost),
 			ask:   func(int) (*channel.Receipt, error) { return &channel.Receipt{ID: "there"}, nil },
-			state: outbox.Sent, attempts: 1,
+			state: records.Sent, attempts: 1,
 		},
 		{
 			name: "ambiguous, not there, sent again", errs: []error{lost},
 			ask:   func(int) (*channel.Receipt, error) { return nil, nil },
-			state: outbox.Sent, attempts: 2,
+			state: records.Sent, attempts: 2,
 		},
 		{
 			name: "ambiguous, nobody knows at first", errs: forever(lost),
@@ -80,17 +81,17 @@ func TestOutcomes(t *testing.T) {
 				}
 				return &channel.Receipt{ID: "there"}, nil
 			},
-			state: outbox.Sent, attempts: 1,
+			state: records.Sent, attempts: 1,
 		},
 		{
 			name: "ambiguous, nobody ever knows", errs: forever(lost),
 			ask:   func(int) (*channel.Receipt, error) { return nil, errors.New("no history") },
-			state: outbox.Uncertain, code: "deadline", attempts: 1,
+			state: records.Uncertain, code: "deadline", attempts: 1,
 		},
 		{
 			name: "ambiguous, not there, then passing for ever", errs: append([]error{lost}, forever(passing)...),
 			ask:   func(int) (*channel.Receipt, error) { return nil, nil },
-			state: outbox.Failed, code: "deadline",
+			state: records.Failed, code: "deadline",
 		},
 	}
 	for _, tt := range tests {
@@ -143,11 +144,11 @@ func TestEachPartHasItsOwnOutcome(t *testing.T) {
 		put(t, o, d)
 		run(t, o)
 		b.settled(t, d)
-		var states []outbox.State
+		var states []records.State
 		for _, p := range b.of(d).Parts {
 			states = append(states, p.State)
 		}
-		if diff := cmp.Diff([]outbox.State{outbox.Sent, outbox.Failed, outbox.Sent}, states); diff != "" {
+		if diff := cmp.Diff([]records.State{records.Sent, records.Failed, records.Sent}, states); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -182,7 +183,7 @@ func TestTimeHeldDoesNotCountAgainstTheDeadline(t *testing.T) {
 		if s, err := o.Stats(t.Context()); err != nil || len(s.Held) != 1 {
 			t.Errorf("stats: %+v, %v", s, err)
 		}
-		if p := b.of(d).Parts[0]; p.Code != "logged_out" || p.State != outbox.Queued {
+		if p := b.of(d).Parts[0]; p.Code != "logged_out" || p.State != records.Queued {
 			t.Errorf("while held: %+v", p)
 		}
 		stop()
@@ -198,7 +199,7 @@ func TestTimeHeldDoesNotCountAgainstTheDeadline(t *testing.T) {
 		}
 		ch.up.Store(true)
 		b.settled(t, d)
-		if p := b.of(d).Parts[0]; p.State != outbox.Sent {
+		if p := b.of(d).Parts[0]; p.State != records.Sent {
 			t.Errorf("settled as %+v", p)
 		}
 	})
@@ -253,7 +254,7 @@ func TestPanicOfAChannelIsContained(t *testing.T) {
 		put(t, o, d, other)
 		run(t, o)
 		b.settled(t, d, other)
-		if p := b.of(d).Parts[0]; p.State != outbox.Sent {
+		if p := b.of(d).Parts[0]; p.State != records.Sent {
 			t.Errorf("settled as %+v", p)
 		}
 	})
@@ -304,7 +305,7 @@ func TestRateIsTheGroups(t *testing.T) {
 		f := &fake{name: "fake"}
 		b := newBook()
 		o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Settings: oneSlow{}})
-		var slow, quick []outbox.Delivery
+		var slow, quick []records.Delivery
 		for i := range 30 {
 			slow = append(slow, text("fake:slow", fmt.Sprint("s", i)))
 			quick = append(quick, text("fake:quick", fmt.Sprint("q", i)))
@@ -335,7 +336,7 @@ func TestOneGroupCannotDelayAnother(t *testing.T) {
 	}
 	b := newBook()
 	o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Settings: limits(outbox.Limits{Parallel: 1})})
-	var many []outbox.Delivery
+	var many []records.Delivery
 	for i := range 2000 {
 		d := text(groups.JID(fmt.Sprint("fake:", i%50)), fmt.Sprint("m", i))
 		d.Folder = "busy"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 func TestFilesOfAPartGoInOneMessageAndItsThread(t *testing.T) {
@@ -50,7 +51,7 @@ func TestFilesOfAPartGoInOneMessageAndItsThread(t *testing.T) {
 		t.Error(diff)
 	}
 	p := b.of(d).Parts[0]
-	if p.State != outbox.Sent || len(p.Files) != 2 || p.Files[1].Name != "b.txt" || p.Files[1].Blob != "" || len(blobs(t, o)) != 0 {
+	if p.State != records.Sent || len(p.Files) != 2 || p.Files[1].Name != "b.txt" || p.Files[1].Blob != "" || len(blobs(t, o)) != 0 {
 		t.Errorf("settled as %+v; %d blobs are left", p, len(blobs(t, o)))
 	}
 }
@@ -83,7 +84,7 @@ func TestAnAlbumThatLostAFileFails(t *testing.T) {
 	}
 	o = b.openAt(t, dir, opts)
 	got, err := o.Get(t.Context(), d.Key)
-	if err != nil || got.Parts[0].State != outbox.Failed || got.Parts[0].Code != "lost_bytes" || len(blobs(t, o)) != 0 {
+	if err != nil || got.Parts[0].State != records.Failed || got.Parts[0].Code != "lost_bytes" || len(blobs(t, o)) != 0 {
 		t.Errorf("%+v, %v, kept %v", got, err, blobs(t, o))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // later is a fake whose platform takes "late" and does not show it yet.
@@ -43,14 +44,14 @@ func TestWhatThePlatformDoesNotShowYetIsLookedUpAndNotSentAgain(t *testing.T) {
 		put(t, o, late, next)
 		run(t, o)
 		synctest.Wait()
-		if p := b.of(late).Parts[0]; p.State != outbox.Pending || p.Receipt.ID != "r-late" {
+		if p := b.of(late).Parts[0]; p.State != records.Pending || p.Receipt.ID != "r-late" {
 			t.Errorf("before it is shown: %+v", p)
 		}
 		if err := o.Cancel(t.Context(), late.Key); err == nil || !strings.Contains(err.Error(), outbox.ErrSending.Error()) {
 			t.Errorf("what the platform has was cancelled: %v", err)
 		}
 		b.settled(t, late, next)
-		if p := b.of(late).Parts[0]; p.State != outbox.Sent || p.Receipt.ID != "real" || asked != 4 {
+		if p := b.of(late).Parts[0]; p.State != records.Sent || p.Receipt.ID != "real" || asked != 4 {
 			t.Errorf("asked %d times: %+v", asked, p)
 		}
 		if diff := cmp.Diff([]string{"late", "next"}, f.texts()); diff != "" {
@@ -62,11 +63,11 @@ func TestWhatThePlatformDoesNotShowYetIsLookedUpAndNotSentAgain(t *testing.T) {
 func TestAReportSettlesWhatThePlatformDidNotShowYet(t *testing.T) {
 	for name, tt := range map[string]struct {
 		states []channel.State
-		want   outbox.State
+		want   records.State
 	}{
-		"shown": {states: []channel.State{channel.StateSent}, want: outbox.Sent},
-		"read before anybody said that it is shown": {states: []channel.State{channel.StateRead, channel.StateSent}, want: outbox.Read},
-		"delivered": {states: []channel.State{channel.StateDelivered}, want: outbox.Delivered},
+		"shown": {states: []channel.State{channel.StateSent}, want: records.Sent},
+		"read before anybody said that it is shown": {states: []channel.State{channel.StateRead, channel.StateSent}, want: records.Read},
+		"delivered": {states: []channel.State{channel.StateDelivered}, want: records.Delivered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestAReportMayComeBeforeThePendingReceipt(t *testing.T) {
 		start := time.Now()
 		run(t, o)
 		b.settled(t, d)
-		if p := b.of(d).Parts[0]; p.State != outbox.Delivered || time.Since(start) != 0 || len(f.calls()) != 1 {
+		if p := b.of(d).Parts[0]; p.State != records.Delivered || time.Since(start) != 0 || len(f.calls()) != 1 {
 			t.Errorf("after %v and %d calls: %+v", time.Since(start), len(f.calls()), p)
 		}
 	})
@@ -128,7 +129,7 @@ func TestNobodyWaitsForeverForThePlatformToShowAMessage(t *testing.T) {
 		if took := time.Since(start); took != 5*time.Minute {
 			t.Errorf("the chat went on after %v", took)
 		}
-		if p := b.of(late).Parts[0]; p.State != outbox.Uncertain || !strings.Contains(p.Message, "did not say that it shows it") {
+		if p := b.of(late).Parts[0]; p.State != records.Uncertain || !strings.Contains(p.Message, "did not say that it shows it") {
 			t.Errorf("settled as %+v", p)
 		}
 		if diff := cmp.Diff([]string{"late", "next"}, f.texts()); diff != "" {
@@ -166,7 +167,7 @@ func TestWhatIsPendingIsNotSentAgainAfterARestart(t *testing.T) {
 				}
 				run(t, o)
 				b.settled(t, late, next)
-				want := map[bool]outbox.State{true: outbox.Read, false: outbox.Sent}[reported]
+				want := map[bool]records.State{true: records.Read, false: records.Sent}[reported]
 				if p := b.of(late).Parts[0]; p.State != want {
 					t.Errorf("settled as %+v", p)
 				}

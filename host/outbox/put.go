@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -40,8 +41,8 @@ func (o *Outbox) Room(folder string, ahead, more Load) error {
 	o.mu.Lock()
 	u := o.usage[folder]
 	o.mu.Unlock()
-	ahead.Parts += u.parts
-	ahead.Bytes += u.bytes
+	ahead.Parts += u.Parts
+	ahead.Bytes += u.Bytes
 	full := &FullError{Code: "over_quota", Hint: "it is taken by itself once earlier ones are sent; do not call again"}
 	switch {
 	case ahead.Parts > 0 && ahead.Parts+more.Parts > most.QuotaPending:
@@ -149,13 +150,13 @@ func (o *Outbox) removeBlobs(names ...string) {
 // from the call on, whatever Put returns: to try again, copy again. Put waits for the
 // disk; concurrent calls share one commit. ctx ends the wait for the commit, not the
 // commit.
-func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
+func (o *Outbox) Put(ctx context.Context, ds []records.Delivery) error {
 	p := &putting{o: o, items: make([]*item, len(ds))}
 	var invalid error
 	for i := range ds {
 		it, err := newItem(&ds[i])
 		p.items[i], invalid = it, errors.Join(invalid, err)
-		p.blobs = append(p.blobs, it.blobs()...)
+		p.blobs = append(p.blobs, it.Blobs()...)
 	}
 	if err := errors.Join(invalid, ctx.Err()); err != nil {
 		o.removeBlobs(p.blobs...)
@@ -190,8 +191,8 @@ func (p *putting) record(t *state.Tx) (err error) {
 		return err
 	}
 	p.replaced = nil
-	if i := slices.IndexFunc(p.items, func(it *item) bool { return it.id != 0 && it.Request != "" }); i >= 0 {
-		p.replaced, err = replace(t, p.items[i].id)
+	if i := slices.IndexFunc(p.items, func(it *item) bool { return it.ID != 0 && it.Request != "" }); i >= 0 {
+		p.replaced, err = records.Replace(t, p.items[i].ID)
 	}
 	return err
 }
@@ -202,21 +203,21 @@ func (p *putting) recorded() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, it := range p.items {
-		it.small = nil
+		it.Small = nil
 		switch {
-		case it.id == 0:
+		case it.ID == 0:
 			continue
 		case it.Approval != nil:
 			o.setAside(it)
 			continue
 		case it.Open():
 			o.accept(it)
-			o.ask(it)
+			o.ask(&it.Record)
 		default:
-			o.live[it.id] = it // for Next
+			o.live[it.ID] = it // for Next
 		}
 		// The result of an earlier request may stand in its place.
-		if len(p.replaced) > 0 || it.Parts[0].State.sent() {
+		if len(p.replaced) > 0 || it.Parts[0].State.Sent() {
 			o.changed(it)
 		}
 	}
@@ -231,55 +232,32 @@ func (p *putting) recorded() {
 // names.
 func (o *Outbox) insertAll(t *state.Tx, items []*item) (unused []string, err error) {
 	now := time.Now()
-	last, err := turns(t, len(items))
+	last, err := records.TakeTurns(t, len(items))
 	if err != nil {
 		return nil, err
 	}
 	for i, it := range items {
-		it.seq = last - int64(len(items)-1-i)
-		it.held = o.heldTotal(it.Channel, now)
-		if it.id, err = insert(t, it, now); err != nil {
+		it.Turn = last - int64(len(items)-1-i)
+		it.Held = o.heldTotal(it.Channel, now)
+		if err := records.Insert(t, &it.Record, now); err != nil {
 			return nil, err
 		}
-		if it.id != 0 {
-			if err := insertApproval(t, it, now); err != nil {
-				return nil, err
-			}
+		if it.ID != 0 {
 			continue
 		}
-		for _, name := range it.blobs() {
-			if !blob.IsName(name) {
-				continue
-			}
-			known, err := scanIDs(t.Query(`SELECT delivery FROM part WHERE blob <> '' AND blob LIKE '%' || ?1 || '%' UNION ALL SELECT 0 FROM link WHERE blob = ?1`, name))
-			if err != nil {
-				return nil, err
-			}
-			if len(known) == 0 {
-				unused = append(unused, name)
-			}
+		some, err := records.Unnamed(t, it.Blobs())
+		if err != nil {
+			return nil, err
 		}
+		unused = append(unused, some...)
 	}
 	return unused, nil
 }
 
-// replace removes the request's id from earlier deliveries of the group with the same id:
-// the result under that id belongs to the new request. It returns the ids of those
-// deliveries. The new deliveries have ids from first on.
-func replace(t *state.Tx, first int64) ([]int64, error) {
-	earlier, err := scanIDs(t.Query(`SELECT e.id FROM delivery d JOIN delivery e ON e.request = d.request AND e.folder = d.folder AND e.id < d.id
-		WHERE d.id >= ? AND d.request <> ''`, first))
-	for _, id := range earlier {
-		_, failed := t.Exec(`UPDATE delivery SET request = '' WHERE id = ?`, id)
-		err = errors.Join(err, failed)
-	}
-	return earlier, ofDatabase("record a delivery", err)
-}
-
 // newItem checks a delivery and fills in its defaults. It returns an item, which has the
 // blobs, even with an error.
-func newItem(d *Delivery) (*item, error) {
-	it := &item{Delivery: d.clone()}
+func newItem(d *records.Delivery) (*item, error) {
+	it := &item{Record: records.Record{Delivery: d.Clone()}}
 	if it.Created.IsZero() {
 		it.Created = time.Now()
 	}
@@ -296,9 +274,9 @@ func newItem(d *Delivery) (*item, error) {
 	}
 	for i := range it.Parts {
 		p := &it.Parts[i]
-		p.State, p.Doubt = Queued, time.Time{}
-		p.MessageID = messageID(d.Key, i)
-		if !p.plain() && len(p.Files) > 0 {
+		p.State, p.Doubt = records.Queued, time.Time{}
+		p.MessageID = records.MessageID(d.Key, i)
+		if !p.Plain() && len(p.Files) > 0 {
 			return it, fmt.Errorf("delivery %s has files and is no plain message", d.Key)
 		}
 		if err := it.checkLink(p); err != nil {
@@ -311,7 +289,7 @@ func newItem(d *Delivery) (*item, error) {
 				return it, fmt.Errorf("delivery %s has a file without a blob", d.Key)
 			}
 			if f.Bytes != nil {
-				it.small = append(it.small, *f)
+				it.Small = append(it.Small, *f)
 				f.Bytes = nil
 			}
 		}
@@ -361,7 +339,9 @@ func (o *Outbox) check(ctx context.Context) error {
 	defer o.Discard(b)
 	return orDiskFull(o.state.Do(ctx, func(t *state.Tx) error {
 		t.KeepFiles = true
-		_, err := t.Exec(store.Probe, time.Now().UnixNano())
-		return ofDatabase("write a record", err)
+		if _, err := t.Exec(store.Probe, time.Now().UnixNano()); err != nil {
+			return fmt.Errorf("write a record: %w", store.Words(err))
+		}
+		return nil
 	}, nil))
 }

@@ -4,41 +4,18 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 )
-
-// Question is what a part asks. Members' answers are recorded with the delivery and count
-// as a change of it (see Next), so they survive a crash like its outcome.
-type Question struct {
-	Choices  []string  `json:"choices"`
-	Several  bool      `json:"several,omitempty"`
-	Until    time.Time `json:"until"`              // no answer counts afterwards
-	Numbered bool      `json:"numbered,omitempty"` // the channel has no polls: Part.Text holds the choices
-	Approval string    `json:"approval,omitempty"` // the id of the approval that it asks for; empty: it is an assistant's question
-}
-
-// maxVoters is how many people's answers one question keeps.
-const maxVoters = 1000
-
-// Answer is a member's latest choice.
-type Answer struct {
-	Name    string    `json:"name"`
-	Voter   string    `json:"sender_id,omitempty"`
-	Choices []string  `json:"choices"`
-	Time    time.Time `json:"time"`
-}
 
 // Vote is a member's action that may answer a question: a choice in a poll, or a message.
 type Vote struct {
@@ -66,7 +43,7 @@ var errTooEarly = errors.New("a question of this chat is still on its way")
 // asked is a question that takes answers. It is immutable; Outbox.mu guards the map that
 // holds it.
 type asked struct {
-	Question
+	records.Question
 	id      int64
 	key     string
 	folder  string
@@ -88,10 +65,10 @@ func (o *Outbox) OpenQuestions(folder string) (n int) {
 }
 
 // ask registers a delivery's question. The caller holds mu, or is Open.
-func (o *Outbox) ask(it *item) {
+func (o *Outbox) ask(it *records.Record) {
 	for i := range it.Parts {
 		if q := it.Parts[i].Question; q != nil {
-			o.questions[it.id] = &asked{*q, it.id, it.Key, it.Folder, it.Address(), it.Thread, it.Created}
+			o.questions[it.ID] = &asked{*q, it.ID, it.Key, it.Folder, it.Address(), it.Thread, it.Created}
 			signal(o.asking)
 		}
 	}
@@ -100,19 +77,11 @@ func (o *Outbox) ask(it *item) {
 // recoverQuestions loads the questions of the last two days. It ends the questions that
 // are past their time, even if they were ended before. Those about approvals may be older.
 func (o *Outbox) recoverQuestions(ctx context.Context) error {
-	ids, err := scanIDs(o.state.QueryContext(ctx, `SELECT DISTINCT p.delivery FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.act <> '' AND p.act LIKE '{"question"%' AND (d.created > ? OR p.act LIKE '%"approval":"%')`, nano(time.Now().Add(-48*time.Hour))))
-	if err != nil {
-		return err
+	found, err := o.reader.Questions(ctx, time.Now().Add(-48*time.Hour))
+	for _, r := range found {
+		o.ask(r)
 	}
-	for _, id := range ids {
-		it, err := o.reader.byID(ctx, id)
-		if err != nil {
-			return err
-		}
-		o.ask(it)
-	}
-	return nil
+	return err
 }
 
 // Vote records an answer to an open question of the chat. It returns nil if the vote
@@ -122,24 +91,9 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 	if q == nil || err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(choices)
-	if err != nil {
-		return nil, err
-	}
 	first := false
-	err = o.state.Do(ctx, func(t *state.Tx) error {
-		others, err := scanIDs(t.Query(`SELECT delivery FROM vote WHERE delivery = ? AND voter <> ? LIMIT 1`, q.id, v.Voter))
-		if err != nil {
-			return err
-		}
-		if first = len(others) == 0; len(choices) == 0 {
-			_, err := t.Exec(`DELETE FROM vote WHERE delivery = ? AND voter = ?`, q.id, v.Voter)
-			return err
-		}
-		_, err = t.Exec(`INSERT INTO vote (delivery, voter, name, choices, time)
-			SELECT ?1, ?2, ?3, ?4, ?5 WHERE (SELECT count(*) FROM vote WHERE delivery = ?1 AND voter <> ?2) < ?6
-			ON CONFLICT (delivery, voter) DO UPDATE SET name = ?3, choices = ?4, time = ?5 WHERE vote.time <= ?5`,
-			q.id, v.Voter, v.Name, string(list), nano(v.Time), maxVoters)
+	err = o.state.Do(ctx, func(t *state.Tx) (err error) {
+		first, err = records.SaveAnswer(t, q.id, records.Answer{Name: v.Name, Voter: v.Voter, Choices: choices, Time: v.Time})
 		return err
 	}, func() {
 		o.mu.Lock()
@@ -147,7 +101,7 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 		o.changes.add(q.folder, q.id, markNew)
 	})
 	if err != nil {
-		return nil, ofDatabase("record a vote", err)
+		return nil, fmt.Errorf("record a vote: %w", store.Words(err))
 	}
 	return &Counted{q.created, target, first, choices}, nil
 }
@@ -156,21 +110,20 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 func (o *Outbox) questionOf(ctx context.Context, chat groups.Address, v *Vote) (_ *asked, choices []string, target string, err error) {
 	open, early := o.openIn(chat)
 	for _, q := range open {
-		var receipt string
-		err := o.state.QueryRowContext(ctx, `SELECT receipt FROM part WHERE delivery = ? AND act <> ''`, q.id).Scan(&receipt)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, nil, "", ofDatabase("look for a question", err)
+		receipt, err := o.reader.QuestionReceipt(ctx, q.id)
+		if err != nil {
+			return nil, nil, "", err
 		}
 		switch {
 		case receipt == "": // members do not see it yet, or never
 		case v.Poll != "" && v.Poll == receipt:
-			choices, ok := q.chosen(v.Choices)
+			choices, ok := q.Chosen(v.Choices)
 			if !ok {
 				return nil, nil, "", nil
 			}
 			return q, choices, receipt, nil
 		case v.Poll == "" && q.Numbered && (v.ReplyTo == receipt || v.ReplyTo == "" && v.Thread == q.thread):
-			if choices, ok := q.said(v.Text); ok {
+			if choices, ok := q.Spoken(v.Text); ok {
 				return q, choices, receipt, nil
 			}
 		}
@@ -194,64 +147,14 @@ func (o *Outbox) openIn(chat groups.Address) (open []*asked, early bool) {
 		}
 		open = append(open, q)
 		if it := o.live[q.id]; it != nil {
-			early = early || slices.ContainsFunc(it.Parts, func(p Part) bool {
+			early = early || slices.ContainsFunc(it.Parts, func(p records.Part) bool {
 				unrecorded := p.Attempts > 0 && !p.Next.After(now) // its outcome may be on its way to the disk
-				return p.State == Sending || p.State == Queued && (unrecorded || !p.Doubt.IsZero() && now.Sub(p.Doubt) < time.Minute)
+				return p.State == records.Sending || p.State == records.Queued && (unrecorded || !p.Doubt.IsZero() && now.Sub(p.Doubt) < time.Minute)
 			})
 		}
 	}
 	slices.SortFunc(open, func(a, b *asked) int { return cmp.Compare(b.id, a.id) })
 	return open, early
-}
-
-// chosen checks the choices that a platform reports; an empty list withdraws the vote.
-func (q *Question) chosen(all []string) ([]string, bool) {
-	for _, c := range all {
-		if !slices.Contains(q.Choices, c) {
-			return nil, false
-		}
-	}
-	return all, q.Several || len(all) <= 1
-}
-
-// said finds the choices in a text: a number or a choice, or several separated by commas.
-func (q *Question) said(text string) (all []string, ok bool) {
-	words := []string{text}
-	if q.Several {
-		words = strings.Split(text, ",")
-	}
-	for _, w := range words {
-		w = strings.TrimRight(strings.TrimSpace(w), ".)")
-		i, err := strconv.Atoi(w)
-		if err != nil || i > len(q.Choices) || strconv.Itoa(i) != w { // a choice may be a number, such as a year
-			i = 1 + slices.IndexFunc(q.Choices, func(c string) bool { return strings.EqualFold(strings.TrimRight(strings.TrimSpace(c), ".)"), w) })
-		}
-		if i < 1 || i > len(q.Choices) {
-			return nil, false
-		}
-		if c := q.Choices[i-1]; !slices.Contains(all, c) {
-			all = append(all, c)
-		}
-	}
-	return all, len(all) > 0
-}
-
-// Answers returns the answers to a delivery's question, oldest first.
-func (r *Reader) Answers(ctx context.Context, key string) (all []Answer, err error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT v.name, v.voter, v.choices, v.time FROM vote v JOIN delivery d ON d.id = v.delivery
-		WHERE d.key = ? ORDER BY v.time, v.voter`, key)
-	err = each(rows, err, func() error {
-		var a Answer
-		var list string
-		var at int64
-		if err := rows.Scan(&a.Name, &a.Voter, &list, &at); err != nil {
-			return err
-		}
-		a.Time = fromNano(at)
-		all = append(all, a)
-		return json.Unmarshal([]byte(list), &all[len(all)-1].Choices)
-	})
-	return all, ofDatabase("read answers", err)
 }
 
 // endQuestions ends questions that are past their time, until ctx is done.
@@ -314,40 +217,33 @@ func (o *Outbox) endQuestion(ctx context.Context, q *asked) (again bool, err err
 	if _, ends := ch.(channel.PollEnder); !ends || q.Numbered {
 		return false, nil
 	}
-	it, err := o.reader.byID(ctx, q.id)
+	it, err := o.reader.Record(ctx, q.id)
 	if err != nil {
-		return !errors.Is(err, ErrNotFound), err
+		return !errors.Is(err, records.ErrNotFound), err
 	}
 	answers, err := o.reader.Answers(ctx, q.key)
 	if err != nil {
 		return true, err
 	}
-	i := slices.IndexFunc(it.Parts, func(p Part) bool { return p.Question != nil })
-	if !it.Parts[i].State.sent() {
-		return it.Parts[i].State.open(), nil
+	i := slices.IndexFunc(it.Parts, func(p records.Part) bool { return p.Question != nil })
+	if !it.Parts[i].State.Sent() {
+		return it.Parts[i].State.Open(), nil
 	}
 	sum := sha256.Sum256([]byte(q.key + " end"))
-	err = o.Put(ctx, []Delivery{{
+	err = o.Put(ctx, []records.Delivery{{
 		Key: hex.EncodeToString(sum[:16]), Folder: q.folder, Channel: q.address.Channel, Chat: q.address.JID, Thread: q.thread,
-		Parts: []Part{{Text: q.outcome(answers), Act: &Act{Verb: VerbEndPoll, Target: it.Parts[i].Receipt.ID, Sent: it.Parts[i].Receipt.Time}}},
+		Parts: []records.Part{{Text: q.Outcome(answers), Act: &records.Act{Verb: records.VerbEndPoll, Target: it.Parts[i].Receipt.ID, Sent: it.Parts[i].Receipt.Time}}},
 	}})
 	return err != nil, err
 }
 
-// outcome returns the text for members about how a question ended.
-func (q *Question) outcome(answers []Answer) string {
-	if len(answers) == 0 {
-		return "Closed. Nobody answered."
+// ApprovalAsked returns the id of the approval that the chat's poll asks for, and the
+// choices that a vote in it names; empty: the poll asks for none. Errors pass: the question
+// may still be on its way.
+func (o *Outbox) ApprovalAsked(ctx context.Context, chat groups.Address, poll string, choices []string) (id string, chosen []string, err error) {
+	q, chosen, _, err := o.questionOf(ctx, chat, &Vote{Poll: poll, Choices: choices})
+	if q == nil || err != nil {
+		return "", nil, err
 	}
-	var counts []string
-	for _, c := range q.Choices {
-		n := 0
-		for _, a := range answers {
-			if slices.Contains(a.Choices, c) {
-				n++
-			}
-		}
-		counts = append(counts, fmt.Sprintf("%s: %d", c, n))
-	}
-	return "Closed. " + strings.Join(counts, ", ") + "."
+	return q.Approval, chosen, nil
 }

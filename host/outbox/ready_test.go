@@ -12,6 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // accepts says whether a file can be accepted, by accepting one.
@@ -24,9 +25,9 @@ func accepts(o *box) error {
 		return err
 	}
 	d := text("fake:a", "x")
-	d.Parts[0].Files = []outbox.File{{Blob: b.Name, SHA256: b.SHA256, Bytes: b.Bytes}}
+	d.Parts[0].Files = []records.File{{Blob: b.Name, SHA256: b.SHA256, Bytes: b.Bytes}}
 	d.Parts[0].Files[0].Size = b.Size
-	return o.Put(context.Background(), []outbox.Delivery{d})
+	return o.Put(context.Background(), []records.Delivery{d})
 }
 
 // TestTheCheckSaysWhetherADeliveryCanBeAccepted: health had a bound of its own

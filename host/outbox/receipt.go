@@ -1,14 +1,13 @@
 package outbox
 
 import (
-	"cmp"
 	"container/heap"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -48,7 +47,7 @@ func (o *Outbox) await(ctx context.Context, ch channel.Channel, a *attempt) outc
 
 // awaits returns the time of await's next question. If the channel cannot be asked, it is
 // the part's deadline: until then Report may end the part.
-func (o *Outbox) awaits(ch channel.Channel, p *Part, err error) time.Time {
+func (o *Outbox) awaits(ch channel.Channel, p *records.Part, err error) time.Time {
 	end := p.Doubt.Add(pendingFor)
 	if _, finds := ch.(channel.Finder); !finds {
 		return end
@@ -62,7 +61,7 @@ func (o *Outbox) awaits(ch channel.Channel, p *Part, err error) time.Time {
 
 // shown records a report about a Pending part and lets its chat go on. The caller holds
 // mu.
-func (o *Outbox) shown(it *item, pos int, state State) {
+func (o *Outbox) shown(it *item, pos int, state records.State) {
 	it.Parts[pos].Shown = state
 	ln := o.lanes[it.Address()]
 	if ln == nil || ln.state != waiting || len(ln.heads) == 0 || ln.heads[0] != it {
@@ -77,7 +76,7 @@ func (o *Outbox) shown(it *item, pos int, state State) {
 // earlyReceipts keeps reports about messages whose sending is not recorded yet. The commit
 // guards it.
 type earlyReceipts struct {
-	states map[earlyKey]State
+	states map[earlyKey]records.State
 	order  []earlyKey
 }
 
@@ -88,10 +87,10 @@ type earlyKey struct {
 
 const maxEarly = 256
 
-func (e *earlyReceipts) put(chat groups.Address, id string, s State) {
+func (e *earlyReceipts) put(chat groups.Address, id string, s records.State) {
 	k := earlyKey{chat, id}
 	if e.states == nil {
-		e.states = map[earlyKey]State{}
+		e.states = map[earlyKey]records.State{}
 	}
 	if _, ok := e.states[k]; !ok {
 		e.order = append(e.order, k)
@@ -100,13 +99,13 @@ func (e *earlyReceipts) put(chat groups.Address, id string, s State) {
 			e.order = e.order[1:]
 		}
 	}
-	if further(e.states[k], s) {
+	if s.Beyond(e.states[k]) {
 		e.states[k] = s
 	}
 }
 
 // reported returns the reported state of a message; empty if there was no report.
-func (e *earlyReceipts) reported(chat groups.Address, id string) State {
+func (e *earlyReceipts) reported(chat groups.Address, id string) records.State {
 	return e.states[earlyKey{chat, id}]
 }
 
@@ -114,94 +113,37 @@ func (e *earlyReceipts) forget(chat groups.Address, id string) {
 	delete(e.states, earlyKey{chat, id})
 }
 
-// further reports whether the second state is further than the first.
-func further(was, is State) bool {
-	steps := []State{"", Pending, Sent, Delivered, Read}
-	from := slices.Index(steps, was)
-	return from >= 0 && slices.Index(steps, is) > from
-}
-
 // Report records that the platform shows a message, that a member's device has it, or that
 // a member has read it. A state never goes back. Unknown ids are no error: members'
 // devices report all messages of a chat.
 func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s channel.State) error {
-	to, known := map[channel.State]State{
-		channel.StateSent: Sent, channel.StateDelivered: Delivered, channel.StateRead: Read,
+	to, known := map[channel.State]records.State{
+		channel.StateSent: records.Sent, channel.StateDelivered: records.Delivered, channel.StateRead: records.Read,
 	}[s]
 	if id == "" || !known {
 		return nil
 	}
-	var found refined
+	var found records.Refined
 	return o.state.Do(ctx, func(t *state.Tx) error {
 		var err error
-		found, err = refine(t, chat, id, to)
+		found, err = records.Refine(t, chat, id, to)
 		return err
 	}, func() {
 		switch {
-		case !found.known:
+		case !found.Known:
 			o.early.put(chat, id, to)
-		case found.changed:
+		case found.Changed:
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			it := o.live[found.delivery]
+			it := o.live[found.Delivery]
 			switch {
 			case it == nil:
-			case found.pending:
-				o.shown(it, found.position, to)
+			case found.Pending:
+				o.shown(it, found.Position, to)
 			default:
-				it.Parts[found.position].reached(to, found.at)
+				it.Parts[found.Position].Reached(to, found.At)
 			}
-			o.changes.add(found.folder, found.delivery, markNew)
+			o.changes.add(found.Folder, found.Delivery, markNew)
 		}
 	})
-}
-
-// refined is what refine found about the part of a receipt.
-type refined struct {
-	known    bool // the part exists
-	changed  bool // the receipt adds to the record
-	pending  bool // the part is Pending
-	delivery int64
-	folder   string
-	position int
-	at       time.Time
-}
-
-// reached gives a part the state that was reported of it.
-func (p *Part) reached(s State, at time.Time) {
-	switch p.State = s; s {
-	case Delivered:
-		p.DeliveredAt = at
-	case Read:
-		p.ReadAt = at
-	}
-}
-
-// refine writes the new state of a part.
-func refine(t *state.Tx, chat groups.Address, id string, to State) (r refined, err error) {
-	rows, err := t.Query(`SELECT p.delivery, d.folder, p.position, p.state, p.shown FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ?`, id, chat.Channel, string(chat.JID))
-	var was, shown State
-	if err := each(rows, err, func() error {
-		r.known = true
-		return rows.Scan(&r.delivery, &r.folder, &r.position, &was, &shown)
-	}); err != nil {
-		return r, ofDatabase("look for a message", err)
-	}
-	r.pending = was == Pending
-	if r.changed = further(cmp.Or(shown, was), to); !r.changed {
-		return r, nil
-	}
-	r.at = time.Now()
-	if r.pending { // its attempt ends it
-		_, err = t.Exec(`UPDATE part SET shown = ? WHERE delivery = ? AND position = ?`, string(to), r.delivery, r.position)
-	} else {
-		_, err = t.Exec(`UPDATE part SET state = ?1, delivered_at = CASE WHEN ?1 = 'delivered' THEN ?2 ELSE delivered_at END,
-			read_at = CASE WHEN ?1 = 'read' THEN ?2 ELSE read_at END
-			WHERE delivery = ?3 AND position = ?4`, string(to), nano(r.at), r.delivery, r.position)
-	}
-	if err == nil {
-		_, err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(r.at), r.delivery)
-	}
-	return r, ofDatabase("record a receipt", err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -89,7 +90,7 @@ func TestAMessageOfTheStateAndItsRecordWereTwoCommits(t *testing.T) {
 		b.settled(t, ds...)
 		stop()
 		for _, d := range ds {
-			if p := b.of(d).Parts[0]; p.State != outbox.Read || p.Attempts != 1 {
+			if p := b.of(d).Parts[0]; p.State != records.Read || p.Attempts != 1 {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -114,7 +115,7 @@ func TestARecordThatFailsWithItsMessagesIsMadeAgain(t *testing.T) {
 		b.settled(t, ds...)
 		stop()
 		for i, d := range ds {
-			if p := b.of(d).Parts[0]; p.State != outbox.Sent || p.Attempts != map[bool]int{true: 2, false: 1}[i == 0] {
+			if p := b.of(d).Parts[0]; p.State != records.Sent || p.Attempts != map[bool]int{true: 2, false: 1}[i == 0] {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -152,7 +153,7 @@ func TestWhatTheStateRefusesOfSeveralIsRecordedInOrder(t *testing.T) {
 }
 
 // atOnce runs an outbox of a channel whose messages are in the state, and puts something.
-func (c *stateful) atOnce(t *testing.T, b *book, ds ...outbox.Delivery) (stop func()) {
+func (c *stateful) atOnce(t *testing.T, b *book, ds ...records.Delivery) (stop func()) {
 	stop = run(t, c.box)
 	synctest.Wait()
 	put(t, c.box, ds...)
@@ -169,7 +170,7 @@ func TestADeliveryAndItsMessageWereTwoCommits(t *testing.T) {
 		for i := range ds {
 			ds[i].Channel = ds[0].Channel
 		}
-		ds[2].Parts = append(ds[2].Parts, outbox.Part{Text: "second part"})
+		ds[2].Parts = append(ds[2].Parts, records.Part{Text: "second part"})
 		stop := c.atOnce(t, b, ds...)
 		if diff := cmp.Diff([]string{"sent", "sent", "sent", "sent", "sent"}, c.box.recorded(t)); diff != "" || c.changes != 1 {
 			t.Errorf("%d changes: %s", c.changes, diff)
@@ -177,7 +178,7 @@ func TestADeliveryAndItsMessageWereTwoCommits(t *testing.T) {
 		b.settled(t, ds...)
 		stop()
 		for _, d := range ds {
-			if p := b.of(d).Parts[0]; p.State != outbox.Sent || p.Attempts != 1 || p.Receipt.ID == "" {
+			if p := b.of(d).Parts[0]; p.State != records.Sent || p.Attempts != 1 || p.Receipt.ID == "" {
 				t.Errorf("%+v", p)
 			}
 			if got, err := c.box.Get(t.Context(), d.Key); err != nil || !cmp.Equal(b.of(d).Parts[0].Receipt.ID, got.Parts[0].Receipt.ID) || got.Open() {
@@ -268,6 +269,32 @@ func TestWhatIsKnownIsNotSentAtOnce(t *testing.T) {
 		stop()
 		if diff := cmp.Diff([]string{"failed", "sent"}, c.box.recorded(t)); diff != "" || len(c.refused) != 1 {
 			t.Errorf("%s, %v", diff, c.refused)
+		}
+	})
+}
+
+// TestWhatFollowsARefusalWasShownAsWaiting: a message behind one that the channel refuses for good was
+// on the page, and its record said that it waits: it was sent again, and failed if the page had no
+// room for it twice.
+func TestWhatFollowsARefusalWasShownAsWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, b := newStateful(t, func(m channel.Message, attempt int) memory.Fault {
+			if m.Text == "text 0" {
+				return memory.Permanent()
+			}
+			return memory.Fault{}
+		})
+		ds := words(2)
+		c.shows = func(id string) {
+			if c.changes == 1 { // at once
+				t.Errorf("%s is shown, and recorded is %q", id, c.box.recorded(t))
+			}
+		}
+		stop := c.atOnce(t, b, ds...)
+		b.settled(t, ds...)
+		stop()
+		if diff := cmp.Diff([]string{"failed", "sent"}, c.box.recorded(t)); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // TestCutOffSendIsTakenUpAgain stops the host while a part is on its way, and
@@ -27,12 +28,12 @@ func TestCutOffSendIsTakenUpAgain(t *testing.T) {
 		begun    bool // the host had called Send before it stopped
 		there    bool // what the platform answers
 		attempts int
-		state    outbox.State
+		state    records.State
 	}{
-		{"no way to ask: its attempt is repeated", false, true, false, 2, outbox.Sent},
-		{"asked and there", true, true, true, 1, outbox.Sent},
-		{"asked and not there, and too late to send", true, true, false, 1, outbox.Failed},
-		{"never begun, and too late to send", true, false, false, 0, outbox.Failed},
+		{"no way to ask: its attempt is repeated", false, true, false, 2, records.Sent},
+		{"asked and there", true, true, true, 1, records.Sent},
+		{"asked and not there, and too late to send", true, true, false, 1, records.Failed},
+		{"never begun, and too late to send", true, false, false, 0, records.Failed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,7 +101,7 @@ func TestPlatformThatForgetsIsAsked(t *testing.T) {
 			}})
 		b := newBook()
 		o := b.open(t, outbox.Options{Channels: []channel.Channel{memory.Finding{Channel: m}}})
-		var ds []outbox.Delivery
+		var ds []records.Delivery
 		var want []string
 		for i := range 20 {
 			w := fmt.Sprint("m", i)
@@ -174,7 +175,7 @@ func TestAClockThatWasSetBackKeepsNothingWaiting(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Minute {
 			t.Errorf("they waited for %v", took)
 		}
-		for d, want := range map[*outbox.Delivery]outbox.State{&again: outbox.Sent, &late: outbox.Uncertain, &behind: outbox.Sent} {
+		for d, want := range map[*records.Delivery]records.State{&again: records.Sent, &late: records.Uncertain, &behind: records.Sent} {
 			if p := b.of(*d).Parts[0]; p.State != want {
 				t.Errorf("%s is %s", p.Text, p.State)
 			}

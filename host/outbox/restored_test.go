@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // TestARestoredPollIsAskedTwice: the old host had asked it after the backup was made, and
@@ -26,10 +27,10 @@ func TestARestoredPollIsAskedTwice(t *testing.T) {
 		dir, options := t.TempDir(), outbox.Options{Channels: []channel.Channel{ch}}
 		o := openAt(t, dir, options)
 		poll, link := text("fake:a", "which one?"), linked(t, o, "a", "big.bin", "bytes", time.Now().Add(time.Hour))
-		poll.Parts[0].Question = &outbox.Question{Choices: []string{"this", "that"}, Until: time.Now().Add(time.Hour)}
+		poll.Parts[0].Question = &records.Question{Choices: []string{"this", "that"}, Until: time.Now().Add(time.Hour)}
 		change, words, late := text("fake:a", ""), text("fake:a", "sent"), text("fake:a", "not sent")
-		change.Parts[0].Act = &outbox.Act{Verb: outbox.VerbReact, Target: "m", Emoji: "x"}
-		all := []outbox.Delivery{poll, link, change, words, late}
+		change.Parts[0].Act = &records.Act{Verb: records.VerbReact, Target: "m", Emoji: "x"}
+		all := []records.Delivery{poll, link, change, words, late}
 		put(t, o, all...)
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
@@ -42,8 +43,8 @@ func TestARestoredPollIsAskedTwice(t *testing.T) {
 		if diff := cmp.Diff([]string{"not sent"}, f.texts()); diff != "" {
 			t.Errorf("sent again (-want +got):\n%s", diff)
 		}
-		for _, d := range []outbox.Delivery{poll, link, words, late} {
-			if p := b.of(d).Parts[0]; p.State != outbox.Sent {
+		for _, d := range []records.Delivery{poll, link, words, late} {
+			if p := b.of(d).Parts[0]; p.State != records.Sent {
 				t.Errorf("%s: %+v", d.Request, p)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 func TestDeliverySentWithItsFile(t *testing.T) {
@@ -36,7 +37,7 @@ func TestDeliverySentWithItsFile(t *testing.T) {
 	stop()
 
 	p := b.of(d).Parts[0]
-	if got != "the bytes" || p.State != outbox.Sent || p.Receipt.ID != "platform-7" || p.Files[0].Blob != "" {
+	if got != "the bytes" || p.State != records.Sent || p.Receipt.ID != "platform-7" || p.Files[0].Blob != "" {
 		t.Errorf("received %q, settled as %+v", got, p)
 	}
 	if diff := cmp.Diff([]string{"sending", "acknowledged", "settled"}, steps); diff != "" {
@@ -79,7 +80,7 @@ func orderProperty(t *testing.T, asks bool) {
 	}
 	b := newBook()
 	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{MaxAge: 1000 * time.Hour})})
-	var ds []outbox.Delivery
+	var ds []records.Delivery
 	want := make([][]string, chats)
 	half := func(from, to int) {
 		for i := from; i < to; i++ {

@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
@@ -27,7 +28,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	ch := &fake{name: "fake"}
 	o := told.openAt(t, filepath.Join(mount, "state"), outbox.Options{Channels: []channel.Channel{ch}, Settings: limits(outbox.Limits{FreeDisk: -1})})
 	stop := run(t, o)
-	var accepted []outbox.Delivery
+	var accepted []records.Delivery
 	refused := 0
 	for round := range 60 {
 		ballast := fill(t, mount, int64(round*1500))
@@ -39,9 +40,9 @@ func TestFullDiskLosesNothing(t *testing.T) {
 				continue
 			}
 			d := text(groups.JID(fmt.Sprint("fake:", i%3)), fmt.Sprint(round, "-", i))
-			d.Parts[0].Files = []outbox.File{{SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes}}
+			d.Parts[0].Files = []records.File{{SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes}}
 			d.Parts[0].Files[0].Size = b.Size
-			if err := o.Put(context.Background(), []outbox.Delivery{d}); err != nil {
+			if err := o.Put(context.Background(), []records.Delivery{d}); err != nil {
 				refused++
 				continue
 			}
@@ -58,7 +59,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 		times[s]++
 	}
 	for _, d := range accepted {
-		if p := told.of(d).Parts[0]; times[d.Parts[0].Text] != 1 || p.State != outbox.Sent {
+		if p := told.of(d).Parts[0]; times[d.Parts[0].Text] != 1 || p.State != records.Sent {
 			t.Errorf("%s was sent %d times, is %+v", d.Request, times[d.Parts[0].Text], p)
 		}
 	}

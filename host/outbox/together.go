@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -27,7 +28,7 @@ func (o *Outbox) follow(a *attempt, now time.Time) []*attempt {
 	defer o.mu.Unlock()
 	all := []*attempt{a}
 	most := min(partsTogether, pipeline-a.ln.unrecorded)
-	if a.part.Saved != nil || a.ln.blocked > 0 || !a.part.plain() {
+	if a.part.Saved != nil || a.ln.blocked > 0 || !a.part.Plain() {
 		return all
 	}
 	size := a.part.Size() + int64(len(a.part.Text))
@@ -35,11 +36,11 @@ func (o *Outbox) follow(a *attempt, now time.Time) []*attempt {
 		due := o.deadline(it, now)
 		for pos := it.pos; pos < len(it.Parts); pos++ {
 			p := &it.Parts[pos]
-			if !p.State.open() || it == a.it && pos == a.pos {
+			if !p.State.Open() || it == a.it && pos == a.pos {
 				continue
 			}
 			size += p.Size() + int64(len(p.Text))
-			known := p.State != Queued || !p.Doubt.IsZero() || p.Saved != nil || !p.plain()
+			known := p.State != records.Queued || !p.Doubt.IsZero() || p.Saved != nil || !p.Plain()
 			if known || p.Next.After(now) || !now.Before(due) || it.Folder != a.it.Folder || len(all) >= most || size > bytesTogether {
 				return all
 			}
@@ -48,7 +49,7 @@ func (o *Outbox) follow(a *attempt, now time.Time) []*attempt {
 			}
 			next := &attempt{ln: a.ln, it: it, pos: pos, part: *p, due: due}
 			next.part.Attempts++
-			p.State, p.Attempts = Sending, p.Attempts+1
+			p.State, p.Attempts = records.Sending, p.Attempts+1
 			all = append(all, next)
 		}
 	}
@@ -144,7 +145,7 @@ func (o *Outbox) untried(all []*attempt) {
 	defer o.mu.Unlock()
 	for _, a := range all {
 		p := &a.it.Parts[a.pos]
-		p.State, p.Attempts = Queued, p.Attempts-1
+		p.State, p.Attempts = records.Queued, p.Attempts-1
 		o.counters.attempts.Add(-1)
 	}
 }
@@ -200,7 +201,7 @@ func (p *putting) simple() (key groups.Address, ok bool) {
 			return key, false
 		}
 		for i := range it.Parts {
-			if part := &it.Parts[i]; !part.plain() || part.Link != nil {
+			if part := &it.Parts[i]; !part.Plain() || part.Link != nil {
 				return key, false
 			}
 		}
@@ -239,17 +240,24 @@ type atOnce struct {
 	done bool
 }
 
-var errKnown = errors.New("the delivery is recorded already")
+var (
+	errKnown  = errors.New("the delivery is recorded already")
+	errBehind = errors.New("a message is behind one that is refused")
+)
 
-// Record implements channel.Recorder. Parts from the first error on wait in their lane.
+// Record implements channel.Recorder. A part with an error waits in its lane. If others are behind
+// it, all wait: the record of one that is shown says so.
 func (s *atOnce) Record(t *state.Tx, answers []channel.Outcome) error {
 	s.reset()
 	for i, answer := range answers {
+		if answer.Err != nil && i < len(answers)-1 {
+			return errBehind
+		}
 		if answer.Err != nil {
 			break
 		}
 		a := s.all[i]
-		p := s.o.confirmed(a, answer.Receipt).part.withoutBlobs()
+		p := s.o.confirmed(a, answer.Receipt).part.WithoutBlobs()
 		p.Attempts = 1
 		a.it.Parts[a.pos], s.sent = p, i+1
 		a.it.skip()
@@ -257,7 +265,7 @@ func (s *atOnce) Record(t *state.Tx, answers []channel.Outcome) error {
 	if err := s.record(t); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(s.items, func(it *item) bool { return it.id == 0 }) {
+	if slices.ContainsFunc(s.items, func(it *item) bool { return it.ID == 0 }) {
 		return errKnown
 	}
 	return nil
@@ -275,6 +283,6 @@ func (s *atOnce) Recorded() {
 func (s *atOnce) reset() {
 	s.sent = 0
 	for _, a := range s.all {
-		a.it.Parts[a.pos], a.it.pos, a.it.id = a.part, 0, 0
+		a.it.Parts[a.pos], a.it.pos, a.it.ID = a.part, 0, 0
 	}
 }

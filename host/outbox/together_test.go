@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // many takes several messages at once, and notes how many.
@@ -46,7 +47,7 @@ func newMany(script func(channel.Message, int) memory.Fault) *many {
 }
 
 // words are so many deliveries of a text.
-func words(n int) (ds []outbox.Delivery) {
+func words(n int) (ds []records.Delivery) {
 	for i := range n {
 		ds = append(ds, in(fmt.Sprint("text ", i)))
 	}
@@ -83,9 +84,9 @@ func TestWhatWaitsInAChatGoesTogether(t *testing.T) {
 		var want []string
 		for i, d := range ds {
 			switch p := b.of(d).Parts[0]; {
-			case p.State == outbox.Sent && p.Attempts <= 2:
+			case p.State == records.Sent && p.Attempts <= 2:
 				want = append(want, fmt.Sprint("text ", i))
-			case p.State != outbox.Failed:
+			case p.State != records.Failed:
 				t.Errorf("%d: %+v", i, p)
 			}
 		}
@@ -120,7 +121,7 @@ func TestAPanicLeavesAllThatWereSentTogetherInDoubt(t *testing.T) {
 		b.settled(t, ds...)
 		stop()
 		for _, d := range ds {
-			if p := b.of(d).Parts[0]; p.State != outbox.Uncertain || p.Attempts != 2 {
+			if p := b.of(d).Parts[0]; p.State != records.Uncertain || p.Attempts != 2 {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -155,7 +156,7 @@ func TestWhatIsSentTogetherIsNotCancelledMeanwhile(t *testing.T) {
 		}
 		b.settled(t, ds...)
 		stop()
-		if p := b.of(ds[2]).Parts[0]; p.State != outbox.Cancelled || p.Attempts != 0 {
+		if p := b.of(ds[2]).Parts[0]; p.State != records.Cancelled || p.Attempts != 0 {
 			t.Errorf("%+v", p)
 		}
 		if diff := cmp.Diff([]string{"text 0", "text 1"}, shown(c.Channel)); diff != "" {
@@ -177,7 +178,7 @@ func TestOnlyWhatAGroupsRateAllowsGoesTogether(t *testing.T) {
 			t.Errorf("together: %v; all after %v", c.calls, took)
 		}
 		time.Sleep(time.Minute)
-		more := []outbox.Delivery{in("a"), in("b"), in("c")}
+		more := []records.Delivery{in("a"), in("b"), in("c")}
 		more[0].Folder = "another"
 		put(t, o, more...)
 		b.settled(t, more...)

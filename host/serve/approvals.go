@@ -9,7 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // approval takes a member's answer to an approval: a vote in its poll, or a typed "yes ID" or "no ID".
@@ -43,7 +43,7 @@ func (h *Host) approval(ctx context.Context, chat groups.Address, m *channel.Inb
 		return true, nil
 	}
 	err = h.Bridge.DecideByID(ctx, id, yes, m.Sender)
-	if errors.Is(err, outbox.ErrNotFound) {
+	if errors.Is(err, records.ErrNotFound) {
 		return m.Kind == channel.KindVote, nil // a typed yes to something else
 	}
 	return true, err

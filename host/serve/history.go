@@ -12,7 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -203,7 +203,7 @@ func (h *Host) fetchFile(ctx context.Context, c bridge.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(own, func(s outbox.SentPart) bool { return s.Folder == c.From.Folder() && s.ID == c.Request.Target }) {
+	if slices.ContainsFunc(own, func(s records.SentPart) bool { return s.Folder == c.From.Folder() && s.ID == c.Request.Target }) {
 		return nil, &ipc.Refusal{Code: "file_gone", Message: "you sent that message, and the host keeps no copy of its files", Hint: "look for the file in your workspace"}
 	}
 	path, err := h.assistants.Bring(ctx, c.From.Folder(), c.Thread, c.Request.Target, number)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/links"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -26,7 +26,7 @@ func (h *Host) OpenLink(ctx context.Context, id string) (links.File, error) {
 		return links.File{}, links.ErrNone
 	}
 	l, content, err := h.Outbox.OpenLink(ctx, id)
-	if errors.Is(err, outbox.ErrNoLink) {
+	if errors.Is(err, records.ErrNoLink) {
 		return links.File{}, links.ErrNone
 	}
 	return links.File{Name: l.File.Name, Size: l.File.Size, SHA256: l.File.SHA256, Content: content}, err

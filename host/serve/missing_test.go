@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/audit"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
 // looks is a part that looks at something when the parts begin to run.
@@ -30,11 +30,11 @@ func TestTheOutboxDeletedWhatTheTrailLacked(t *testing.T) {
 		}
 	}()
 	g := h.Groups()[0]
-	waits := outbox.Delivery{
+	waits := records.Delivery{
 		Key: "0123456789abcdef0123456789abcdef", Folder: g.Folder, Request: "lost", Channel: g.Channel, Chat: g.Chat, Created: time.Now(),
-		Parts: []outbox.Part{{Text: "hello"}}, Approval: &outbox.Approval{Rule: "approve.files", Expires: time.Now().Add(time.Hour)},
+		Parts: []records.Part{{Text: "hello"}}, Approval: &records.Approval{Rule: "approve.files", Expires: time.Now().Add(time.Hour)},
 	}
-	if err := h.Outbox.Put(t.Context(), []outbox.Delivery{waits}); err != nil {
+	if err := h.Outbox.Put(t.Context(), []records.Delivery{waits}); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Bridge.Decide(t.Context(), waits.Key, false, "operator"); err != nil {

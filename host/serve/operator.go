@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -45,7 +45,7 @@ func (h *Host) Decide(ctx context.Context, id string, yes bool) error {
 
 // SendFor implements operator.Road. It opens a path in the container as the group's assistant would, any
 // other path as the operator's own file.
-func (h *Host) SendFor(ctx context.Context, s operator.Send) (outbox.Delivery, error) {
+func (h *Host) SendFor(ctx context.Context, s operator.Send) (records.Delivery, error) {
 	open := bridge.OpenOwn
 	if mounts.InContainer(s.Path) {
 		open = h.Bridge.Mounted(s.Group)

@@ -2,7 +2,7 @@
 -- nanoseconds unless a comment says otherwise; 0 is never. Outside this file the SQL is
 -- what SQLite and PostgreSQL have in common.
 
----------------------------------------------------------------- host/outbox: deliveries
+---------------------------------------------------------------- host/outbox/records: deliveries
 
 -- One row for each delivery that was accepted. While messages flow, deliveries
 -- are found by an index that holds the open ones only, so that the length of

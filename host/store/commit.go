@@ -72,7 +72,7 @@ func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func())
 	c.mu.Unlock()
 	select {
 	case err := <-ch.done:
-		return err
+		return panics(err)
 	case c.token <- struct{}{}:
 		c.commit(c.take())
 		<-c.token
@@ -85,7 +85,11 @@ func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func())
 			return errClosed
 		}
 	}
-	err := <-ch.done
+	return panics(<-ch.done)
+}
+
+// panics panics if err is of a change that panicked; else it returns err.
+func panics(err error) error {
 	if p, ok := errors.AsType[panicked](err); ok {
 		panic(p.Error())
 	}

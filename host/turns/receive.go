@@ -17,9 +17,10 @@ import (
 
 // Receive keeps what a member wrote or did in the chat of the group with that folder, for
 // the group's assistant. It returns when the message is kept; after an error the
-// channel delivers the message again. Files are fetched afterwards. Receive ignores events
-// that the group does not listen to, messages for a group without an assistant, and
-// repeats.
+// channel delivers the message again. Files are fetched afterwards. A member's command, such
+// as /stop, is carried out instead; an answer to an assistant's question goes to
+// Options.Chat. Receive ignores events that the group does not listen to, messages for a
+// group without an assistant, and repeats.
 func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound) error {
 	if use, why := useOf(in.Kind); use == ignored {
 		m.o.Log.Debug("ignored", "group", folder, "kind", string(in.Kind), "reason", why)

@@ -24,8 +24,8 @@ type Status struct {
 	Fetched time.Time `json:"fetched,omitzero"` // when the assistant elsewhere last asked for messages, since the host's start
 }
 
-// Ignored counts the messages that did not call the assistant, since this process began to
-// serve the group.
+// Ignored counts the messages that began no turn, since this process began to serve the
+// group.
 type Ignored struct {
 	NotCalled  int `json:"not_called"`  // without the trigger word; kept as context
 	NotAllowed int `json:"not_allowed"` // of members who may not speak
@@ -41,8 +41,8 @@ func (m *Manager) Ignored(folder string) Ignored {
 	return Ignored{}
 }
 
-// Turns is when a group's turns ended lately, in all threads, since this process began to
-// serve the group. What did not happen yet is zero.
+// Turns says when a group's turns last ended, how many did, and what they used: in all threads,
+// since this process began to serve the group. What has not happened yet is zero.
 type Turns struct {
 	Done    time.Time `json:"turn_done,omitzero"`  // with an answer
 	Broke   time.Time `json:"turn_broke,omitzero"` // without one

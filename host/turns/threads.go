@@ -10,8 +10,9 @@ import (
 
 // ThreadOf returns the thread of a group's chat to which a request belongs; empty for the
 // chat itself. It is the thread of the session whose stamp the request bears, even if the
-// chat has become one conversation since, or else of the only session that ran when the
-// request was written. known is false if no session of the group has the stamp.
+// chat has become one conversation since. Without a stamp, it is the thread of the only
+// session that ran when the request was written. known is false if no session of the group
+// has the stamp.
 func (m *Manager) ThreadOf(folder, stamp string, written time.Time) (thread string, known bool) {
 	m.mu.Lock()
 	c := m.byGroup[folder]

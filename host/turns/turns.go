@@ -92,9 +92,9 @@ type Options struct {
 	Log         *slog.Logger
 }
 
-// Chat is the road from a turn to its group's chat: *bridge.Bridge. What it takes is durable when a method
-// returns; a second call with the same key, even after a restart, does nothing. An empty
-// thread is the chat itself.
+// Chat enqueues what is said in a group's chat, and knows what the group has sent:
+// *bridge.Bridge. What it takes is durable when a method returns; a second call with the same
+// key, even after a restart, does nothing. An empty thread is the chat itself.
 type Chat interface {
 	// Say enqueues an answer of the assistant, and Tell a message of the host, which no
 	// assistant may change.
@@ -150,8 +150,7 @@ type Platforms interface {
 	Typing(ctx context.Context, chat groups.Address, thread string, on bool)
 }
 
-// Tasks is told when the run of a task has ended, by the id that Manager.Task got:
-// *tasks.Tasks.
+// Tasks gets the id of a task's run that has ended, as Manager.Task got it: *tasks.Tasks.
 type Tasks interface{ Ended(run string) }
 
 // Limits bound what the assistants take from the machine.

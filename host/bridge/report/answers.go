@@ -6,17 +6,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // outcome is the object in Result.Data of a question.
 type outcome struct {
-	Words   string          `json:"words"`
-	Open    bool            `json:"open"` // answers still count
-	Until   time.Time       `json:"until"`
-	Answers []outbox.Answer `json:"answers"`
-	Counts  map[string]int  `json:"counts"`
+	Words   string           `json:"words"`
+	Open    bool             `json:"open"` // answers still count
+	Until   time.Time        `json:"until"`
+	Answers []records.Answer `json:"answers"`
+	Counts  map[string]int   `json:"counts"`
 }
 
 // A result lists mostAnswers answers of maxAnswers bytes, so that it is below
@@ -27,7 +27,7 @@ const (
 )
 
 // sizeOf returns the bytes of an answer in a result: once in the list and once in words.
-func sizeOf(a outbox.Answer) int {
+func sizeOf(a records.Answer) int {
 	list, _ := json.Marshal(a) // which cannot fail
 	words, _ := json.Marshal(a.Name + strings.Join(a.Choices, ", "))
 	return len(list) + len(words) + 20
@@ -35,8 +35,8 @@ func sizeOf(a outbox.Answer) int {
 
 // Answers returns what came of a question, for Result.Data. arrived says that the question
 // may be in the chat.
-func Answers(q *outbox.Question, answers []outbox.Answer, arrived bool) json.RawMessage {
-	o := outcome{Open: arrived && time.Now().Before(q.Until), Until: q.Until, Answers: []outbox.Answer{}, Counts: map[string]int{}}
+func Answers(q *records.Question, answers []records.Answer, arrived bool) json.RawMessage {
+	o := outcome{Open: arrived && time.Now().Before(q.Until), Until: q.Until, Answers: []records.Answer{}, Counts: map[string]int{}}
 	var words []string
 	for _, c := range q.Choices {
 		o.Counts[c] = 0

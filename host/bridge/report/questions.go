@@ -5,14 +5,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // Approval returns the question for the approvers of a delivery which waits because of
 // the rule.
-func Approval(d *outbox.Delivery, rule string) string {
+func Approval(d *records.Delivery, rule string) string {
 	return fmt.Sprintf("Group %s wants to %s %s:\n%s\nRule: %s. May it go?", d.Folder, intent(d), d.Chat, contents(d), rule)
 }
 
@@ -24,11 +24,11 @@ func Permission(folder string, p ipc.Permission) string {
 }
 
 // intent returns what a delivery would do in its chat, for people.
-func intent(d *outbox.Delivery) string {
+func intent(d *records.Delivery) string {
 	switch act := d.Parts[0].Act; { // the parts of one delivery do the same
 	case act == nil:
 		return "send to"
-	case act.Verb == outbox.VerbReact:
+	case act.Verb == records.VerbReact:
 		return "react to a message in"
 	default:
 		return "change a message in"
@@ -43,7 +43,7 @@ const shownText = 600
 
 // contents describes a delivery to people. The names of files and the words are foreign,
 // and marked so.
-func contents(d *outbox.Delivery) string {
+func contents(d *records.Delivery) string {
 	const most = 3
 	var all []string
 	files := d.AllFiles()
@@ -67,7 +67,7 @@ func contents(d *outbox.Delivery) string {
 
 // wordsOf returns all words of a delivery in one line: texts, captions, choices, and what files
 // show. The address of a link is left out: after a yes it works for everybody.
-func wordsOf(d *outbox.Delivery) string {
+func wordsOf(d *records.Delivery) string {
 	var all []string
 	var link string // the last one's id
 	for _, p := range d.Parts {

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // Result returns what the agent reads of a delivery. It depends on the record alone, but
 // for its time.
-func Result(d outbox.Delivery) ipc.Result {
+func Result(d records.Delivery) ipc.Result {
 	r := ipc.Result{ID: d.Request, Chat: string(d.Chat), Channel: d.Channel, Time: time.Now()}
 	var sent, total int64
 	open := false
@@ -46,7 +46,7 @@ func Result(d outbox.Delivery) ipc.Result {
 }
 
 // outcomesOf returns what became of each file of a part, or of its text.
-func outcomesOf(p outbox.Part) []ipc.Outcome {
+func outcomesOf(p records.Part) []ipc.Outcome {
 	o := ipc.Outcome{
 		Kind: "text", Status: cmp.Or(statuses[p.State], ipc.Queued), MessageID: p.Receipt.ID,
 		Code: p.Code, Message: p.Message, Hint: p.Hint, Note: p.Receipt.Note,
@@ -85,9 +85,9 @@ func Notes(a, b string) string {
 func Until(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
 // statuses has the status of each state but those of open parts, which are queued.
-var statuses = map[outbox.State]ipc.Status{
-	outbox.Sent: ipc.Sent, outbox.Delivered: ipc.Delivered, outbox.Read: ipc.Read, outbox.Uncertain: ipc.Uncertain,
-	outbox.Failed: ipc.Failed, outbox.Cancelled: ipc.Failed, outbox.Refused: ipc.Refused,
+var statuses = map[records.State]ipc.Status{
+	records.Sent: ipc.Sent, records.Delivered: ipc.Delivered, records.Read: ipc.Read, records.Uncertain: ipc.Uncertain,
+	records.Failed: ipc.Failed, records.Cancelled: ipc.Failed, records.Refused: ipc.Refused,
 }
 
 // order ranks statuses by how much they weigh in a request of several parts:
@@ -114,7 +114,7 @@ func LateToAssistant(r ipc.Result) string {
 }
 
 // LateToMembers returns what the members of a chat read of such a failure.
-func LateToMembers(d *outbox.Delivery, r ipc.Result) string {
+func LateToMembers(d *records.Delivery, r ipc.Result) string {
 	var names []string
 	for _, f := range d.AllFiles() {
 		names = append(names, f.Name)

@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"github.com/longshore-bridge/longshore/host/audit"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // Entry returns the trail's entry for a delivery as it is now.
-func Entry(log *audit.Log, d *outbox.Delivery) audit.Entry {
+func Entry(log *audit.Log, d *records.Delivery) audit.Entry {
 	r := Result(*d)
 	e := audit.Entry{
 		Event: string(r.Status), Group: d.Folder, Request: d.Request, Delivery: d.Key, Asked: d.Asked.UTC(),
@@ -29,11 +29,11 @@ func Entry(log *audit.Log, d *outbox.Delivery) audit.Entry {
 }
 
 // auditParts returns the files of a part, the first with the caption, or its text.
-func auditParts(p outbox.Part) (all []audit.Part) {
+func auditParts(p records.Part) (all []audit.Part) {
 	o := outcomesOf(p)[0]
 	files, link := p.Files, false
 	if p.Link != nil {
-		files, link = slices.Concat(files, []outbox.File{p.Link.File}), true
+		files, link = slices.Concat(files, []records.File{p.Link.File}), true
 	}
 	for _, f := range files {
 		all = append(all, audit.Part{

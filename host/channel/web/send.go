@@ -103,17 +103,26 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 	if a.err != nil || len(m.Files) == 0 {
 		return a
 	}
-	if m.Files[0].Size > blob.Small { // a copy of less costs less than to ask, and the insert finds out
-		var seq int64
-		if seq, a.Time, a.err = w.store.SeqOf(ctx, r.name, m.ID); a.err != nil || seq != 0 {
-			a.there = true // also if it was deleted since
-			return a
-		}
+	small := m.Files[0].Size <= blob.Small // to copy it costs less than to ask, and the insert finds out
+	if !small && w.known(ctx, r, a) {
+		return a
 	}
 	if a.file, a.err = w.receiveBytes(ctx, r, m, staged); a.err == nil {
 		a.File, a.Bytes = a.file.Describe(m.Files[0].Info), a.file.Bytes
+	} else if small {
+		w.known(ctx, r, a) // the chat may have no room for it twice
 	}
 	return a
+}
+
+// known notes in an answer whether the chat has its id, or had it.
+func (w *Web) known(ctx context.Context, r *room, a *answer) bool {
+	seq, at, err := w.store.SeqOf(ctx, r.name, a.ID)
+	if err == nil && seq == 0 {
+		return false
+	}
+	a.there, a.Time, a.err = true, at, err
+	return true
 }
 
 // append makes answers durable, together with their record, and shows the new ones.

@@ -56,3 +56,15 @@ func TestAnAssistantsFileWaitsForADiskThatIsAlmostFull(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestARepeatOfASmallFileWasRefusedInAFullChat: it counted twice, so a delivery whose record was lost
+// in a crash failed although the page has it.
+func TestARepeatOfASmallFileWasRefusedInAFullChat(t *testing.T) {
+	opts := options(t.TempDir())
+	opts.Quota = 1500
+	s := start(t, opts)
+	m := channel.Message{ID: newID(), Files: outgoing("a.bin", "application/octet-stream", media.Document, make([]byte, 1000))}
+	if first, again := s.send(m), s.send(m); first != again || len(s.history("")) != 1 {
+		t.Errorf("%+v and %+v", first, again)
+	}
+}

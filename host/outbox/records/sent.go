@@ -1,4 +1,4 @@
-package outbox
+package records
 
 import (
 	"context"
@@ -8,6 +8,77 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 )
+
+// SentPart is a message that a group has sent, or wanted to send.
+type SentPart struct {
+	ID      string // the platform's; empty before it is sent
+	Key     string // of its delivery
+	Part    int    // its position there
+	Folder  string
+	Thread  string
+	Request string // empty for the host's own words
+	Time    time.Time
+	Files   []File
+	Asks    bool // it is a question
+	Host    bool // the host speaks with it, or asks people for an approval
+	State   State
+	Message string // why it was not sent
+}
+
+// OnItsWay reports whether the message will be sent before what is accepted now.
+func (s *SentPart) OnItsWay() bool { return s.State.Open() }
+
+// Arrived reports whether the chat has the message.
+func (s *SentPart) Arrived() bool { return s.State.Sent() }
+
+// SentParts returns the messages of a delivery that Put has not recorded yet.
+func (d *Delivery) SentParts() (all []SentPart) {
+	state := Queued
+	if d.Approval != nil {
+		state = Waiting
+	}
+	for i := range d.Parts {
+		if p := &d.Parts[i]; p.Act == nil {
+			all = append(all, SentPart{Key: d.Key, Part: i, Folder: d.Folder, Thread: d.Thread, Request: d.Request, Files: p.Files, Asks: p.Question != nil, State: state})
+		}
+	}
+	return all
+}
+
+// Sent looks up messages of a chat by name: the message with this platform id, or the
+// messages of the request of the asker's group with this id, in order. It returns those that
+// exist for the asker, and none if the outbox has deleted the records.
+func (r *Reader) Sent(ctx context.Context, chat groups.Address, from groups.Asker, name string) ([]SentPart, error) {
+	var all []SentPart
+	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, d.key, p.position, d.folder, d.thread, d.bound, d.request, p.receipt_time, p.file, p.blob, p.act, p.state, p.message
+		FROM part p JOIN delivery d ON d.id = p.delivery
+		WHERE p.receipt = ?1 AND p.receipt <> '' AND d.channel = ?2 AND d.chat = ?3
+		UNION ALL SELECT p.receipt, d.key, p.position, d.folder, d.thread, d.bound, d.request, p.receipt_time, p.file, p.blob, p.act, p.state, p.message
+		FROM delivery d JOIN part p ON p.delivery = d.id
+		WHERE d.request = ?1 AND d.request <> '' AND d.folder = ?4 AND d.channel = ?2 AND d.chat = ?3`,
+		name, chat.Channel, string(chat.JID), from.Folder())
+	err = each(rows, err, func() error {
+		var s SentPart
+		var at int64
+		var bound, files, blobs, act string
+		if err := rows.Scan(&s.ID, &s.Key, &s.Part, &s.Folder, &s.Thread, &bound, &s.Request, &at, &files, &blobs, &act, &s.State, &s.Message); err != nil {
+			return err
+		}
+		var p Part
+		if err := p.setAct(act); err != nil {
+			return err
+		}
+		if p.Act != nil || !from.Sees(groups.Object{Chat: chat, Thread: s.Thread, Folder: s.Folder, Asked: bound}) {
+			return nil
+		}
+		var err error
+		s.Files, err = decodeFiles(files, blobs)
+		s.Time, s.Asks, s.Host = fromNano(at), p.Question != nil, p.byHost()
+		all = append(all, s)
+		return err
+	})
+	return all, ofDatabase("look for a message", err)
+}
 
 // Said is a message that the group's assistant, or the host on its behalf, has sent.
 type Said struct {
@@ -60,7 +131,7 @@ func said(rows *sql.Rows, err error, limit int) (all []Said, _ error) {
 			return nil
 		}
 		if p.Act != nil {
-			if state.sent() && p.Act.changes() && later[p.Act.Target] == nil {
+			if state.Sent() && p.Act.changes() && later[p.Act.Target] == nil {
 				later[p.Act.Target] = &p
 			}
 			return nil
