@@ -140,6 +140,13 @@ func (m *Manager) survey(c *chat, r *record) {
 // carryOut removes the records that an order ends, and stops their turns. The caller holds
 // mu.
 func (m *Manager) carryOut(c *chat, r *record) {
+	c.over = slices.DeleteFunc(c.over, func(old *record) bool { // a later host would keep them again
+		ends := r.ends(old)
+		if ends {
+			r.gone = append(r.gone, old)
+		}
+		return ends
+	})
 	for _, t := range m.all {
 		if t.chat != c || !r.concerns(t.thread) {
 			continue

@@ -256,3 +256,26 @@ func TestAWordInAThreadConcernsThatThread(t *testing.T) {
 		}
 	})
 }
+
+// TestContextFromBeforeANewConversationCameBack: what was too much to keep waited for the next
+// message's transaction, and the order left it alone. A host that started before that kept it again.
+func TestContextFromBeforeANewConversationCameBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := group("family")
+		g.Trigger = "@Andy"
+		w := newWorld(t, func(o *options) { o.Context = 2 }, g)
+		end := w.run()
+		for i := range 3 {
+			w.admin(fmt.Sprint(i), "an old secret")
+		}
+		w.admin("3", "@Andy /new")
+		synctest.Wait()
+		next := w.restart()
+		end()
+		next.run()
+		next.admin("4", "@Andy hello")
+		if a := next.runtime.next(); a == nil || strings.Contains(a.input.Prompt, "an old secret") {
+			t.Errorf("%+v", a)
+		}
+	})
+}
