@@ -19,12 +19,6 @@ const (
 	mostArrows = 5.5
 )
 
-// tooDense are the packages above a bound, with what they may have until they are cut. A
-// package that has less lowers its row, so that none grows back.
-var tooDense = map[string]density{
-	"host/outbox": {11, 6.2},
-}
-
 type density struct {
 	floors int
 	arrows float64
@@ -48,16 +42,8 @@ func TestNoPackageIsTooDense(t *testing.T) {
 		if len(files) <= 5 {
 			continue
 		}
-		got, most := densityOf(files), density{mostFloors, mostArrows}
-		row, listed := tooDense[dir]
-		if listed {
-			most = row
-		}
-		if got.floors > most.floors || got.arrows > most.arrows {
-			t.Errorf("%s has %d floors and %.2f arrows a file, more than %d and %.2f: cut it where its stories part", dir, got.floors, got.arrows, most.floors, most.arrows)
-		}
-		if listed && (got.floors < row.floors-1 || got.arrows < row.arrows-0.3 || got.floors <= mostFloors && got.arrows <= mostArrows) {
-			t.Errorf("%s has %d floors and %.2f arrows a file: lower its row, or remove it", dir, got.floors, got.arrows)
+		if got := densityOf(files); got.floors > mostFloors || got.arrows > mostArrows {
+			t.Errorf("%s has %d floors and %.2f arrows a file, more than %d and %.2f: cut it where its stories part", dir, got.floors, got.arrows, mostFloors, mostArrows)
 		}
 	}
 }

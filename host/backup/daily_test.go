@@ -3,6 +3,7 @@ package backup_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -272,7 +273,8 @@ func TestAReloadTakesUpAnotherDirectoryAndTurnsBackupsOff(t *testing.T) {
 		if all := s.after(time.Second); len(all) != 1 {
 			s.Errorf("turned on, there are %q", all)
 		}
-		s.opts.Dir = filepath.Join(s.TempDir(), "else", "where")
+		s.opts.Dir = filepath.Join(s.TempDir(), "elsewhere")
+		fstest.Mkdir(s.T, filepath.Dir(s.opts.Dir), "elsewhere")
 		d.Wake()
 		if all := s.after(time.Second); len(all) != 1 {
 			s.Errorf("in another directory there are %q", all)
@@ -281,6 +283,20 @@ func TestAReloadTakesUpAnotherDirectoryAndTurnsBackupsOff(t *testing.T) {
 		d.Wake()
 		if all := s.after(3 * day); len(all) != 1 {
 			s.Errorf("turned off, there are %q", all)
+		}
+	})
+}
+
+// TestABackupWasMadeBesideTheDiskThatWasNotMounted: a missing directory of the operator's was made,
+// on whichever disk was there.
+func TestABackupWasMadeBesideTheDiskThatWasNotMounted(t *testing.T) {
+	inBubble(t, func(s *site) {
+		s.opts.Dir = filepath.Join(s.TempDir(), "disk", "backups")
+		_, stop := s.run()
+		defer stop()
+		s.after(day)
+		if _, err := os.Stat(filepath.Dir(s.opts.Dir)); !errors.Is(err, fs.ErrNotExist) {
+			s.Errorf("the directory was made: %v", err)
 		}
 	})
 }

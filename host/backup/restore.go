@@ -319,7 +319,10 @@ func place(all, places []string) (err error) {
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if there, err := os.Lstat(to); err == nil && !there.IsDir() { // a forged backup may have any name
+			return fmt.Errorf("%s is there already: move it away", to)
+		}
+		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // it was empty
 			return err
 		}
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o750), os.Rename(from, to)); err != nil {

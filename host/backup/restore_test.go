@@ -32,3 +32,20 @@ func TestARestoreThatFailedAtItsEndLeftHalfAnInstallation(t *testing.T) {
 		t.Error("a host would start")
 	}
 }
+
+// TestARestoreDeletedAFileOfTheOperators: a forged backup of the state alone had a file of that name.
+func TestARestoreDeletedAFileOfTheOperators(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "restored"), filepath.Join(dir, "token")
+	for path, text := range map[string]string{from: "forged", to: "the operator's"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := place([]string{from}, []string{to}); err == nil {
+		t.Error("no error")
+	}
+	if text, err := os.ReadFile(to); err != nil || string(text) != "the operator's" {
+		t.Errorf("it is %q: %v", text, err)
+	}
+}

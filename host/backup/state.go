@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,8 +23,12 @@ const sizes = 3
 
 // TakeState makes a backup of db and the configuration alone, in the process of the host that has
 // db open. No writer waits for it. Blobs are linked; a disk that cannot link leaves them out. A
-// backup of a damaged database fails. If TakeState fails, nothing of the backup is left.
+// backup of a damaged database fails. A directory of the operator's must be there: its disk may not
+// be mounted. If TakeState fails, nothing of the backup is left.
 func TakeState(ctx context.Context, o Options, db *state.DB) (Report, error) {
+	if _, err := os.Stat(o.Dir); err != nil && o.Dir != o.Layout.Backups() {
+		return Report{}, fmt.Errorf("backup.directory: %w; make the directory, or mount its disk", err)
+	}
 	form, err := formOf(db)
 	if err != nil {
 		return Report{}, err

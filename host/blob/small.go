@@ -67,8 +67,23 @@ type small struct{ *bytes.Reader }
 
 func (small) Close() error { return nil }
 
-// Reader reads the bytes of a small blob.
-func Reader(data []byte) io.ReadSeekCloser { return small{bytes.NewReader(data)} }
+// Content is a blob that is opened when it is needed.
+type Content struct {
+	store *Store
+	name  string
+	bytes []byte
+}
+
+// Content returns a blob's content, from bytes if these are not nil: they are not recorded yet.
+func (s *Store) Content(name string, bytes []byte) Content { return Content{s, name, bytes} }
+
+// Open opens the blob, see [Store.Open].
+func (c Content) Open() (io.ReadSeekCloser, error) {
+	if c.bytes != nil {
+		return small{bytes.NewReader(c.bytes)}, nil
+	}
+	return c.store.Open(c.name)
+}
 
 func (s *Store) openRow(id int64) (io.ReadSeekCloser, error) {
 	if s.row == nil {
@@ -80,7 +95,7 @@ func (s *Store) openRow(id int64) (io.ReadSeekCloser, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("read a kept file: %w", store.Words(err))
 	}
-	return Reader(data), nil
+	return small{bytes.NewReader(data)}, nil
 }
 
 // newSmall makes a small blob of data, which is the blob's from then on.

@@ -15,14 +15,14 @@ import (
 )
 
 // results writes the results of deliveries that changed,
-// group by group, until the outbox has ended. Next hands a group to one
+// group by group, until the outbox has ended. NextChanges hands a group to one
 // goroutine at a time and reads the state of its deliveries then: so a state that
 // was overtaken before it was written is never written. The other results are
 // written by the spool: "queued" by Defer and "refused" by Refuse, before the
 // outbox has a record.
 func (b *Bridge) results(ctx context.Context, assistants Assistants) {
 	for {
-		changes, err := b.Outbox.Next(ctx)
+		changes, err := b.Outbox.NextChanges(ctx)
 		if err != nil {
 			return // ErrEnded: all results are written
 		}

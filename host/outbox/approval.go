@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/outbox/changes"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -118,7 +119,7 @@ func (o *Outbox) refuse(ctx context.Context, it *records.Record, what, by string
 		o.answers[what]++
 		o.use(it.Folder, it.Waiting().Negative())
 		delete(o.live, it.ID)
-		o.changes.add(it.Folder, it.ID, markNew)
+		o.changes.Add(it.Folder, it.ID, changes.New)
 	})
 	if err != nil {
 		return fmt.Errorf("refuse %s: %w", it.Key, err)

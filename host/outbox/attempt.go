@@ -6,14 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 
-	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
@@ -59,7 +57,7 @@ func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	}
 	outs := o.try(ctx, a)
 	out := outs[len(outs)-1]
-	if out.hold {
+	if out.held {
 		o.startHold(a.ln.line)
 	}
 	o.mu.Lock()
@@ -73,7 +71,7 @@ func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	// shows at the lane's next attempt.
 	_ = o.load(a.ln)
 	o.leave(a)
-	if out.part.State.Open() && !out.hold && !out.stop && out.lower == nil {
+	if out.part.State.Open() && !out.held && !out.stop && out.lower == nil {
 		if len(outs) == 1 || !outs[len(outs)-2].part.State.Open() { // else memory knows more than the disk
 			o.trim(a.ln)
 		}
@@ -176,7 +174,7 @@ func (o *Outbox) answered(ctx context.Context, ch channel.Channel, a *attempt, s
 		return outcome{attempt: a, stop: true}
 	default: // the host ends, and the platform did not take it: the mark goes
 		out := o.later(a, err)
-		out.hold = false // for the next host to find out
+		out.held = false // for the next host to find out
 		return out
 	}
 	if channel.ClassOf(err) == channel.Ambiguous && a.part.Doubt.IsZero() && a.part.Act == nil {
@@ -292,7 +290,7 @@ func (o *Outbox) unprepared(ctx context.Context, ch channel.Channel, a *attempt,
 	}
 	out := o.later(a, err)
 	if ctx.Err() != nil {
-		out.hold = false // for the next host to find out
+		out.held = false // for the next host to find out
 	}
 	return out
 }
@@ -360,33 +358,9 @@ func (o *Outbox) message(a *attempt) channel.Message {
 		m.Poll = &channel.Poll{Choices: q.Choices, Several: q.Several}
 	}
 	for _, f := range p.Files {
-		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: content{o.state.Blobs, f.Blob, a.it.bytesOf(f.Blob)}})
+		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: o.state.Blobs.Content(f.Blob, a.it.BytesOf(f.Blob))})
 	}
 	return m
-}
-
-// content is a blob as a channel reads it.
-type content struct {
-	blobs *blob.Store
-	name  string
-	bytes []byte // if they are not recorded yet
-}
-
-func (c content) Open() (io.ReadSeekCloser, error) {
-	if c.bytes != nil {
-		return blob.Reader(c.bytes), nil
-	}
-	return c.blobs.Open(c.name)
-}
-
-// bytesOf returns the bytes of a small file that Put has not recorded yet, else nil.
-func (it *item) bytesOf(name string) []byte {
-	for _, f := range it.Small {
-		if f.Blob == name {
-			return f.Bytes
-		}
-	}
-	return nil
 }
 
 // watched is an attempt as its channel sees it.

@@ -206,7 +206,7 @@ func (w *way) once(b *testing.B) {
 func settle(b *testing.B, o *box, n int) {
 	b.Helper()
 	for n > 0 {
-		c, err := o.Next(b.Context())
+		c, err := o.NextChanges(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}

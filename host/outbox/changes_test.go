@@ -18,12 +18,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
-// next is what Next hands out without waiting; nil: nothing.
+// next is what NextChanges hands out without waiting; nil: nothing.
 func next(t *testing.T, o *box) *outbox.Changes {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	c, err := o.Next(ctx)
+	c, err := o.NextChanges(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestChangesOfAGroupGoToOneReaderAtATime(t *testing.T) {
 		}
 		came := make(chan *outbox.Changes, 1)
 		go func() {
-			c, err := o.Next(context.Background())
+			c, err := o.NextChanges(context.Background())
 			if err != nil {
 				t.Error(err)
 			}
@@ -148,7 +148,7 @@ func TestTheLastChangesAreHandedOutBeforeTheEnd(t *testing.T) {
 		for range readers {
 			go func() {
 				for {
-					c, err := o.Next(context.Background())
+					c, err := o.NextChanges(context.Background())
 					if err != nil {
 						ended <- err
 						return
@@ -179,7 +179,7 @@ func TestTheLastChangesAreHandedOutBeforeTheEnd(t *testing.T) {
 		run(t, o) // waits again
 		synctest.Wait()
 		put(t, o, of("fam", "fake:a", "more"))
-		c, err := o.Next(context.Background())
+		c, err := o.NextChanges(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestChangesThatNobodyTookAreReadFromTheRecords(t *testing.T) {
 	stop()
 	n := 0
 	for {
-		c, err := o.Next(t.Context())
+		c, err := o.NextChanges(t.Context())
 		if errors.Is(err, outbox.ErrEnded) {
 			break
 		}
@@ -276,7 +276,7 @@ func TestBytesOnTheirWayAreAChangeAboutOnceASecond(t *testing.T) {
 		run(t, o)
 		var sent []int64
 		for {
-			c, err := o.Next(t.Context())
+			c, err := o.NextChanges(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

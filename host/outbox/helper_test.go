@@ -123,7 +123,7 @@ func (b *book) readAll() {
 }
 
 func (b *book) read(ctx context.Context) error {
-	c, err := b.o.Next(ctx)
+	c, err := b.o.NextChanges(ctx)
 	if err != nil {
 		return err
 	}

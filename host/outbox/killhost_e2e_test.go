@@ -148,7 +148,7 @@ func host() error {
 			<-ran
 			return err
 		}
-		c, err := o.Next(ctx)
+		c, err := o.NextChanges(ctx)
 		if err != nil {
 			cancel()
 			return err

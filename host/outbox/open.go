@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/outbox/changes"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 )
@@ -54,11 +55,11 @@ type Outbox struct {
 	usage    map[string]records.Usage // by group
 	lines    map[string]*line
 	lanes    map[groups.Address]*lane
-	live     map[int64]*item // deliveries in memory: in a lane, or not handed out by Next yet
+	live     map[int64]*item // deliveries in memory: in a lane, or not handed out by NextChanges yet
 	waits    waitHeap
 	buffered int       // deliveries in the lanes' memory
 	outcomes []outcome // to be recorded
-	changes  changeList
+	changes  changes.List
 	limiters map[string]*rate.Limiter // of the groups' attempts
 	runs     bool                     // Run works
 
@@ -86,7 +87,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 		lanes:     map[groups.Address]*lane{},
 		live:      map[int64]*item{},
 		limiters:  map[string]*rate.Limiter{},
-		changes:   newChangeList(),
+		changes:   changes.NewList(),
 		answers:   map[string]int64{records.AnswerYes: 0, records.AnswerNo: 0, records.AnswerNone: 0, records.AnswerLost: 0},
 		questions: map[int64]*asked{}, asking: make(chan struct{}, 1),
 		approving: make(chan struct{}, 1),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/outbox/changes"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 )
@@ -32,7 +33,7 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.use(retried.Folder, records.Usage{Retained: -freed})
-		delete(o.live, retried.ID) // its old state, if Next has not returned it yet
+		delete(o.live, retried.ID) // its old state, if NextChanges has not returned it yet
 		o.accept(retried)
 		o.changed(retried)
 	})
@@ -107,7 +108,7 @@ func (o *Outbox) cancelled(ln *lane, it *records.Record, parts []int) {
 	}
 	ln.count--
 	ln.epoch++
-	o.changes.add(it.Folder, it.ID, markNew)
+	o.changes.Add(it.Folder, it.ID, changes.New)
 }
 
 // Dismiss removes a failed or uncertain delivery from the list of failures: an operator

@@ -4,7 +4,7 @@
 // if they are many, as files beside it. The parts of a chat's deliveries go out in the order of
 // acceptance, one at a time, through the channel that owns the chat, and no
 // chat waits for another. Passing errors are retried with the same message id,
-// permanent ones end a part, and [Outbox.Next] hands out every delivery that
+// permanent ones end a part, and [Outbox.NextChanges] hands out every delivery that
 // changed, after the change is durable.
 //
 // Records and bytes lie in the host's state, see packages records and state.

@@ -21,7 +21,7 @@ type outcome struct {
 	*attempt
 	part    records.Part   // as it is to be recorded
 	lower   []records.Part // the parts that take its place, of which part is the first: the platform refused its form
-	hold    bool           // the whole channel waits
+	held    bool           // the whole channel waits
 	stop    bool           // the host stops: the outcome is unknown and is not recorded
 	unsends int            // changes that lower added to later messages
 	ended   bool           // recorded as the part's end, or as lower; false if an operator cancelled the part meanwhile
@@ -118,7 +118,7 @@ func (o *Outbox) later(a *attempt, err error) outcome {
 	wait := o.limits().Backoff.after(p.Attempts)
 	if channel.ClassOf(err) == channel.Held {
 		p.Attempts = max(0, p.Attempts-1)
-		return outcome{attempt: a, part: *p, hold: true}
+		return outcome{attempt: a, part: *p, held: true}
 	}
 	now := time.Now()
 	if !now.Before(a.due) {
@@ -235,7 +235,7 @@ func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 	}
 }
 
-// record makes the first outcomes durable, queues their deliveries for Next, and deletes
+// record makes the first outcomes durable, queues their deliveries for NextChanges, and deletes
 // the bytes that are no longer needed. The outcomes of a [channel.StateSender] need none,
 // see together.
 func (o *Outbox) record(batch []outcome) error {
@@ -338,7 +338,7 @@ func (o *Outbox) follows(out *outcome) {
 	} else if out.ended {
 		o.use(out.it.Folder, records.Usage{Parts: -1, Bytes: -out.part.Size()})
 		out.it.Parts[out.pos] = out.part
-		o.count(&out.part)
+		o.tally(&out.part)
 		o.early.forget(out.it.Address(), out.part.Receipt.ID)
 		if len(out.part.Blobs()) > 0 {
 			o.use(out.it.Folder, records.Usage{Retained: out.part.Size()})
@@ -349,7 +349,7 @@ func (o *Outbox) follows(out *outcome) {
 	o.changed(out.it)
 }
 
-func (o *Outbox) count(p *records.Part) {
+func (o *Outbox) tally(p *records.Part) {
 	switch p.State {
 	case records.Failed:
 		o.counters.failed.Add(1)

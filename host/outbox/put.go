@@ -214,7 +214,7 @@ func (p *putting) recorded() {
 			o.accept(it)
 			o.ask(&it.Record)
 		default:
-			o.live[it.ID] = it // for Next
+			o.live[it.ID] = it // for NextChanges
 		}
 		// The result of an earlier request may stand in its place.
 		if len(p.replaced) > 0 || it.Parts[0].State.Sent() {

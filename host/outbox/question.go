@@ -12,6 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox/changes"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -98,7 +99,7 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.changes.add(q.folder, q.id, markNew)
+		o.changes.Add(q.folder, q.id, changes.New)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("record a vote: %w", store.Words(err))
@@ -211,7 +212,7 @@ func (o *Outbox) endLater(q *asked) {
 // The caller calls it again later if the question is not sent yet, or after most errors.
 func (o *Outbox) endQuestion(ctx context.Context, q *asked) (again bool, err error) {
 	o.mu.Lock()
-	o.changes.add(q.folder, q.id, markNew)
+	o.changes.Add(q.folder, q.id, changes.New)
 	ch := o.line(q.address.Channel).ch
 	o.mu.Unlock()
 	if _, ends := ch.(channel.PollEnder); !ends || q.Numbered {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox/changes"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 )
@@ -143,7 +144,7 @@ func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s c
 			default:
 				it.Parts[found.Position].Reached(to, found.At)
 			}
-			o.changes.add(found.Folder, found.Delivery, markNew)
+			o.changes.Add(found.Folder, found.Delivery, changes.New)
 		}
 	})
 }

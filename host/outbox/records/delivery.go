@@ -239,3 +239,13 @@ var (
 	ErrDecided   = errors.New("the delivery waits for no approval, or no longer")
 	ErrNoLink    = errors.New("there is no such link") // or no longer
 )
+
+// BytesOf returns the bytes of a small file that Insert has not recorded yet, else nil.
+func (r *Record) BytesOf(name string) []byte {
+	for _, f := range r.Small {
+		if f.Blob == name {
+			return f.Bytes
+		}
+	}
+	return nil
+}

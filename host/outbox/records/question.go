@@ -15,7 +15,7 @@ import (
 )
 
 // Question is what a part asks. Members' answers are recorded with the delivery and count
-// as a change of it (see Next), so they survive a crash like its outcome.
+// as a change of it (see outbox.Outbox.NextChanges), so they survive a crash like its outcome.
 type Question struct {
 	Choices  []string  `json:"choices"`
 	Several  bool      `json:"several,omitempty"`
