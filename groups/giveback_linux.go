@@ -22,8 +22,7 @@ func giveBack(parent *os.Root, name string) (lacked bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !lacksRights(info, stat.Uid) {
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || !lacksRights(info, stat.Uid) {
 		return false, nil
 	}
 	// Such a descriptor takes no fchmod, but its name in /proc does a chmod.

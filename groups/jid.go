@@ -67,8 +67,7 @@ var otherForm = regexp.MustCompile(`^([a-z][a-z0-9]*):[A-Za-z0-9][A-Za-z0-9_.@-]
 // chat exists or that anybody may send to it. The error is an *refusal.Error with code
 // bad_jid.
 func ParseJID(s string) (JID, error) {
-	jid := JID(s)
-	if len(s) <= MaxJID && jid.Channel() != "" {
+	if jid := JID(s); len(s) <= MaxJID && jid.Channel() != "" {
 		return jid, nil
 	}
 	return "", &refusal.Error{

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,9 +28,7 @@ type Options struct {
 // waiting follow-ups stay in input/ for the next run. Follow-ups that arrive
 // together with _close get a last turn, since nobody else would read them.
 func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, o Options) error {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	s, err := readStart(stdin)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@
 package claudepush
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,9 +103,7 @@ func codeOf(err error) string {
 // Serve serves one session until stdin ends or ctx is done; neither is an error. It has
 // ended all that it started when it returns. A process may run it once at a time.
 func Serve(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) error {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -85,8 +85,7 @@ func partly(err error, queued, of int) error {
 		return err
 	}
 	why := err.Error()
-	var p *Problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*Problem](err); ok {
 		why = p.Message
 	}
 	return problem("partly_queued", fmt.Sprintf("%d of %d files were queued, then: %s", queued, of, why),

@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
-
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -131,8 +131,7 @@ func openProblem(err error, local, named string) error {
 // errno returns the cause of an error without the path that package os puts
 // before it.
 func errno(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err.Error()
 	}
 	return err.Error()
@@ -175,10 +174,7 @@ func (c *checkedFile) classify(size int64, host hostView) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return problem("unreadable", quoted(c.claim.Path)+" cannot be read: "+errno(err), "send a copy of the file")
 	}
-	name := c.claim.Name
-	if name == "" {
-		name = filepath.Base(strings.TrimRight(c.claim.Path, "/"))
-	}
+	name := cmp.Or(c.claim.Name, filepath.Base(strings.TrimRight(c.claim.Path, "/")))
 	info, err := media.Classify(name, c.claim.MIME, head[:n], size, media.Style(c.claim.As))
 	if err != nil {
 		return asProblem(err)

@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -71,9 +72,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		DropDir: getenv("LONGSHORE_OWN_OUTBOX") == "1",
 		Wait:    DefaultWait,
 	}
-	if c.IPC == "" {
-		c.IPC = containerIPC
-	}
+	c.IPC = cmp.Or(c.IPC, containerIPC)
 	var err error
 	if c.Remote, err = remote(getenv); err != nil {
 		return Config{}, err

@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -60,9 +61,7 @@ func (s *Sender) Info(version string) Info {
 	if host.known {
 		info.Mounts = c.Mounts
 	}
-	if info.Chat == "" {
-		info.Chat = s.config.Chat
-	}
+	info.Chat = cmp.Or(info.Chat, s.config.Chat)
 	var oldest time.Duration
 	var err error
 	if s.queue != nil {

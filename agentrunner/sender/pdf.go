@@ -2,6 +2,7 @@ package sender
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,9 +44,7 @@ func (s *Sender) SendPDF(ctx context.Context, d Document, f File, o Options) (Re
 	if err != nil {
 		return Report{}, pdfProblem(err)
 	}
-	if f.Name == "" {
-		f.Name = name
-	}
+	f.Name = cmp.Or(f.Name, name)
 	if !strings.EqualFold(filepath.Ext(f.Name), ".pdf") {
 		f.Name += ".pdf"
 	}

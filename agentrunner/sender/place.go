@@ -208,8 +208,7 @@ func openedPath(file *os.File, stat fs.FileInfo, local string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	now, err := os.Lstat(real)
-	if err != nil || !os.SameFile(now, stat) {
+	if now, err := os.Lstat(real); err != nil || !os.SameFile(now, stat) {
 		return "", fs.ErrNotExist
 	}
 	return real, nil

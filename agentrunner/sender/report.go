@@ -213,10 +213,7 @@ func (r Report) sofar() string {
 
 // why returns the host's reason as one or two sentences.
 func (r Report) why() string {
-	message := r.Message
-	if message == "" {
-		message = "the host gave no reason (code " + r.Code + ")"
-	}
+	message := cmp.Or(r.Message, "the host gave no reason (code "+r.Code+")")
 	return sentence(message) + after(capital(sentence(r.Hint)))
 }
 

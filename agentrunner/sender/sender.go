@@ -165,10 +165,7 @@ func (s *Sender) SendText(ctx context.Context, text string, o Options) (Report, 
 }
 
 func (s *Sender) request(t ipc.Type, o Options) ipc.Request {
-	chat := o.Chat
-	if chat == "" {
-		chat = s.config.Chat
-	}
+	chat := cmp.Or(o.Chat, s.config.Chat)
 	return ipc.Request{Type: t, Chat: chat, Folder: s.config.Folder, ReplyTo: o.ReplyTo, Thread: o.Thread, Turn: s.config.Turn,
 		Time: time.Now().UTC().Format(time.RFC3339Nano)}
 }
@@ -229,8 +226,7 @@ func (s *Sender) occasion(id string, usual occasion) occasion {
 // withdraw withdraws a request. False means that the host has already taken the
 // request.
 func (s *Sender) withdraw(id string, known Report) (Report, bool) {
-	gone, err := s.client.Withdraw(id)
-	if err != nil || !gone {
+	if gone, err := s.client.Withdraw(id); err != nil || !gone {
 		return Report{}, false
 	}
 	s.forget(id, ipc.Result{Status: withdrawn})

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -24,10 +25,7 @@ var errGrew = errors.New("the file grew while it was copied")
 // stage copies a checked file into the group's own files directory. It streams, and
 // stops at the limit of the file's kind.
 func (s *Sender) stage(ctx context.Context, c checkedFile) (string, error) {
-	limit := c.limit
-	if limit == 0 {
-		limit = maxStaged
-	}
+	limit := cmp.Or(c.limit, maxStaged)
 	if c.info.Size > limit {
 		return "", problem("file_too_large", fmt.Sprintf("%s is %s; a copy may have up to %s", quoted(c.info.Name), media.Size(c.info.Size), media.Size(limit)),
 			"move the file to /workspace/group, from where it is sent without a copy")
@@ -86,9 +84,7 @@ func (s *Sender) SendContent(ctx context.Context, content string, f File, o Opti
 		return Report{}, problem("invalid_argument", "the file has no name", "give file_name with its extension, such as chart.png")
 	}
 	content, mime := cutDataURL(content)
-	if f.MIME == "" {
-		f.MIME = mime
-	}
+	f.MIME = cmp.Or(f.MIME, mime)
 	data, err := decodeContent(content)
 	if err != nil {
 		return Report{}, err

@@ -123,8 +123,7 @@ func (s *session) run(command []string, b *Begin, document []byte, r *bufio.Read
 	close(s.ended)
 	helpers.Wait()
 	s.log.flush()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return max(exit.ExitCode(), 1), nil
 	}
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {

@@ -29,8 +29,7 @@ func handle[A any](k kit, t mcp.Tool, do func(ctx context.Context, args A, progr
 				Hint: "correct the arguments and call " + t.Name + " again"}), nil
 		}
 		result, err := do(ctx, args, k.progress(ctx, req))
-		var p *sender.Problem
-		if errors.As(err, &p) {
+		if p, ok := errors.AsType[*sender.Problem](err); ok {
 			return k.refused(t.Name, p), nil
 		}
 		if err != nil {
@@ -179,8 +178,7 @@ func meant(key string, names []string) string {
 }
 
 func typeError(tool string, err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		want := map[string]string{"string": "a string", "slice": "a list", "struct": "an object",
 			"int": "a whole number", "bool": "true or false"}[wrong.Type.Kind().String()]
 		return fmt.Errorf("%s: %s must be %s, not %s", tool, wrong.Field, want, article(wrong.Value))

@@ -3,6 +3,7 @@ package tools
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,9 +27,7 @@ const workers = 32
 // [sender.ErrKeep]. A process may run it only once at a time, because mcp-go's stdio
 // session belongs to the process.
 func ServeStdio(ctx context.Context, m *server.MCPServer, stdin io.Reader, stdout io.Writer, logger *slog.Logger) error {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
+	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	stdio := server.NewStdioServer(m)
 	server.WithWorkerPoolSize(workers)(stdio)
 	stdio.SetErrorLogger(log.New(logWriter{logger}, "", 0))

@@ -11,9 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // Map describes what one group's container sees of the host. Both the

@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 

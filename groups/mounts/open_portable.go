@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/longshore-bridge/longshore/media"
 )
 

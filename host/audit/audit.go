@@ -13,6 +13,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,9 +125,7 @@ type Log struct {
 // it open: the host's outbox is locked. The caller calls Run, and Close when Run has
 // returned.
 func Open(o Options) (_ *Log, err error) {
-	if o.most == 0 {
-		o.most = maxFile
-	}
+	o.most = cmp.Or(o.most, maxFile)
 	l := &Log{o: o, seen: map[outcome]event{}, written: make(chan struct{}, 1)}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)

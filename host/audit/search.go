@@ -47,29 +47,20 @@ func (q *Query) fitsFiles(e Entry) bool {
 	if q.Name == "" && q.SHA256 == "" {
 		return true
 	}
-	for _, p := range e.Parts {
-		if has(p.Name, q.Name) && strings.HasPrefix(p.SHA256, strings.ToLower(q.SHA256)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Parts, func(p Part) bool {
+		return has(p.Name, q.Name) && strings.HasPrefix(p.SHA256, strings.ToLower(q.SHA256))
+	})
 }
 
 func (q *Query) fitsText(e Entry) bool {
 	if q.Text == "" {
 		return true
 	}
-	for _, text := range []string{e.Group, e.Chat, e.Code, e.Message, e.Request, e.Delivery, e.Event} {
-		if has(text, q.Text) || q.maskedText != "" && has(text, q.maskedText) {
-			return true
-		}
-	}
-	for _, p := range e.Parts {
-		if has(p.Name, q.Text) || has(p.Text, q.Text) || has(p.Code, q.Text) || len(q.Text) >= 6 && strings.HasPrefix(p.SHA256, strings.ToLower(q.Text)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{e.Group, e.Chat, e.Code, e.Message, e.Request, e.Delivery, e.Event}, func(text string) bool {
+		return has(text, q.Text) || q.maskedText != "" && has(text, q.maskedText)
+	}) || slices.ContainsFunc(e.Parts, func(p Part) bool {
+		return has(p.Name, q.Text) || has(p.Text, q.Text) || has(p.Code, q.Text) || len(q.Text) >= 6 && strings.HasPrefix(p.SHA256, strings.ToLower(q.Text))
+	})
 }
 
 func has(text, part string) bool {

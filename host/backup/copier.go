@@ -185,12 +185,8 @@ func (c *copier) leaveOut(path string, why error) {
 // leftOut says whether err is of a name that cannot be read, or that the disk of the backup
 // does not take.
 func leftOut(err error) bool {
-	for _, why := range []error{errHoles, fs.ErrPermission, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EILSEQ} {
-		if errors.Is(err, why) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{errHoles, fs.ErrPermission, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EILSEQ},
+		func(why error) bool { return errors.Is(err, why) })
 }
 
 func (c *copier) names(dir *os.Root, rel string, depth int) ([]string, error) {
@@ -345,8 +341,7 @@ func linked(from, to string, f *os.File) bool {
 		return false
 	}
 	a, err := f.Stat()
-	b, err2 := os.Lstat(to)
-	if err == nil && err2 == nil && os.SameFile(a, b) {
+	if b, err2 := os.Lstat(to); err == nil && err2 == nil && os.SameFile(a, b) {
 		return true
 	}
 	_ = os.Remove(to) // if it cannot be removed, the copy will fail on it

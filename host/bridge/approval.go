@@ -77,8 +77,7 @@ func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *records.Delive
 	if !dst.source.Approve.First || len(files) == 0 {
 		return "", nil
 	}
-	sent, err := b.Outbox.Reader().SentFile(ctx, d.Folder)
-	if sent || err != nil {
+	if sent, err := b.Outbox.Reader().SentFile(ctx, d.Folder); sent || err != nil {
 		return "", err
 	}
 	return "approve.first", nil

@@ -14,11 +14,10 @@
 package bridge
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"time"
-
-	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
@@ -26,6 +25,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/screen"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
@@ -79,9 +79,7 @@ type Bridge struct {
 
 // New returns a bridge. It owns nothing of what it is given.
 func New(o Options) *Bridge {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Trace == nil {
 		o.Trace = func(string, string, string) {}
 	}

@@ -125,8 +125,7 @@ func unsent(s ipc.Status) bool { return s == ipc.Failed || s == ipc.Uncertain ||
 
 // tellMembers reports a late failure to the group's own chat, if the group wishes so.
 func (b *Bridge) tellMembers(d records.Delivery, r ipc.Result) {
-	g, ok := b.Registry().ByFolder(d.Folder)
-	if !ok || g.Failures != groups.FailuresToChat || !b.own(&d) {
+	if g, ok := b.Registry().ByFolder(d.Folder); !ok || g.Failures != groups.FailuresToChat || !b.own(&d) {
 		return
 	}
 	if err := b.Tell(context.Background(), d.Folder, d.Thread, report.LateToMembers(&d, r), "late "+r.ID); err != nil {

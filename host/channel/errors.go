@@ -102,8 +102,7 @@ func (e *Error) Unwrap() []error {
 
 // errorOf returns the Error in the chain of err, or a zero Error, whose class is Passing.
 func errorOf(err error) Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return *e
 	}
 	return Error{}

@@ -18,8 +18,7 @@ func newLog(w io.Writer, o config.Log) *slog.Logger {
 	if err := level.UnmarshalText([]byte(o.Level)); err != nil {
 		level = slog.LevelInfo
 	}
-	text := o.Format == "text" || (o.Format != "json" && terminal.IsTerminal(w))
-	if !text {
+	if text := o.Format == "text" || (o.Format != "json" && terminal.IsTerminal(w)); !text {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: printableAttr}))
 	}
 	return slog.New(tint.NewTextHandler(w, &tint.Options{

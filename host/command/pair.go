@@ -110,8 +110,7 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	account := p.platform.Account()
-	if p.phone == "" && !p.noPage && account.Scan != "" {
+	if account := p.platform.Account(); p.phone == "" && !p.noPage && account.Scan != "" {
 		if p.page, err = pairpage.Open(account, cmp.Or(p.listen, pairListen)); err != nil {
 			return err
 		}
@@ -195,8 +194,7 @@ func (p *pairing) ShowQR(code string, valid time.Duration) {
 		p.page.Show(code, valid)
 	}
 	drawing, width, height := drawQR(code)
-	columns, rows := p.screen()
-	if width > columns || height > rows {
+	if columns, rows := p.screen(); width > columns || height > rows {
 		p.Say("the code takes %d by %d characters, and this terminal has %d by %d: %s", width, height, columns, rows, p.otherwise())
 		return
 	}

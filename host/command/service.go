@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,10 +81,7 @@ func managerHere(getenv func(string) string) manager {
 	if os.Geteuid() == 0 {
 		return manager{system: true, file: "/etc/systemd/system/longshore.service", running: "/run/systemd/system", program: "systemctl", log: "journalctl -u longshore"}
 	}
-	dir := getenv("XDG_CONFIG_HOME")
-	if dir == "" {
-		dir = filepath.Join(home, ".config")
-	}
+	dir := cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
 	return manager{
 		file: filepath.Join(dir, "systemd/user/longshore.service"), running: filepath.Join("/run/user", strconv.Itoa(os.Getuid()), "systemd"), program: "systemctl",
 		log: "journalctl --user -u longshore",

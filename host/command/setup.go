@@ -288,8 +288,7 @@ func (s *setup) serveAndTry(ctx context.Context, cfg *config.Config, folder stri
 		ended <- s.serve(ctx, cfg)
 		cancel()
 	}()
-	err := s.try(ctx, cfg, folder)
-	if err != nil {
+	if err := s.try(ctx, cfg, folder); err != nil {
 		asked := ctx.Err() != nil // the host has ended, or the operator has stopped it
 		cancel()
 		if served := <-ended; asked {

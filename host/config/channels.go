@@ -177,8 +177,7 @@ func (c *checker) channelName(name string) {
 // It stays empty if no configured channel has chats of that form.
 func (c *checker) carrier(key string, g *groups.Group) {
 	if g.Channel != "" {
-		one, ok := c.cfg.Channels.Named(g.Channel)
-		if !ok {
+		if one, ok := c.cfg.Channels.Named(g.Channel); !ok {
 			names := c.cfg.Channels.names()
 			c.bad(key+".channel", fmt.Sprintf("there is no channel %q", g.Channel), near.Hint(g.Channel, names, "the channels are "+strings.Join(names, ", ")))
 		} else if !one.Platform.Owns(g.Chat) {

@@ -51,8 +51,7 @@ func (c *checker) loopback(key, listen, example string) {
 	if !c.has(key) {
 		return
 	}
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil || port == "" || !hostnames.Loopback(host) {
+	if host, port, err := net.SplitHostPort(listen); err != nil || port == "" || !hostnames.Loopback(host) {
 		c.bad(key, fmt.Sprintf("%q is no loopback address", listen), "write host:port, such as "+example+"; a proxy may pass it on")
 	}
 }

@@ -134,8 +134,7 @@ func (c *comparison) assistants(now, next map[string]Assistant) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(next)) {
-		had, there := now[name]
-		if !there {
+		if had, there := now[name]; !there {
 			c.say("assistant %s added", name)
 		} else if keys := differ("", had, next[name]); len(keys) > 0 {
 			c.say("assistant %s changed: %s", name, strings.Join(keys, ", "))

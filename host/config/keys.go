@@ -113,11 +113,6 @@ func (c *Config) ModelPrices() keys.Prices {
 	return all
 }
 
-// KeepsKeys reports whether the host keeps the key of a group's assistant.
-func (c *Config) KeepsKeys() bool {
-	return slices.ContainsFunc(c.Groups, func(g groups.Group) bool { return c.Assistants[g.Assistant].Keys == "proxy" })
-}
-
 // otherKeys are credentials of models that the proxy does not know. They would lie
 // in the container.
 var otherKeys = []string{
@@ -211,8 +206,7 @@ func (c *checker) ownKeys() {
 			c.bad(key, fmt.Sprintf("%d groups have this assistant, and its key", users[name]), "make an assistant with a key of its own for each group, or leave own_key: out")
 		}
 		for _, p := range a.Services() {
-			value := a.Env[p.Key].Reveal()
-			if value != "" && len(holders[value]) > 1 {
+			if value := a.Env[p.Key].Reveal(); value != "" && len(holders[value]) > 1 {
 				c.bad(key, "another assistant has the same key", "get a key of its own from the service, in a project of its own, or leave own_key: out")
 			}
 		}

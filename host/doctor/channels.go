@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -37,10 +38,7 @@ func (d Doctor) channels(ctx context.Context, h hosting) []Finding {
 			all = append(all, fine("channels", c.Name+" is connected")...)
 			continue
 		}
-		detail := c.Detail
-		if detail == "" {
-			detail = "its deliveries wait"
-		}
+		detail := cmp.Or(c.Detail, "its deliveries wait")
 		remedy := strings.Replace(operator.ChannelRemedy(c.Detail), "longshore doctor, ", "", 1) // that is this
 		all = append(all, found("channels", Warning, fmt.Sprintf("%s is not connected: %s", c.Name, detail), remedy)...)
 	}

@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -56,9 +57,7 @@ type Check func(ctx context.Context, running bool) []Finding
 
 // Examine runs every check. If ctx ends, it returns the findings so far.
 func (d Doctor) Examine(ctx context.Context) []Finding {
-	if d.Proc == "" {
-		d.Proc = "/proc"
-	}
+	d.Proc = cmp.Or(d.Proc, "/proc")
 	client := operator.NewClient(operator.ControlDir(d.Layout))
 	health := client.Health(ctx)
 	if errors.Is(health, operator.ErrDenied) { // the other checks could see nothing, and would report false problems

@@ -102,8 +102,7 @@ func (d Doctor) instancesUsed() int {
 // clock checks that the time is plausible: requests, receipts and TLS
 // certificates depend on it.
 func (d Doctor) clock(context.Context, hosting) []Finding {
-	now := time.Now()
-	if now.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
+	if now := time.Now(); now.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		return found("clock", Fault, "the clock shows "+now.UTC().Format(time.DateOnly), "set the clock, and synchronize it by NTP: platforms refuse a host whose clock is far off")
 	}
 	if synced, known := clockSynchronized(); known && !synced {

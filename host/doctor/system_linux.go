@@ -40,8 +40,7 @@ func lockHolder(proc, path string) int {
 	// btrfs and overlayfs, so only the inode is compared.
 	inode := ":" + strconv.FormatUint(st.Ino, 10)
 	for line := range strings.Lines(string(table)) {
-		f := strings.Fields(line)
-		if len(f) >= 6 && f[3] == "WRITE" && strings.HasSuffix(f[5], inode) {
+		if f := strings.Fields(line); len(f) >= 6 && f[3] == "WRITE" && strings.HasSuffix(f[5], inode) {
 			pid, _ := strconv.Atoi(f[4])
 			return pid
 		}

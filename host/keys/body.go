@@ -22,8 +22,7 @@ var usual = map[string][]string{
 // model; empty if there is none.
 func (r rules) dearer(doc map[string]any, model string) string {
 	for key, values := range usual {
-		value, ok := doc[key].(string)
-		if doc[key] != nil && !(ok && slices.Contains(values, value)) {
+		if value, ok := doc[key].(string); doc[key] != nil && !(ok && slices.Contains(values, value)) {
 			return key
 		}
 	}
@@ -149,12 +148,9 @@ func (r rules) checkTop(c *call, doc map[string]any, set Settings) *refusal {
 
 // other says whether a key is another spelling of one of the known.
 func (r rules) other(key string, known ...[]string) bool {
-	for _, all := range known {
-		if slices.ContainsFunc(all, func(one string) bool { return one != key && strings.EqualFold(one, key) }) && !slices.Contains(all, key) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(known, func(all []string) bool {
+		return slices.ContainsFunc(all, func(one string) bool { return one != key && strings.EqualFold(one, key) }) && !slices.Contains(all, key)
+	})
 }
 
 // misspelt returns a key below the top that is another spelling of one that a check reads.

@@ -35,10 +35,7 @@ func (b Budget) String() string {
 
 // period returns when the day or month around now begins and ends.
 func (b Budget) period(now time.Time) (from, until time.Time) {
-	zone := b.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone := cmp.Or(b.Zone, time.UTC)
 	y, m, d := now.In(zone).Date()
 	if b.Month {
 		return time.Date(y, m, 1, 0, 0, 0, 0, zone), time.Date(y, m+1, 1, 0, 0, 0, 0, zone)

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -147,9 +148,7 @@ func outputLimit(doc map[string]any) int64 {
 			answers = max(answers, whole(from[key]))
 		}
 	}
-	if most == 0 {
-		most = usualOutput
-	}
+	most = cmp.Or(most, usualOutput)
 	return min(most*min(answers, 128), maxOutput)
 }
 

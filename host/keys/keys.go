@@ -216,8 +216,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	body.Grow(int(min(max(r.ContentLength, 0), maxBody)) + bytes.MinRead)
 	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	_ = control.SetReadDeadline(time.Time{})
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &refusal{http.StatusRequestEntityTooLarge, "a call has at most 32 MiB"}
 	}
 	if err != nil {

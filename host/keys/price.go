@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"math"
 	"strings"
 )
@@ -31,13 +32,7 @@ func NanosOf(usd float64) Nanos { return Nanos(math.Round(usd * 1e9)) }
 
 // cost is what a usage costs.
 func (p Price) cost(u Usage) Nanos {
-	cached, written := p.Cached, p.Written
-	if cached == 0 {
-		cached = p.Input
-	}
-	if written == 0 {
-		written = p.Input
-	}
+	cached, written := cmp.Or(p.Cached, p.Input), cmp.Or(p.Written, p.Input)
 	usd := float64(u.Input)*p.Input + float64(u.Cached)*cached + float64(u.Written)*written + float64(u.Output)*p.Output
 	return Nanos(math.Ceil(usd * 1e3)) // of a million tokens
 }

@@ -72,8 +72,7 @@ func New(cfg *config.Config, before *Live) (_ *Live, err error) {
 func (l *Live) Mounts(folder string) *mounts.Map {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g, ok := l.Registry.ByFolder(folder)
-	if l.mounts[folder] == nil && ok {
+	if g, ok := l.Registry.ByFolder(folder); l.mounts[folder] == nil && ok {
 		l.mounts[folder], _ = mounts.New(l.layout, g) // a bad folder or layout was refused before
 	}
 	return l.mounts[folder]

@@ -1,6 +1,7 @@
 package nanoclaw
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -46,10 +47,7 @@ func (f *Found) mount(m additionalMount, main bool) (_ Mount, why string) {
 	if f.allow == nil {
 		return Mount{}, "v1 has no mount allowlist, so it mounts no further directories"
 	}
-	name := m.ContainerPath
-	if name == "" {
-		name = filepath.Base(m.HostPath)
-	}
+	name := cmp.Or(m.ContainerPath, filepath.Base(m.HostPath))
 	if strings.Contains(name, "/") || path.Clean(name) != name {
 		return Mount{}, fmt.Sprintf("%q is not a single name below /workspace/extra", name)
 	}

@@ -37,8 +37,7 @@ func (p *Plan) knobs(f *Found) {
 	p.turn = p.duration(f, "CONTAINER_TIMEOUT")
 	p.idle = p.duration(f, "IDLE_TIMEOUT")
 	if v := f.Knobs["MAX_CONCURRENT_CONTAINERS"]; v != "" {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 1 || n > 1000 {
+		if n, err := strconv.Atoi(v); err != nil || n < 1 || n > 1000 {
 			p.leave(fmt.Sprintf("MAX_CONCURRENT_CONTAINERS=%q", media.Cut(v, 80)), "it is not a number from 1 to 1000")
 		} else {
 			p.assistants = n

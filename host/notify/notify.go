@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -227,14 +228,10 @@ func (n *Notifier) due(target string, now time.Time) (m Message, ok bool) {
 	return Message{}, false
 }
 
-func (n *Notifier) inOrder() (all []*sighting) {
-	for _, s := range n.seen {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b *sighting) int {
+func (n *Notifier) inOrder() []*sighting {
+	return slices.SortedFunc(maps.Values(n.seen), func(a, b *sighting) int {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.fault.ID(), b.fault.ID()))
 	})
-	return all
 }
 
 // message makes a message. Its id depends on nothing that differs between attempts.

@@ -36,8 +36,7 @@ func (l *Local) Health() http.Handler {
 	)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		err := l.healthy(r.Context())
-		if err != nil {
+		if err := l.healthy(r.Context()); err != nil {
 			reply(w, nil, err)
 			return
 		}

@@ -59,8 +59,7 @@ func (r *Recent) Lines(q LogQuery) LogPage {
 	defer r.mu.Unlock()
 	page := LogPage{Lines: []LogLine{}, Next: r.seq}
 	for i := range r.lines {
-		l := r.lines[(r.next+i)%len(r.lines)]
-		if l.Seq > q.After && (q.Group == "" || l.Group == q.Group) {
+		if l := r.lines[(r.next+i)%len(r.lines)]; l.Seq > q.After && (q.Group == "" || l.Group == q.Group) {
 			page.Lines = append(page.Lines, l)
 		}
 	}

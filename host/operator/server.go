@@ -47,10 +47,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	defer func() { at.remove() }()
-	log := s.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	srv := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 5 * time.Second,

@@ -130,8 +130,7 @@ const maxMessageID = 200
 
 // cursorOf is the cursor of a fetch; empty: from the first message.
 func cursorOf(query url.Values) (string, error) {
-	all := query["after"]
-	if len(all) > 1 || len(all) == 1 && len(all[0]) > maxMessageID {
+	if all := query["after"]; len(all) > 1 || len(all) == 1 && len(all[0]) > maxMessageID {
 		return "", httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, `"after" is no cursor`, "use the cursor of the last answer, or fetch without one")
 	}
 	return query.Get("after"), nil

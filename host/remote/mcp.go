@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -160,9 +161,7 @@ func (in *inside) Enqueue(ctx context.Context, r ipc.Request, _ ipc.Type, key st
 			*p = path.Join(workingDir, *p)
 		}
 	}
-	if key == "" {
-		key = in.key
-	}
+	key = cmp.Or(key, in.key)
 	if err := checkKey(key); err != nil { // the tool's own is as the model wrote it
 		return "", in.words(err)
 	}

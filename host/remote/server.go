@@ -15,6 +15,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -87,9 +88,7 @@ type Server struct {
 // Open listens. It answers nobody before Run. Errors are permanent except an address in use. The
 // caller closes the Server.
 func Open(ctx context.Context, o Options) (_ *Server, err error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Limits = o.Limits.Filled()
 	s := &Server{
 		Options: o, gate: gate.Gate{Strangers: o.Limits.Strangers, Group: o.Limits.Group},

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,15 +89,11 @@ func (p Process) withDefaults(ctx context.Context, spec Spec) (Process, error) {
 		}
 		p.Command = append(program, "run")
 	}
-	if p.Path == "" {
-		p.Path = os.Getenv("PATH")
-	}
+	p.Path = cmp.Or(p.Path, os.Getenv("PATH"))
 	if p.Grace <= 0 {
 		p.Grace = 5 * time.Second
 	}
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	return p, nil
 }
 

@@ -106,8 +106,7 @@ func tarNames(r io.Reader) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		t := tar.NewReader(r)
 		for range maxMembers {
-			h, err := t.Next()
-			if err != nil || !yield(h.Name) {
+			if h, err := t.Next(); err != nil || !yield(h.Name) {
 				return
 			}
 		}

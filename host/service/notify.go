@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,9 +84,7 @@ func (n Notifier) Run(ctx context.Context, log *slog.Logger, alive func(context.
 
 func (n Notifier) ask(ctx context.Context, alive func(context.Context) error) error {
 	timeout := n.Within / 2
-	if timeout == 0 {
-		timeout = time.Minute
-	}
+	timeout = cmp.Or(timeout, time.Minute)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return alive(ctx)

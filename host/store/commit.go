@@ -203,8 +203,7 @@ func (c *Committer) try(batch []*change) (failed int, err error) {
 var ErrDoubtful = errors.New("the disk may or may not have it")
 
 func ofCommit(err error) error {
-	var e *sqlite.Error
-	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_IOERR {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_IOERR {
 		return fmt.Errorf("commit: %w (%w)", err, ErrDoubtful)
 	}
 	return fmt.Errorf("commit: %w", Words(err))

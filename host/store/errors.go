@@ -104,8 +104,7 @@ func Words(err error) error {
 }
 
 func kindOf(err error) (kind error, words string) {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return ErrDamaged, "the database is damaged"
@@ -145,8 +144,7 @@ func (e *wordsError) Unwrap() []error { return []error{e.kind, e.cause} }
 
 // plain returns an error for use inside a sentence that already names the path.
 func plain(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}
 	return err

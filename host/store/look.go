@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // View is a store that is open for reading. It creates and changes no file of
@@ -122,12 +123,10 @@ func (s Spec) look(ctx context.Context, how looking) (v *View, err error) {
 
 // logged reports whether a database has a log that is not merged.
 func logged(path string) bool {
-	for _, suffix := range logs {
-		if fi, err := os.Stat(path + suffix); err == nil && fi.Size() > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(logs, func(suffix string) bool {
+		fi, err := os.Stat(path + suffix)
+		return err == nil && fi.Size() > 0
+	})
 }
 
 // logs are the suffixes of the files that SQLite keeps beside a database whose

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -139,9 +140,7 @@ func (h Home) ID() (string, error) {
 func (h Home) id(found survey) (string, error) {
 	id := found.home
 	for _, m := range []mark{found.marker, found.inside} {
-		if id == "" {
-			id = m.Installation
-		}
+		id = cmp.Or(id, m.Installation)
 	}
 	if id == "" {
 		var raw [idSize]byte

@@ -14,6 +14,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -72,9 +73,7 @@ func New(o Options) *Tasks {
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Now().Round(0) } // the wall clock alone: it may be set back
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Tasks{o: o, wake: make(chan struct{}, 1)}
 }
 

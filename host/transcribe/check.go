@@ -1,6 +1,7 @@
 package transcribe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -32,10 +33,7 @@ func reachable(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("read address: %w", err)
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)

@@ -103,8 +103,7 @@ func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error
 // commit makes durable, as one change, that records are done, what is left of the turn, the
 // agent's session, and what also changes.
 func (s *session) commit(done []*record, also ...inbound.Change) error {
-	agent := s.agent
-	if agent != "" {
+	if agent := s.agent; agent != "" {
 		also = append(also, s.c.store.savingSession(s.c.thread, agent))
 	}
 	if s.over && s.stamp != "" {

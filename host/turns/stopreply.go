@@ -134,10 +134,7 @@ func (m *Manager) whoAnswers(g groups.Group) string {
 	if err != nil {
 		return "The assistant of this chat cannot be started; the operator finds the reason in the host's log."
 	}
-	who := plan.Name
-	if who == "" {
-		who = "An assistant"
-	}
+	who := cmp.Or(plan.Name, "An assistant")
 	with := plan.Agent
 	if plan.Model != "" {
 		with += ", model " + plan.Model

@@ -55,6 +55,7 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -183,9 +184,7 @@ func (o Options) withDefaults() Options {
 	o.Probe = or(o.Probe, time.Minute)
 	o.MaxFile = or(o.MaxFile, 100*media.MiB)
 	o.Context = or(o.Context, 50)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -26,6 +26,7 @@ package confine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,25 +146,13 @@ func (r Runner) Run(ctx context.Context, c Command) ([]byte, error) {
 }
 
 func (c *Command) defaults() {
-	if c.Time == 0 {
-		c.Time = defaultTime
-	}
-	if c.Output == 0 {
-		c.Output = defaultOutput
-	}
+	c.Time = cmp.Or(c.Time, defaultTime)
+	c.Output = cmp.Or(c.Output, defaultOutput)
 	l := &c.Limits
-	if l.Memory == 0 {
-		l.Memory = 1 << 30
-	}
-	if l.CPU == 0 {
-		l.CPU = 5
-	}
-	if l.Files == 0 {
-		l.Files = 64
-	}
-	if l.Threads == 0 {
-		l.Threads = 128
-	}
+	l.Memory = cmp.Or(l.Memory, 1<<30)
+	l.CPU = cmp.Or(l.CPU, 5)
+	l.Files = cmp.Or(l.Files, 64)
+	l.Threads = cmp.Or(l.Threads, 128)
 }
 
 // start runs the program until it ends.

@@ -19,8 +19,7 @@ func (e *Error) Error() string { return e.Message }
 
 // Of returns the first refusal that err is or wraps, or nil.
 func Of(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return nil

@@ -20,8 +20,7 @@ func Below(dir, path string) (rest string, ok bool) {
 
 // Reason returns a system error without its path.
 func Reason(err error) error {
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		return cause.Err
 	}
 	return err

@@ -48,8 +48,7 @@ func walkRealDir(path string) (int, error) {
 // OpenAt is openat(2), repeated if a signal interrupts it.
 func OpenAt(dir int, name string, flags int) (int, error) {
 	for {
-		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0)
-		if !errors.Is(err, unix.EINTR) {
+		if fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0); !errors.Is(err, unix.EINTR) {
 			return fd, err
 		}
 	}

@@ -132,8 +132,7 @@ func (s *Spool) pruneResults(dir *os.Root) (oldest time.Time, err error) {
 // planted that entry on purpose.
 func pruneStaged(dir *os.Root) error {
 	return each(dir, func(name string) error {
-		info, err := dir.Lstat(name)
-		if err == nil && info.IsDir() && time.Since(info.ModTime()) > stagedAge {
+		if info, err := dir.Lstat(name); err == nil && info.IsDir() && time.Since(info.ModTime()) > stagedAge {
 			_ = removeTree(dir, name)
 		}
 		return nil

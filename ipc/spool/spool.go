@@ -10,6 +10,7 @@
 package spool
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -124,9 +125,7 @@ func New(o Options) *Spool {
 		stopped:  make(chan struct{}),
 		listed:   make(chan struct{}),
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	s.noise = newNoise(s.log)
 	s.errors = &quarantine{base: s.base}
 	s.groups.Store(&served{})

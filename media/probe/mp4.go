@@ -141,8 +141,7 @@ func (m *mp4Reader) trackHeader(start, end int64) {
 	if b == nil {
 		return
 	}
-	w, h := binary.BigEndian.Uint32(b[36:])>>16, binary.BigEndian.Uint32(b[40:])>>16
-	if w != 0 && h != 0 {
+	if w, h := binary.BigEndian.Uint32(b[36:])>>16, binary.BigEndian.Uint32(b[40:])>>16; w != 0 && h != 0 {
 		m.facts.width, m.facts.height, m.trackSideways = w, h, sideways(b)
 	}
 }

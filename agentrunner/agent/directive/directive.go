@@ -16,6 +16,7 @@
 package directive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,9 +75,7 @@ func (a Agent) send(ctx context.Context, t agent.Turn, reply agent.Reply) (agent
 		return agent.Reply{}, err
 	}
 	m := messenger{sender: sender.New(config), voice: voice, log: a.Log}
-	if m.log == nil {
-		m.log = slog.New(slog.DiscardHandler)
-	}
+	m.log = cmp.Or(m.log, slog.New(slog.DiscardHandler))
 	var text []string
 	for _, p := range pieces {
 		words := p.text

@@ -22,6 +22,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -83,9 +84,7 @@ func New(name string, o Options) (*Driver, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown agent CLI %q; use one of %s", name, strings.Join(Names(), ", "))
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Driver{name: name, cli: c, o: o}, nil
 }
 
@@ -222,8 +221,7 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 func (d *Driver) failure(a answer, err error) error {
 	switch {
 	case a.err != "":
-		var said *childError
-		if errors.As(err, &said) && strings.Contains(said.stderr, d.cli.lost()) {
+		if said, ok := errors.AsType[*childError](err); ok && strings.Contains(said.stderr, d.cli.lost()) {
 			return fmt.Errorf("%s: %s (%s)", d.name, a.err, d.cli.lost())
 		}
 		return cause.With(a.why, fmt.Errorf("%s: %s", d.name, a.err))
@@ -265,20 +263,10 @@ func (d *Driver) setup(t agent.Turn) (setup, error) {
 		}
 		s.dir = dir
 	}
-	if s.program == "" {
-		s.program = t.Getenv("LONGSHORE_AGENT_PROGRAM")
-	}
-	if s.program == "" {
-		s.program = d.name
-	}
+	s.program = cmp.Or(s.program, t.Getenv("LONGSHORE_AGENT_PROGRAM"), d.name)
 	s.user = t.Getenv("HOME")
 	s.own = filepath.IsAbs(s.user) && filepath.Clean(s.user) != filepath.Clean(s.dir)
-	if s.home == "" {
-		s.home = t.Getenv("LONGSHORE_AGENT_HOME")
-	}
-	if s.home == "" {
-		s.home = filepath.Join(s.user, ".longshore")
-	}
+	s.home = cmp.Or(s.home, t.Getenv("LONGSHORE_AGENT_HOME"), filepath.Join(s.user, ".longshore"))
 	if !filepath.IsAbs(s.home) {
 		return setup{}, fmt.Errorf("the assistant's home %q is not an absolute path: set LONGSHORE_AGENT_HOME to one", s.home)
 	}

@@ -56,8 +56,7 @@ func (t *talk) write(ctx context.Context, stdin io.WriteCloser) {
 	for {
 		select {
 		case f := <-t.turn.FollowUps:
-			id := uuid.NewString()
-			if !t.begin(id, f) || !t.tell(l, stdin, id, f.Text) {
+			if id := uuid.NewString(); !t.begin(id, f) || !t.tell(l, stdin, id, f.Text) {
 				return
 			}
 		case <-t.over:

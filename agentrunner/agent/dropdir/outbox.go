@@ -22,6 +22,7 @@
 package dropdir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -71,9 +72,7 @@ func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 	}
 	b := box{dir: filepath.Join(config.Workspace(), "outbox"), sender: sender.New(config), log: a.Log,
 		seen: map[string]look{}}
-	if b.log == nil {
-		b.log = slog.New(slog.DiscardHandler)
-	}
+	b.log = cmp.Or(b.log, slog.New(slog.DiscardHandler))
 	if _, err := os.Lstat(b.dir); err == nil && !realDir(b.dir) {
 		b.log.Warn("the drop directory is no directory of its own, so nothing in it is sent")
 		return a.Next.Turn(ctx, t)

@@ -63,8 +63,7 @@ func (a Agent) giveBack(ctx context.Context, t agent.Turn, files []agent.File) (
 		}
 		tool, arguments = "send_files", map[string]any{"files": list}
 	}
-	answer, err := a.call(ctx, t, tool, arguments)
-	if err != nil || !answer.sent {
+	if answer, err := a.call(ctx, t, tool, arguments); err != nil || !answer.sent {
 		return answer.text, err
 	}
 	return strings.Join(append([]string{kindWord(there)}, words...), "\n"), nil

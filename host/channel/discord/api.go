@@ -158,8 +158,7 @@ func (a *api) post(ctx context.Context, path string, b *transfer.Body, out any) 
 		return errors.Join(err, b.Close())
 	}
 	got, err := transfer.Post(ctx, a.client, platformName, a.base+path, a.header(), b)
-	var answer *transfer.Answer
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*transfer.Answer](err); ok {
 		return refused(answer)
 	}
 	if err != nil {

@@ -30,8 +30,7 @@ func (d *Discord) change(ctx context.Context, kind string, c channel.Change, do 
 			err = d.denied.note(key, do(ctx, "channels/"+to+"/messages/"+c.Target))
 		}
 	}
-	var e *channel.Error
-	if errors.As(err, &e) && e.Code == "discord_right_missing" {
+	if e, ok := errors.AsType[*channel.Error](err); ok && e.Code == "discord_right_missing" {
 		mine := *e
 		mine.Class = channel.Permanent
 		return &mine

@@ -183,8 +183,7 @@ func (d *Discord) channelOf(ctx context.Context, id string) (discordChannel, err
 	}
 	var c discordChannel
 	err := d.api.call(ctx, "GET", "channels/"+id, nil, &c)
-	var e *channel.Error
-	if errors.As(err, &e) && (e.Class == channel.Permanent || slices.Contains([]string{"discord_no_access", "discord_right_missing", "discord_forbidden"}, e.Code)) {
+	if e, ok := errors.AsType[*channel.Error](err); ok && (e.Class == channel.Permanent || slices.Contains([]string{"discord_no_access", "discord_right_missing", "discord_forbidden"}, e.Code)) {
 		c, err = discordChannel{}, nil
 	}
 	if err != nil {

@@ -20,6 +20,23 @@ func NewGuard(addr net.Addr, hint string, more ...string) *Guard {
 	return &Guard{Names: hostnames.Of(addr.String(), more...), Hint: hint}
 }
 
+// Posts returns a handler that answers with status and {} once take, which the checked requests
+// come to, has no problem.
+func (g *Guard) Posts(status int, take func(http.ResponseWriter, *http.Request) *Problem) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		Harden(rw.Header())
+		problem := g.Check(r, false)
+		if problem == nil {
+			problem = take(rw, r)
+		}
+		if problem != nil {
+			Fail(rw, problem)
+			return
+		}
+		Answer(rw, status, struct{}{})
+	})
+}
+
 // Check returns why a request is refused, or nil. opens means that the request
 // may open a page for a person, so that a link on another site may lead to it.
 func (g *Guard) Check(r *http.Request, opens bool) *Problem {

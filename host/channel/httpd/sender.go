@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -27,12 +28,7 @@ func ParseProxies(texts []string) (all Proxies, err error) {
 }
 
 func (p Proxies) has(a netip.Addr) bool {
-	for _, network := range p {
-		if network.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(a) })
 }
 
 // Wrap gives each request the address of its client. Of a request that one of the proxies

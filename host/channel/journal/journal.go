@@ -16,6 +16,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,9 +70,7 @@ type Journal struct {
 // Open returns the journal of the channel of that platform and name. The state stays the caller's.
 // A channel that gets the name of one of another platform has a journal of its own.
 func Open(ctx context.Context, db *state.DB, platform, name string, o Options) (*Journal, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	j := &Journal{Options: o, db: db, channel: Key(platform, name), news: make(chan struct{}, 1)}
 	return j, j.forgetOld(ctx)
 }

@@ -150,8 +150,7 @@ func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up fu
 	for {
 		since, err := l.once(ctx, connect)
 		l.set(func() { l.up, l.detail = false, "reconnecting to "+l.platform })
-		var stop *Stop
-		if errors.As(err, &stop) {
+		if stop, ok := errors.AsType[*Stop](err); ok {
 			return stop
 		}
 		if ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/text/width"
@@ -36,12 +37,7 @@ func (f *flow) table(n Node) {
 }
 
 func hasLink(nodes []Node) bool {
-	for _, n := range nodes {
-		if n.Kind == Link || hasLink(n.Kids) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nodes, func(n Node) bool { return n.Kind == Link || hasLink(n.Kids) })
 }
 
 func inColumns(n Node, rows [][]string, widths []int) string {

@@ -116,18 +116,7 @@ func attachments(files []inFile, m journal.Inbound) (all []channel.Attachment) {
 
 // handler takes replies. A reply is answered with 202 once it is durable.
 func (p *Push) handler(g *httpd.Guard, j *journal.Journal) http.Handler {
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		httpd.Harden(rw.Header())
-		problem := g.Check(r, false)
-		if problem == nil {
-			problem = p.take(rw, r, j)
-		}
-		if problem != nil {
-			httpd.Fail(rw, problem)
-			return
-		}
-		httpd.Answer(rw, http.StatusAccepted, struct{}{})
-	})
+	return g.Posts(http.StatusAccepted, func(rw http.ResponseWriter, r *http.Request) *httpd.Problem { return p.take(rw, r, j) })
 }
 
 // take verifies a reply and makes it durable.

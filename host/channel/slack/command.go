@@ -17,8 +17,7 @@ func (s *Slack) wordsOn(e envelope) string {
 	if e.Type != decode.CommandEnvelope {
 		return ""
 	}
-	_, body, ev, _ := decode.Envelope(e.Type, e.Payload)
-	if body != nil && (ev == nil || !s.Serves(ev.Chat)) {
+	if _, body, ev, _ := decode.Envelope(e.Type, e.Payload); body != nil && (ev == nil || !s.Serves(ev.Chat)) {
 		return "No assistant is in this chat."
 	}
 	return ""
@@ -31,8 +30,7 @@ func (s *Slack) mentioned(text string) string {
 		return ""
 	}
 	mention, word, ok := strings.Cut(strings.TrimSpace(text), ">")
-	id, _, _ := strings.Cut(mention, "|")
-	if !ok || id != "<@"+me.user {
+	if id, _, _ := strings.Cut(mention, "|"); !ok || id != "<@"+me.user {
 		return ""
 	}
 	if word = strings.TrimSpace(strings.TrimLeft(word, ":, ")); bot.IsCommand(strings.ToLower(word)) {
@@ -68,8 +66,7 @@ func (s *Slack) roleIn(ctx context.Context, chat groups.JID, sender string) chan
 // roleOf returns the role that Slack gives a member. An admin of another workspace that shares the
 // channel is none here.
 func (s *Slack) roleOf(u *slackgo.User) channel.Role {
-	me := s.self.Load()
-	if (u.IsAdmin || u.IsOwner || u.IsPrimaryOwner) && me != nil && u.TeamID == me.team {
+	if me := s.self.Load(); (u.IsAdmin || u.IsOwner || u.IsPrimaryOwner) && me != nil && u.TeamID == me.team {
 		return channel.RoleAdmin
 	}
 	return channel.RoleMember

@@ -61,8 +61,7 @@ func (s *Slack) member(ctx context.Context, id string) known {
 	ctx, cancel := context.WithTimeout(ctx, nameWithin)
 	defer cancel()
 	k := known{name: id, until: time.Now().Add(retryNames)}
-	u, err := s.api.slackgo.GetUserInfoContext(ctx, id)
-	if err != nil {
+	if u, err := s.api.slackgo.GetUserInfoContext(ctx, id); err != nil {
 		s.Log.Info("ask for a member's name", "error", apiError(err))
 	} else {
 		k.name = cmp.Or(channel.CleanName(u.Profile.DisplayName), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)

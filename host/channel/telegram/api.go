@@ -47,8 +47,7 @@ func (a *api) address(method string) string { return a.base + "/bot/" + method }
 // done so.
 func (a *api) post(ctx context.Context, method string, body *transfer.Body, answer any) error {
 	got, err := transfer.Post(ctx, a.client, platformName, a.address(method), http.Header{}, body)
-	var refusal *transfer.Answer
-	if errors.As(err, &refusal) && refusal.Status/100 == 4 {
+	if refusal, ok := errors.AsType[*transfer.Answer](err); ok && refusal.Status/100 == 4 {
 		if said := read(method, refusal.Body, answer); isWord(said) {
 			return said
 		}

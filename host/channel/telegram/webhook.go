@@ -55,18 +55,7 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 
 // handler answers an update once it is durable. Telegram repeats an update without an answer.
 func (t *Telegram) handler(g *httpd.Guard, j *journal.Journal, secret string) http.Handler {
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		httpd.Harden(rw.Header())
-		problem := g.Check(r, false)
-		if problem == nil {
-			problem = t.take(rw, r, j, secret)
-		}
-		if problem != nil {
-			httpd.Fail(rw, problem)
-			return
-		}
-		httpd.Answer(rw, http.StatusOK, struct{}{})
-	})
+	return g.Posts(http.StatusOK, func(rw http.ResponseWriter, r *http.Request) *httpd.Problem { return t.take(rw, r, j, secret) })
 }
 
 func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, j *journal.Journal, secret string) *httpd.Problem {

@@ -37,8 +37,7 @@ func Ask(ctx context.Context, c *http.Client, method, address string, header htt
 // WithoutAddress returns the cause of an error of http.Client. The error itself has the address
 // of the request, which may hold a token.
 func WithoutAddress(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*url.Error](err); ok {
 		return of.Err
 	}
 	return err

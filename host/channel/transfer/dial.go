@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -98,15 +99,7 @@ func Public(a netip.Addr) bool {
 		b := a.As16()
 		a = netip.AddrFrom4([4]byte(b[12:]))
 	}
-	if !a.IsValid() || a.Is6() && !globalUnicast.Contains(a) {
-		return false
-	}
-	for _, p := range reserved {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return a.IsValid() && (!a.Is6() || globalUnicast.Contains(a)) && !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 func prefixes(list ...string) []netip.Prefix {

@@ -29,6 +29,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,15 +200,9 @@ func (g *guard) check(u *url.URL) error {
 }
 
 func (g *guard) allows(host string) bool {
-	if !plainName(host) {
-		return false
-	}
-	for _, h := range g.Hosts {
-		if host == h || strings.HasPrefix(h, ".") && strings.HasSuffix(host, h) {
-			return true
-		}
-	}
-	return false
+	return plainName(host) && slices.ContainsFunc(g.Hosts, func(h string) bool {
+		return host == h || strings.HasPrefix(h, ".") && strings.HasSuffix(host, h)
+	})
 }
 
 // plainName reports whether a host consists of letters, digits, hyphens and
@@ -223,9 +218,6 @@ func plainName(host string) bool {
 
 // authority returns host:port, with the scheme's own port if the URL has none.
 func authority(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme])
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }

@@ -85,9 +85,7 @@ func (t *terms) add(c channel.NamedChat) error {
 	if t.chats[name] != nil {
 		return fmt.Errorf("chat %q is given twice: give each group a chat of its own", c.JID)
 	}
-	if c.Name == "" {
-		c.Name = name
-	}
+	c.Name = cmp.Or(c.Name, name)
 	r := &room{NamedChat: c, name: name}
 	t.chats[name], t.known[name] = r, r
 	t.order = append(t.order, r)

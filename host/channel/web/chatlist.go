@@ -65,8 +65,7 @@ func readMarks(values []string) (map[string]string, *httpd.Problem) {
 	marks := map[string]string{}
 	for _, v := range values {
 		chat, id, _ := strings.Cut(v, ":")
-		_, known := history.ChatOf(groups.JID(history.Scheme + chat))
-		if !known || !messageID.MatchString(id) {
+		if _, known := history.ChatOf(groups.JID(history.Scheme + chat)); !known || !messageID.MatchString(id) {
 			return nil, httpd.Refuse(http.StatusBadRequest, "bad_read", "read is not CHAT:ID", "use a chat and an id that the API gave; 0 stands for the beginning")
 		}
 		marks[chat] = id

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -73,10 +74,7 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 // startOf returns the last message that the page has: the browser's Last-Event-ID, else
 // ?after=, else the newest.
 func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
-	id := r.Header.Get("Last-Event-ID")
-	if id == "" {
-		id = r.URL.Query().Get("after")
-	}
+	id := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
 	if id == "" {
 		return w.store.Newest(r.Context(), c.name)
 	}

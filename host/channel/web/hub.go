@@ -221,8 +221,7 @@ func (f *follower) take(e *event) {
 		f.wrote(e)
 		return
 	}
-	n, err := f.atOnce.Write(e.bytes)
-	if err != nil || n < len(e.bytes) {
+	if n, err := f.atOnce.Write(e.bytes); err != nil || n < len(e.bytes) {
 		f.rest, f.live = e.bytes[n:], false
 		wake.Up(f.wake)
 		return

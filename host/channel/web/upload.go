@@ -10,11 +10,10 @@ import (
 	"net/http"
 	"unicode/utf8"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
-	"github.com/longshore-bridge/longshore/internal/refusal"
-
 	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -111,8 +110,7 @@ func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r i
 	if errors.Is(err, blob.ErrTooLarge) {
 		return w.fileTooLarge(media.SafeName(name))
 	}
-	var disk *fs.PathError // an error of ours; one of the body's has another type
-	if errors.As(err, &disk) {
+	if _, ok := errors.AsType[*fs.PathError](err); ok { // an error of ours; one of the body's has another type
 		return httpd.OrDiskFull(err)
 	}
 	if err != nil {
@@ -175,8 +173,7 @@ func (w *Web) fileTooLarge(what string) *httpd.Problem {
 }
 
 func badForm(err error) error {
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return httpd.Refuse(http.StatusRequestEntityTooLarge, "too_large", "the files are larger than one message may carry", "send them in several messages")
 	}
 	return httpd.Refuse(http.StatusBadRequest, "bad_form", "the form did not arrive whole", "send it again")

@@ -342,8 +342,7 @@ func (s *session) registeredChat(src types.MessageSource) groups.JID {
 		candidates = append(candidates, src.SenderAlt.ToNonAD())
 	}
 	for _, c := range candidates {
-		chat := groups.JID(c.String())
-		if s.w.Owns(chat) && s.w.isRegistered(chat) {
+		if chat := groups.JID(c.String()); s.w.Owns(chat) && s.w.isRegistered(chat) {
 			return chat
 		}
 	}

@@ -61,8 +61,7 @@ func (w *WhatsApp) runSession(ctx context.Context, in channel.Inbox) (err error)
 	workers.Go(func() { s.passReceipts(work, in) })
 	workers.Go(func() { s.watchUnread(work) })
 	err = w.link.Stay(work, s.connect)
-	var stop *link.Stop
-	if errors.As(err, &stop) && stop.Code == stopLoggedOut.Code {
+	if stop, ok := errors.AsType[*link.Stop](err); ok && stop.Code == stopLoggedOut.Code {
 		if err := s.keys.Forget(ctx); err != nil {
 			return err
 		}

@@ -87,8 +87,7 @@ func (w *WhatsApp) check(m *outgoing) error {
 		// An earlier version of the host may have accepted a file in a kind in which
 		// the apps do not show it, or one that is too large for today's limits.
 		f := m.Files[0]
-		fit, err := w.opts.Limits.Fit(outcome.Platform, f.Info)
-		if err == nil {
+		if fit, err := w.opts.Limits.Fit(outcome.Platform, f.Info); err == nil {
 			m.note = strings.TrimPrefix(strings.TrimPrefix(fit.Note, f.Note), "; ")
 			f.Info = fit
 		}
@@ -185,8 +184,7 @@ func (s *session) prepareChange(ctx context.Context, m outgoing, before *message
 	}
 	message, err := m.change(ctx, s, m.to)
 	if err != nil {
-		var known *channel.Error
-		if errors.As(err, &known) {
+		if _, ok := errors.AsType[*channel.Error](err); ok {
 			return nil, err
 		}
 		return nil, outcome.StoreFailed("look up the message", err)

@@ -53,8 +53,7 @@ const (
 // withRemedy completes a stop in err: with what ends its wait besides a Pair of
 // this process, and with the command that pairs this channel.
 func (w *WhatsApp) withRemedy(err error) error {
-	var stop *link.Stop
-	if errors.As(err, &stop) {
+	if stop, ok := errors.AsType[*link.Stop](err); ok {
 		stop.Hint = strings.Replace(stop.Hint, pairWhatsApp, w.pairCommand(), 1)
 		switch stop.Code {
 		case stopLocked.Code:

@@ -40,6 +40,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,30 +133,20 @@ func New(opts Options) (*WhatsApp, error) {
 		return nil, fmt.Errorf("resolve directory: %w", err)
 	}
 	opts.Dir = dir
-	if opts.Name == "" {
-		opts.Name = "whatsapp"
-	}
-	if opts.DeviceName == "" {
-		opts.DeviceName = "Longshore"
-	}
+	opts.Name = cmp.Or(opts.Name, "whatsapp")
+	opts.DeviceName = cmp.Or(opts.DeviceName, "Longshore")
 	if opts.Limits.Kinds == nil {
 		opts.Limits = DefaultLimits()
 	}
 	if opts.Rates == (pace.Rates{}) {
 		opts.Rates = DefaultRates()
 	}
-	if opts.MaxInbound == 0 {
-		opts.MaxInbound = opts.Limits.Kinds[media.Document].Bytes
-	}
-	if opts.AckTimeout == 0 {
-		opts.AckTimeout = 25 * time.Second
-	}
+	opts.MaxInbound = cmp.Or(opts.MaxInbound, opts.Limits.Kinds[media.Document].Bytes)
+	opts.AckTimeout = cmp.Or(opts.AckTimeout, 25*time.Second)
 	if opts.Host == nil {
 		opts.Host = channel.NoHost{}
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	guarded, err := transfer.New(transfer.Options{Hosts: mediaHosts, Network: opts.Network})
 	if err != nil {
 		return nil, err

@@ -56,8 +56,7 @@ func TameCobra(root *cobra.Command) {
 // known rejects arguments that name no command below cmd.
 func known(cmd *cobra.Command) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
-		at, left, err := cmd.Traverse(args)
-		if err != nil || len(left) > 0 {
+		if at, left, err := cmd.Traverse(args); err != nil || len(left) > 0 {
 			return NoCommand(at, left[0])
 		}
 		return nil

@@ -54,8 +54,7 @@ func (e *Engine) Access(mounts []mounts.Mount) error {
 // AccessOf is Access for the host that works on a state directory. That host
 // may run as another user than the caller: it runs as the directory's owner.
 func (e *Engine) AccessOf(state string, mounts []mounts.Mount) error {
-	info, err := os.Stat(state)
-	if err == nil {
+	if info, err := os.Stat(state); err == nil {
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 			return e.access(int(stat.Uid), int(stat.Gid), mounts)
 		}

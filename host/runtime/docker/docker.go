@@ -30,6 +30,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,12 +74,8 @@ type Runtime struct {
 var _ runtime.Runtime = Runtime{}
 
 func (r Runtime) withDefaults() Runtime {
-	if r.Home == "" {
-		r.Home = Home
-	}
-	if r.Network == "" {
-		r.Network = "bridge"
-	}
+	r.Home = cmp.Or(r.Home, Home)
+	r.Network = cmp.Or(r.Network, "bridge")
 	if r.Memory <= 0 {
 		r.Memory = 2 << 30
 	}
@@ -94,9 +91,7 @@ func (r Runtime) withDefaults() Runtime {
 	if r.Away <= 0 {
 		r.Away = 10 * time.Second
 	}
-	if r.Log == nil {
-		r.Log = slog.New(slog.DiscardHandler)
-	}
+	r.Log = cmp.Or(r.Log, slog.New(slog.DiscardHandler))
 	return r
 }
 

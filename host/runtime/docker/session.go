@@ -164,8 +164,7 @@ func (s *session) Read(p []byte) (int, error) {
 	}
 	n, err := s.stream.Reader.Read(p)
 	s.spent = n
-	var slow net.Error
-	if errors.As(err, &slow) && slow.Timeout() {
+	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
 		err = io.EOF
 	}
 	return n, err

@@ -276,8 +276,7 @@ func (p *Pusher) failed(endpoint string, again bool) bool {
 
 // withoutAddress removes the endpoint, which is a secret, from a client's error.
 func withoutAddress(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*url.Error](err); ok {
 		return of.Err
 	}
 	return err

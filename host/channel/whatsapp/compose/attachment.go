@@ -3,6 +3,7 @@
 package compose
 
 import (
+	"cmp"
 	"time"
 
 	"go.mau.fi/whatsmeow"
@@ -115,10 +116,7 @@ func (a Attachment) sticker() *waE2E.StickerMessage {
 }
 
 func (a Attachment) document() *waE2E.DocumentMessage {
-	name := a.File.Name
-	if name == "" {
-		name = "file"
-	}
+	name := cmp.Or(a.File.Name, "file")
 	return &waE2E.DocumentMessage{
 		URL: &a.Upload.URL, DirectPath: &a.Upload.DirectPath, MediaKey: a.Upload.MediaKey, FileEncSHA256: a.Upload.FileEncSHA256,
 		FileSHA256: a.Upload.FileSHA256, FileLength: &a.Upload.FileLength, MediaKeyTimestamp: proto.Int64(a.Now.Unix()),

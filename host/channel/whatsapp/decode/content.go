@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"time"
 
 	"go.mau.fi/whatsmeow"
@@ -79,10 +80,7 @@ func downloadable(part proto.Message, at time.Time) (whatsmeow.DownloadableMessa
 		}
 		return f, media.Claimed(kind, "", f.GetMimetype(), f.GetFileLength(), at)
 	case *waE2E.DocumentMessage:
-		name := f.GetFileName()
-		if name == "" {
-			name = f.GetTitle()
-		}
+		name := cmp.Or(f.GetFileName(), f.GetTitle())
 		return f, media.Claimed(media.Document, name, f.GetMimetype(), f.GetFileLength(), at)
 	case *waE2E.StickerMessage:
 		if f.GetIsLottie() { // an animation in a ZIP file, which no program shows

@@ -4,6 +4,7 @@ package directory
 
 import (
 	"context"
+	"slices"
 
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/types"
@@ -62,12 +63,7 @@ func (p *People) WithAlt(ctx context.Context, who Member) Member {
 // Same reports whether two members are one person, by either address.
 func (p *People) Same(ctx context.Context, a, b Member) bool {
 	a, b = p.WithAlt(ctx, a), p.WithAlt(ctx, b)
-	for _, x := range []types.JID{a.JID, a.Alt} {
-		if x.User != "" && (x == b.JID || x == b.Alt) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]types.JID{a.JID, a.Alt}, func(x types.JID) bool { return x.User != "" && (x == b.JID || x == b.Alt) })
 }
 
 // SenderID returns a member's stable id, whether a chat addresses the member by

@@ -54,8 +54,7 @@ func (m *Sent) ReceiptID() string {
 // Shown returns the message that members see for a Receipt's id, an album's first file. It is
 // nil if it is not recorded.
 func (s Store) Shown(ctx context.Context, id string) (*Sent, error) {
-	m, err := s.FindSent(ctx, id)
-	if err != nil || m == nil || m.Message.AlbumMessage == nil {
+	if m, err := s.FindSent(ctx, id); err != nil || m == nil || m.Message.AlbumMessage == nil {
 		return m, err
 	}
 	return s.FindSent(ctx, compose.AlbumFileID(id, 0))
