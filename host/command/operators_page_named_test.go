@@ -20,10 +20,7 @@ import (
 // signs one browser in, and init writes it and names the command.
 func TestTheOperatorsPageWasNamedByNoFirstCommand(t *testing.T) {
 	t.Run("setup", func(t *testing.T) {
-		listen, err := usualOrFree(demoListen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		listen := stage.FreeAddress(t)
 		s := setUp(t, t.TempDir(), "--group", "Family", "--listen", listen)
 		signsInOnce(t, s.said)
 		s.end(t)

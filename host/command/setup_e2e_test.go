@@ -27,10 +27,7 @@ func TestSetupWithClaudeCodeEndsWithItsFile(t *testing.T) {
 		}
 		return modeltest.Answer{Text: "it is sent"}
 	})
-	listen, err := usualOrFree(demoListen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen := stage.FreeAddress(t)
 	dir := t.TempDir()
 	stage.Write(t, filepath.Join(dir, "key"), "test-key")
 	t.Setenv("PATH", filepath.Dir(claude)+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -54,10 +51,7 @@ func TestSetupInAContainerKeepsTheKeyAtHome(t *testing.T) {
 		}
 		return modeltest.Answer{Text: "it is sent"}
 	})
-	listen, err := usualOrFree(demoListen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen := stage.FreeAddress(t)
 	dir := t.TempDir()
 	stage.Write(t, filepath.Join(dir, "key"), "test-key")
 	_, engine := containertest.Engine(t)

@@ -40,10 +40,7 @@ func TestSetupWithOpencodeEndsWithItsFile(t *testing.T) {
 	service.Handle("/", httputil.NewSingleHostReverseProxy(behind))
 	server := httptest.NewServer(service)
 	defer server.Close()
-	listen, err := usualOrFree(demoListen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen := stage.FreeAddress(t)
 	stage.Write(t, filepath.Join(dir, "key"), "test-key")
 	t.Setenv("PATH", filepath.Dir(opencode)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	s := setUp(t, dir, "--group", "Family", "--listen", listen, "--agent", "opencode", "--model", "one", "--key-file", filepath.Join(dir, "key"), "--base-url", server.URL+"/v1")

@@ -151,10 +151,7 @@ func TestCtrlCEndsSetupAtEachQuestion(t *testing.T) {
 			})
 		}
 	})
-	listen, err := usualOrFree(demoListen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen := stage.FreeAddress(t)
 	setUp(t, w.dir, "--group", "Family", "--listen", listen).end(t)
 }
 

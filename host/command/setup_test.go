@@ -69,10 +69,7 @@ func (s settingUp) end(t *testing.T) {
 }
 
 func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
-	listen, err := usualOrFree(demoListen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen := stage.FreeAddress(t)
 	dir := t.TempDir()
 	s := setUp(t, dir, "--group", "The Family", "--listen", listen)
 	m := member.Member{Base: "http://" + listen, Chat: "the-family"}
@@ -234,10 +231,7 @@ func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
 	stage.Write(t, wrong, "123:AAAAAAAAAAAAAAAAAAAAAAAA")
 	platforms := withTelegramAt(server.URL)
 	file := filepath.Join(dir, "longshore.yaml")
-	listen, err := usualOrFree(demoListen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen := stage.FreeAddress(t)
 	setup := func(ctx context.Context, out io.Writer, args ...string) int {
 		return Run(ctx, "", platforms, append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--listen", listen, "--channel", "telegram"}, args...), strings.NewReader(""), out, out)
 	}
