@@ -92,7 +92,7 @@ func TestAMessageThatDoesNotDecryptComesAgainOrIsTold(t *testing.T) {
 // loseKeys makes the channel's device forget its sessions, as one whose store was damaged.
 func (w *world) loseKeys() {
 	w.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.opts.Dir, "whatsapp.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.opts.Dir, "whatsapp.db")+"?_pragma=busy_timeout(10000)") // the library may still acknowledge
 	if err != nil {
 		w.t.Fatal(err)
 	}
