@@ -147,7 +147,7 @@ func TestABackupIsMadeOnceADayAndSevenStay(t *testing.T) {
 	})
 }
 
-// private checks that nobody else can read a backup.
+// private checks that other users cannot read a backup.
 func (s *site) private() {
 	s.Helper()
 	err := filepath.WalkDir(s.opts.Dir, func(path string, d os.DirEntry, err error) error {

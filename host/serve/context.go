@@ -53,7 +53,7 @@ func (p contexts) Run(ctx context.Context) error {
 		told := false
 		for _, c := range h.Channels {
 			now := connected(c)
-			if before, told := up[c.Name()]; told && before == now {
+			if before, known := up[c.Name()]; known && before == now {
 				continue
 			}
 			up[c.Name()], told = now, true

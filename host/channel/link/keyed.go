@@ -13,7 +13,7 @@ type Keyed struct {
 }
 
 type lock struct {
-	held  chan struct{} // holds a value while somebody has the lock
+	held  chan struct{} // holds a value while the lock is taken
 	users int           // callers that have the lock or wait for it
 }
 

@@ -122,7 +122,7 @@ func bare(body []byte, why string) []byte {
 		TS      string `json:"ts"`
 		Thread  string `json:"thread_ts"`
 	}
-	_ = json.Unmarshal(body, &h, lenient) // without a head it is no event that counts
+	_ = json.Unmarshal(body, &h, lenient) // an event without a head does not count
 	if h.Subtype == "" || h.Subtype == "file_share" {
 		h.Subtype = why
 	}
@@ -194,7 +194,7 @@ func (e *Event) check() error {
 	case channel.KindMembership, channel.KindNote:
 	case channel.KindVote:
 		if e.Target == "" || e.Sender == "" || !pollID.MatchString(e.Poll) || e.Choice < 0 || e.Choice >= MaxChoices {
-			return errors.New("it is a vote on nothing, or of nobody")
+			return errors.New("the vote lacks its question or its sender")
 		}
 	default:
 		if e.Target == "" {

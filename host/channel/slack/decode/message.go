@@ -79,7 +79,7 @@ func written(m *Message) *Event {
 	e := m.Content()
 	e.TS, e.Sender, e.Thread, e.Parent, e.Bot, e.App = m.TS, m.User, m.Thread, m.Parent, m.robot(), m.Bot != ""
 	switch {
-	case e.App: // it could go on for ever with an app that answers
+	case e.App: // two apps that answer each other would never end
 		e.Kind, e.Text = channel.KindNote, "by an app: "+e.Text
 		for _, f := range e.Uploads {
 			e.Text += "\n" + escape.Replace(f.Shown())
@@ -136,7 +136,7 @@ func gone(target string, before *Message) *Event {
 	return e
 }
 
-// Content returns what a message shows, whoever wrote it. It always has words or files.
+// Content returns what a message of any sender shows. It always has words or files.
 func (m *Message) Content() *Event {
 	e, r := &Event{}, &reader{files: FilesOf(m.Files)}
 	e.Said = r.message(m.Text, m.Blocks)
