@@ -294,7 +294,11 @@ func TestTheSocketIsClosedToOthersAndGoesWithTheHost(t *testing.T) {
 	path := filepath.Join(dir, "longshore.sock")
 	t.Run("while it runs", func(t *testing.T) {
 		serve(t, &operator.Server{Dir: dir, Control: &control{}})
-		fi, err := os.Lstat(path)
+		at := path
+		if short, err := os.Readlink(path); err == nil { // the path is too long for a socket
+			at = short
+		}
+		fi, err := os.Lstat(at)
 		if err != nil {
 			t.Fatal(err)
 		}
