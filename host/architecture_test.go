@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 	"internal/near":        {},
 	"internal/wake":        {},
 	"internal/cause":       {},
+	"internal/finding":     {},
 	"packaging/sbom":       {},
 	"packaging/deb":        {"host/service", "host/runtime/containertest"},
 	"packaging/image":      {},
@@ -129,7 +130,7 @@ var rooms = map[string][]string{
 }
 
 // floor is what every room but those of internal/ may import.
-var floor = []string{"internal/refusal", "internal/safefs", "internal/wake"}
+var floor = []string{"internal/finding", "internal/refusal", "internal/safefs", "internal/wake"}
 
 // TestArrows reads every import with go/parser: the answer of the go command
 // could come from its cache.
