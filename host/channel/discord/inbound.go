@@ -74,12 +74,12 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (body io.ReadClo
 		if !slices.ContainsFunc(in.Files, func(a channel.Attachment) bool { return a.Ref == f.Ref }) {
 			message = in.Quote.ID
 		}
-		pace := transfer.PaceFor(f.Patient)
-		if body, err = open.Scratch.Get(ctx, d.api.files, d.api.at(address), maxFile, pace); channel.ClassOf(err) != channel.Permanent {
+		speed := transfer.SpeedFor(f.Patient)
+		if body, err = open.Scratch.Get(ctx, d.api.files, d.api.at(address), maxFile, speed); channel.ClassOf(err) != channel.Permanent {
 			return err
 		}
 		if fresh := d.freshURL(ctx, of.Channel, message, id); fresh != "" && fresh != address {
-			body, err = open.Scratch.Get(ctx, d.api.files, d.api.at(fresh), maxFile, pace)
+			body, err = open.Scratch.Get(ctx, d.api.files, d.api.at(fresh), maxFile, speed)
 		}
 		return err
 	})
