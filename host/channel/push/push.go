@@ -40,7 +40,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) {
 	if err := errors.Join(noKeys, noPoster, noFiles); err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	return &Push{Bot: bot.New(s, platformKey, s.Name, 2*httpd.WebhookWindow), settings: set, keys: keys, poster: poster, files: files}, nil
+	return &Push{Bot: bot.New(s, bot.Kind{YAML: platformKey, People: s.Name}, 2*httpd.WebhookWindow), settings: set, keys: keys, poster: poster, files: files}, nil
 }
 
 // Owns says whether chat has the form push:name.

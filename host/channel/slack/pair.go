@@ -217,8 +217,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all
 		return all
 	}
 	defer s.api.close()
-	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		stop := s.NotPaired(noTokens)
+	if stop := s.NotPaired(s.api.bot != "" && !s.settings.AppToken.IsZero()); stop != nil {
 		found(channel.Warning, stop.Message, stop.Hint)
 		return all
 	}

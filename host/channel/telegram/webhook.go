@@ -21,6 +21,9 @@ type webhook struct {
 	Error string `json:"last_error_message"`
 }
 
+// maxHook is how many bytes Telegram may post.
+const maxHook = 16 << 20
+
 // hookFact is the journal's key of the webhook that the host has set.
 const hookFact = "webhook"
 
@@ -39,7 +42,7 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 	if err := o.Journal.Note(ctx, hookFact, t.settings.Webhook); err != nil {
 		return err
 	}
-	if err := t.askShort(ctx, "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, nil); err != nil {
+	if err := t.api.Ask(ctx, "POST", "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, nil); err != nil {
 		return link.StopOf(err)
 	}
 	up(detail + "; takes updates at " + httpd.URL(l.Addr()))
@@ -60,7 +63,7 @@ func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, j *journal.Jour
 	if !httpd.Same(r.Header.Get(secretHeader), secret) {
 		return httpd.Refuse(http.StatusUnauthorized, "bad_secret", "this takes updates from Telegram alone", "")
 	}
-	raw, problem := httpd.ReadAll(rw, r, maxAnswer)
+	raw, problem := httpd.ReadAll(rw, r, maxHook)
 	if problem != nil {
 		return problem
 	}
@@ -81,11 +84,11 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 		return err
 	}
 	var now webhook
-	if err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &now); err != nil {
+	if err := t.api.Ask(ctx, "POST", "getWebhookInfo", struct{}{}, &now); err != nil {
 		return err
 	}
 	if now.URL == ours {
-		if err := t.askShort(ctx, "deleteWebhook", struct{}{}, nil); err != nil {
+		if err := t.api.Ask(ctx, "POST", "deleteWebhook", struct{}{}, nil); err != nil {
 			return err
 		}
 	}
@@ -95,7 +98,7 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 // examineWebhook returns what is wrong with the webhook; empty: nothing.
 func (t *Telegram) examineWebhook(ctx context.Context, running bool) (severity channel.Severity, message, remedy string) {
 	var now webhook
-	err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &now)
+	err := t.api.Ask(ctx, "POST", "getWebhookInfo", struct{}{}, &now)
 	ours := t.settings.Webhook
 	switch {
 	case err != nil:
