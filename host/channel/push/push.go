@@ -67,7 +67,7 @@ func (p *Push) Connect(ctx context.Context, o *bot.Open, up func(string)) error 
 	}
 	up("takes replies at " + httpd.URL(l.Addr()))
 	guard := httpd.NewGuard(l.Addr(), "name it under host in longshore.yaml", p.settings.Listen, p.settings.Host)
-	return httpd.Serve(ctx, l, p.handler(guard, o.Journal), p.Log, func() {})
+	return (&httpd.Server{Handler: p.handler(guard, o.Journal), Log: p.Log, Grace: 5 * time.Second}).Serve(ctx, l)
 }
 
 // Fetch brings a member's file. Its Ref is its address and its reply's own Ref.

@@ -3,9 +3,7 @@ package telegram
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -53,7 +51,7 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 		return err
 	}
 	guard := httpd.NewGuard(l.Addr(), "correct webhook in longshore.yaml", t.settings.Listen, public.Hostname())
-	return httpd.Serve(ctx, l, t.handler(guard, o.Journal, secret), t.Log, func() {})
+	return (&httpd.Server{Handler: t.handler(guard, o.Journal, secret), Log: t.Log, Grace: 5 * time.Second}).Serve(ctx, l)
 }
 
 // handler answers an update once it is durable. Telegram repeats an update without an answer.
@@ -62,13 +60,12 @@ func (t *Telegram) handler(g *httpd.Guard, j *journal.Journal, secret string) ht
 }
 
 func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, j *journal.Journal, secret string) *httpd.Problem {
-	if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(secret)) != 1 || r.Method != http.MethodPost {
+	if !httpd.Same(r.Header.Get(secretHeader), secret) {
 		return httpd.Refuse(http.StatusUnauthorized, "bad_secret", "this takes updates from Telegram alone", "")
 	}
-	httpd.QuickBody(rw)
-	raw, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxHook))
-	if err != nil {
-		return httpd.Refuse(http.StatusRequestEntityTooLarge, "body_too_large", "the update did not come whole, or is too large", "")
+	raw, problem := httpd.ReadAll(rw, r, maxHook)
+	if problem != nil {
+		return problem
 	}
 	if !json.Valid(raw) {
 		return httpd.Refuse(http.StatusBadRequest, "bad_update", "this is no update", "")
