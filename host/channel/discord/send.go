@@ -44,16 +44,10 @@ type outgoingFile struct {
 // answer, the classes are those of transfer.Post. If the bot lacks a right in the chat, the error
 // is Held, and the chat gets no request for 5 minutes.
 func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	ctx, open, leave, err := d.Begin(ctx, m)
-	if err != nil {
-		return channel.Receipt{}, err
-	}
-	defer leave()
-	if err := open.KeepPoll(ctx, m); err != nil {
-		return channel.Receipt{}, err
-	}
-	r, err := d.Deliver(ctx, open, m)
-	return r, d.Barred.Note(m.Chat, err)
+	return d.SendBy(ctx, m, func(ctx context.Context, o *bot.Open, m channel.Message) (channel.Receipt, error) {
+		r, err := d.Deliver(ctx, o, m)
+		return r, d.Barred.Note(m.Chat, err)
+	})
 }
 
 // Deliver implements bot.Paired.

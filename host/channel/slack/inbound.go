@@ -36,11 +36,7 @@ func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) e
 		s.signs.heard(ev.Chat, ev.TS, msg.Thread)
 	}
 	if ev.Kind == channel.KindVote {
-		counted := false
-		if msg.Choices, counted, err = s.polls.Vote(ctx, s.Open(), bot.Press{Chat: ev.Chat, Poll: ev.Poll, Choice: ev.Choice, Member: ev.Sender, Name: msg.From, Event: m.ID}); err != nil || !counted {
-			return err
-		}
-		defer s.polls.Changed(ev.Poll, ev.Chat, ev.Target)
+		return s.polls.Receive(ctx, s.Open(), to, msg, ev.Poll, ev.Choice, ev.Target)
 	}
 	return to.Receive(ctx, msg)
 }
