@@ -35,6 +35,14 @@ func (p *Problem) Error() string {
 	return text
 }
 
+// Text is Error without the hint, on one line.
+func (p *Problem) Text() string { return strings.Join(strings.Fields(p.Position()+p.Message+p.excerpt), " ") }
+
+// Part is the part of a finding about the problem.
+func (p *Problem) Part() string {
+	return strings.TrimSuffix("configuration "+p.Key, " ")
+}
+
 // Position returns where the problem is in the file, in the form that stands before its message.
 func (p *Problem) Position() string {
 	at := p.File

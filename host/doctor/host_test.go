@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // running is a host that says how it is and does nothing else.
@@ -52,8 +53,8 @@ func serve(t *testing.T, s *operator.Server) {
 func TestWhatTwoChannelsFindIsSaidOnce(t *testing.T) {
 	p := newPatient(t)
 	for range 2 {
-		p.Channels = append(p.Channels, func(context.Context, bool) []doctor.Finding {
-			return []doctor.Finding{{Check: "media_tools", Severity: doctor.Fine, Message: "all run confined"}}
+		p.Channels = append(p.Channels, func(context.Context, bool) []finding.Finding {
+			return []finding.Finding{{Check: "media_tools", Severity: finding.Fine, Message: "all run confined"}}
 		})
 	}
 	n := 0

@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -48,23 +49,23 @@ func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
 	for _, leaf := range []string{ipc.MessagesDir, ipc.FilesDir, ipc.InputDir} { // a host that is root gives them to the containers' user
 		p.must(os.Chown(p.Layout.IPC("family", leaf), os.Geteuid(), -1))
 	}
-	worst := func() (worst doctor.Severity, said string) {
+	worst := func() (worst finding.Severity, said string) {
 		asOwner(t, func() {
 			findings := p.Examine(t.Context())
 			for _, f := range findings {
-				if f.Check == "disk" || f.Check == "clock" || f.Severity == doctor.Fine {
+				if f.Check == "disk" || f.Check == "clock" || f.Severity == finding.Fine {
 					continue
 				}
 				said += f.Message + "; "
 				if strings.Contains(f.Remedy, "remove it") || strings.Contains(f.Remedy, "delete the") {
 					t.Errorf("a dangerous remedy: %+v", f)
 				}
-				worst = worstOf([]doctor.Finding{{Severity: worst}, f})
+				worst = worstOf([]finding.Finding{{Severity: worst}, f})
 			}
 		})
 		return worst, said
 	}
-	if is, said := worst(); is == doctor.Fault {
+	if is, said := worst(); is == finding.Fault {
 		t.Fatalf("a state that is well: %s", said)
 	}
 	var paths []string
@@ -81,7 +82,7 @@ func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		p.must(err, os.Chmod(path, 0))
-		if is, said := worst(); is != doctor.Fault {
+		if is, said := worst(); is != finding.Fault {
 			t.Errorf("%s with mode 0: %s %s", path, is, said)
 		}
 		p.must(os.Chmod(path, info.Mode().Perm()))
@@ -93,7 +94,7 @@ func TestDoctorFollowedTheLinkThatServeRefuses(t *testing.T) {
 	p := newPatient(t)
 	p.database(false)
 	p.must(os.Symlink(t.TempDir(), filepath.Join(p.Layout.Own(), "blobs")))
-	if is := worstOf(p.Examine(t.Context())); is != doctor.Fault {
+	if is := worstOf(p.Examine(t.Context())); is != finding.Fault {
 		t.Errorf("%s", is)
 	}
 }

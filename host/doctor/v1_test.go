@@ -7,6 +7,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // In NanoClaw v1's layout the agent's user owns its whole queue directory, and
@@ -18,7 +19,7 @@ func TestDoctorFindsAV1QueueWell(t *testing.T) {
 	p.Layout = groups.Layout{State: root, Project: root, V1: true}
 	p.must(p.Layout.Prepare(p.Groups))
 	for _, f := range p.Examine(t.Context()) {
-		if f.Check == "queue" && f.Severity != doctor.Fine {
+		if f.Check == "queue" && f.Severity != finding.Fine {
 			t.Errorf("%+v", f)
 		}
 	}

@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
-	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 var (
 	since = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	began = Message{ID: "0123456789abcdef", Kind: Began, Host: "box", Since: since,
-		Fault: operator.Fault{Name: "channel_down", About: "channel whatsapp", Message: "channel whatsapp is not connected: logged out", Hint: "longshore pair whatsapp"}}
+		Fault: finding.Finding{Name: "channel_down", Part: "channel whatsapp", Cause: "channel whatsapp is not connected: logged out", Remedy: "longshore pair whatsapp"}}
 	over = Message{ID: "fedcba9876543210", Kind: Over, Host: "box", Since: since, Until: since.Add(12 * time.Minute), Fault: began.Fault}
 )
 

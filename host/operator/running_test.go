@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
@@ -69,7 +70,7 @@ func (r *rooms) ClockAhead() (ahead time.Duration, ok bool) { return r.ahead, tr
 func (r *rooms) Backup() operator.Backup {
 	return operator.Backup{Last: r.backup.Last, Problem: r.backup.Problem, Known: true}
 }
-func (r *rooms) Environment(context.Context, string) []channel.Finding { return nil }
+func (r *rooms) Environment(context.Context, string) []finding.Finding { return nil }
 
 func (r *rooms) Status() []turns.Status { return r.status }
 func (r *rooms) Ignored(string) turns.Ignored {

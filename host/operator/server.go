@@ -24,7 +24,7 @@ const maxBody = 64 << 10
 //
 //	POST /v1/<name>   the calls of ops
 //
-// and the paths of Health below /healthz and /metrics. Errors are a JSON object
+// and the paths of Health below /healthz, /readyz and /metrics. Errors are a JSON object
 // with code, message and hint.
 //
 // The caller has locked the outbox, which gives it the right to the socket.
@@ -130,6 +130,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	if s.Health != nil {
 		mux.Handle("GET /healthz", s.Health)
+		mux.Handle("GET /readyz", s.Health)
 		mux.Handle("GET /metrics", s.Health)
 	}
 	return mux

@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
@@ -228,43 +229,41 @@ func (g *guild) rights(user string, roles []string, all []overwrite) (rights uin
 
 // Examine implements channel.Platform: it asks Discord about the token, the intents and
 // the rights in the groups' chats.
-func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all []channel.Finding) {
+func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) []finding.Finding {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	found := func(severity channel.Severity, message, remedy string) {
-		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
-	}
+	e := channel.Examination{Channel: setup.Name}
 	d, err := newOf(setup, p.net)
 	if err != nil {
-		found(channel.Fault, err.Error(), "")
-		return all
+		e.Found(finding.Fault, err.Error(), "")
+		return e.All
 	}
 	defer d.api.close()
 	if d.api.token == "" {
 		stop := d.NotPaired(noToken)
-		found(channel.Warning, stop.Message, stop.Hint)
-		return all
+		e.Found(finding.Warning, stop.Message, stop.Hint)
+		return e.All
 	}
 	me, err := d.ask(ctx)
 	if err != nil {
-		found(channel.Fault, "the bot token: "+err.Error(), channel.HintOf(bot.ForCommand(err, "discord.com")))
-		return all
+		e.Found(finding.Fault, "the bot token: "+err.Error(), channel.HintOf(bot.ForCommand(err, "discord.com")))
+		return e.All
 	}
 	d.self.Store(me)
 	if me.flags&flagContent == 0 {
-		found(channel.Warning, "the bot hears mentions and direct messages only", "switch on Message Content Intent at "+settingsOf(me.app))
+		e.Found(finding.Warning, "the bot hears mentions and direct messages only", "switch on Message Content Intent at "+settingsOf(me.app))
 	}
 	for _, c := range setup.Chats {
 		missing, err := d.missing(ctx, c.JID)
 		switch {
 		case err != nil:
-			found(channel.Warning, string(c.JID)+": "+err.Error(), cmp.Or(channel.HintOf(err), "add the bot to the server: "+Invitation(me.app)))
+			e.Found(finding.Warning, string(c.JID)+": "+err.Error(), cmp.Or(channel.HintOf(err), "add the bot to the server: "+Invitation(me.app)))
 		case len(missing) > 0:
-			found(channel.Warning, string(c.JID)+": the bot lacks "+strings.Join(missing, ", "), "give its role these rights there in Discord, or add it again: "+Invitation(me.app))
+			e.Found(finding.Warning, string(c.JID)+": the bot lacks "+strings.Join(missing, ", "), "give its role these rights there in Discord, or add it again: "+Invitation(me.app))
 		}
 	}
-	if len(all) == 0 {
-		found(channel.Fine, "connects as "+me.name, "")
+	if len(e.All) == 0 {
+		e.Found(finding.Fine, "connects as "+me.name, "")
 	}
-	return all
+	return e.All
 }

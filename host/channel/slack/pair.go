@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Manifest is the app's, to be pasted at api.slack.com/apps.
@@ -205,50 +206,48 @@ func (s *Slack) chat(ctx context.Context, c *slackgo.Channel) (channel.Chat, boo
 }
 
 // Examine implements channel.Platform: it asks Slack about the tokens, the scopes and the groups' chats.
-func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all []channel.Finding) {
+func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) []finding.Finding {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	found := func(severity channel.Severity, message, remedy string) {
-		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
-	}
+	e := channel.Examination{Channel: setup.Name}
 	s, err := newOf(setup, p.net)
 	if err != nil {
-		found(channel.Fault, err.Error(), "")
-		return all
+		e.Found(finding.Fault, err.Error(), "")
+		return e.All
 	}
 	defer s.api.close()
 	if s.api.bot == "" || s.settings.AppToken.IsZero() {
 		stop := s.NotPaired(noTokens)
-		found(channel.Warning, stop.Message, stop.Hint)
-		return all
+		e.Found(finding.Warning, stop.Message, stop.Hint)
+		return e.All
 	}
 	me, err := s.ask(ctx)
 	if err != nil {
-		found(channel.Fault, "the bot token: "+err.Error(), channel.HintOf(err))
-		return all
+		e.Found(finding.Fault, "the bot token: "+err.Error(), channel.HintOf(err))
+		return e.All
 	}
 	if _, _, err := s.api.slackgo.StartSocketModeContext(ctx); err != nil {
-		found(channel.Fault, "the app token, which needs connections:write: "+apiError(err).Error(), channel.HintOf(apiError(err)))
+		e.Found(finding.Fault, "the app token, which needs connections:write: "+apiError(err).Error(), channel.HintOf(apiError(err)))
 	}
 	for _, scope := range Scopes() {
 		if slices.Contains(me.scopes, scope.Name) {
 			continue
 		}
-		severity := channel.Warning
+		severity := finding.Warning
 		if scope.Needed {
-			severity = channel.Fault
+			severity = finding.Fault
 		}
-		found(severity, "the app lacks "+scope.Name+", which "+scope.Why, addScope)
+		e.Found(severity, "the app lacks "+scope.Name+", which "+scope.Why, addScope)
 	}
 	for _, c := range setup.Chats {
 		if err := s.writable(ctx, c.JID); err != nil {
-			found(channel.Warning, string(c.JID)+": "+err.Error(), channel.HintOf(err))
+			e.Found(finding.Warning, string(c.JID)+": "+err.Error(), channel.HintOf(err))
 		}
 	}
-	if len(all) == 0 {
-		found(channel.Fine, "connects as "+me.name+" in "+me.workspace, "")
+	if len(e.All) == 0 {
+		e.Found(finding.Fine, "connects as "+me.name+" in "+me.workspace, "")
 	}
-	return all
+	return e.All
 }
 
 // writable returns why the bot cannot write to a chat; nil if it can.

@@ -9,49 +9,48 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Examine implements channel.Platform: it asks Telegram about the token, the webhook, and
 // the bot's rights in the groups' chats.
-func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) (all []channel.Finding) {
+func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) []finding.Finding {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	found := func(severity channel.Severity, message, remedy string) {
-		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
-	}
+	e := channel.Examination{Channel: setup.Name}
 	t, err := newOf(setup)
 	if err != nil {
-		found(channel.Fault, err.Error(), "")
-		return all
+		e.Found(finding.Fault, err.Error(), "")
+		return e.All
 	}
 	defer t.api.client.CloseIdleConnections()
 	if t.settings.Token.Reveal() == "" {
 		stop := t.NotPaired(noToken)
-		found(channel.Warning, stop.Message, stop.Hint)
-		return all
+		e.Found(finding.Warning, stop.Message, stop.Hint)
+		return e.All
 	}
 	var me user
 	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
-		found(channel.Fault, "the bot's token: "+err.Error(), channel.HintOf(bot.ForCommand(err, t.settings.Server)))
-		return all
+		e.Found(finding.Fault, "the bot's token: "+err.Error(), channel.HintOf(bot.ForCommand(err, t.settings.Server)))
+		return e.All
 	}
 	if severity, words, remedy := t.examineWebhook(ctx, running); words != "" {
-		found(severity, words, remedy)
+		e.Found(severity, words, remedy)
 	}
 	inGroups := false
 	for _, c := range setup.Chats {
 		inGroups = inGroups || idOf(c.JID) < 0
 		if words, remedy := t.lacks(ctx, me.ID, c.JID); words != "" {
-			found(channel.Warning, string(c.JID)+": "+words, remedy)
+			e.Found(finding.Warning, string(c.JID)+": "+words, remedy)
 		}
 	}
 	if inGroups && !me.SeesGroup {
-		found(channel.Note, "the bot hears in groups only what speaks to it", privacy)
+		e.Found(finding.Note, "the bot hears in groups only what speaks to it", privacy)
 	}
-	if len(all) == 0 {
-		found(channel.Fine, "connects as @"+channel.CleanName(me.Name), "")
+	if len(e.All) == 0 {
+		e.Found(finding.Fine, "connects as @"+channel.CleanName(me.Name), "")
 	}
-	return all
+	return e.All
 }
 
 // lacks returns what the bot cannot do in a chat, as far as Telegram says; empty: nothing.
