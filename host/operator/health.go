@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/internal/finding"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -285,7 +285,7 @@ func ServeHealth(ctx context.Context, listen string, hosts []string, health http
 	if err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
-	own := ownNamesOnly(hostnames.Of(ln.Addr().String(), hosts...), health)
+	own := ownNamesOnly(httpd.NamesOf(ln.Addr().String(), hosts...), health)
 	srv := &http.Server{Handler: own, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { srv.Close() })
 	defer stop()
@@ -295,7 +295,7 @@ func ServeHealth(ctx context.Context, listen string, hosts []string, health http
 	return nil
 }
 
-func ownNamesOnly(own hostnames.Set, next http.Handler) http.Handler {
+func ownNamesOnly(own httpd.Names, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		switch {
@@ -304,7 +304,7 @@ func ownNamesOnly(own hostnames.Set, next http.Handler) http.Handler {
 				Code: CodeUnknownHost, Message: fmt.Sprintf("this server does not answer to the name %+q", media.Printable(r.Host)),
 				Hint: "ask by the address in metrics.listen, or add the name to metrics.hosts",
 			})
-		case hostnames.Foreign(r):
+		case httpd.Foreign(r):
 			reply(w, nil, &refusal.Error{Code: CodeCrossSite, Message: "requests from other sites are refused", Hint: "open the address directly"})
 		default:
 			next.ServeHTTP(w, r)

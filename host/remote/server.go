@@ -27,12 +27,12 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/calls"
 	"github.com/longshore-bridge/longshore/host/remote/gate"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -76,7 +76,7 @@ type Server struct {
 	*tokens.Tokens
 	calls    *calls.Store
 	listener net.Listener
-	names    hostnames.Set
+	names    httpd.Names
 	gate     gate.Gate
 	bodies   *intake.Bodies
 	uploads  uploads
@@ -107,13 +107,13 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	if o.Listen == "" {
-		s.names = hostnames.Of("localhost")
+		s.names = httpd.NamesOf("localhost")
 		return s, nil
 	}
 	if s.listener, err = gate.Listen(o.Listen); err != nil {
 		return nil, err
 	}
-	s.names = hostnames.Of(s.listener.Addr().String(), o.Hosts...)
+	s.names = httpd.NamesOf(s.listener.Addr().String(), o.Hosts...)
 	return s, nil
 }
 

@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/channel/web/session"
 	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/finding"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
 // New makes the channel of a configuration.
@@ -44,7 +43,7 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []fi
 		e.Found(finding.Fault, "the address of the web channel is not host:port", `write it as "127.0.0.1:8080"`)
 		return e.All
 	}
-	local, token, guessed := hostnames.Loopback(hostname), set.Token.Reveal(), finding.Fault
+	local, token, guessed := httpd.Loopback(hostname), set.Token.Reveal(), finding.Fault
 	if local {
 		guessed = finding.Warning
 	}
