@@ -72,7 +72,7 @@ func (e *env) printWrong(s operator.Status) {
 		if i == 0 {
 			e.Say("")
 		}
-		e.Say("%s %s of %s: %s", f.Severity, f.Name, f.Part, e.Remedy(media.Printable(f.Cause)))
+		e.Say("%s %s: %s", f.Severity, f.Name, e.Remedy(media.Printable(f.Cause)))
 		e.Say("  to do: %s", e.Remedy(media.Printable(f.Remedy)))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -86,7 +87,8 @@ func (w *why) ask(ctx context.Context, probe bool) {
 	}
 	w.well("host", "runs as process %d", w.status.PID)
 	for _, f := range all {
-		if f.Severity != finding.Unseen && slices.Contains(wayOf(w.group), kindOf(f, w.group)) {
+		ofAssistant := f.Severity == finding.Note && f.Part == "assistant "+w.group.Assistant
+		if (f.Wrong() || f.Severity == finding.Fine || ofAssistant) && slices.Contains(wayOf(w.group), kindOf(f, w.group)) {
 			w.findings = append(w.findings, f)
 		}
 	}
@@ -140,11 +142,26 @@ func (w *why) served() {
 	default:
 		w.well(part, "a message must have %s", g.Trigger)
 	}
-	if m := s.Model; m != nil {
-		w.well("assistant "+g.Assistant, "budget: %s; calls of the model used %d tokens since the host's start, %.0f %% of the budget left", terminal.OrDash(m.Budget), m.Input+m.Cached+m.Written+m.Output, 100*m.Left)
-	}
+	w.budget(s.Model)
 	if s.Pending+s.Waiting > 0 {
 		w.well("queue", "answers under way: %s, %s not yet accepted", media.Count(s.Pending, "delivery"), media.Count(s.Waiting, "request"))
+	}
+}
+
+// budget tells what the calls of the model have used.
+func (w *why) budget(m *operator.Spending) {
+	part := "assistant " + w.group.Assistant
+	switch {
+	case m == nil:
+	case m.Budget == "":
+		w.well(part, "no budget; calls of the model used %d tokens since the host's start", m.Input+m.Cached+m.Written+m.Output)
+	default:
+		words := fmt.Sprintf("budget %s; %d tokens, %.2f USD used, %.0f %% left until %s", m.Budget, m.SpentTokens, m.SpentUSD, 100*m.Left, m.Until.Format("2006-01-02 15:04 MST"))
+		if m.Over {
+			w.found(string(cause.Budget), part, finding.Fault, words+"; the last call needed more than is left", "wait until the budget begins anew, or raise it in longshore.yaml, then: longshore reload")
+			return
+		}
+		w.well(part, "%s", words)
 	}
 }
 
@@ -186,7 +203,7 @@ func (w *why) settings() {
 // stops reports whether a finding keeps the group's assistant from answering. What is a note of an
 // assistant stops only the group whose turn broke.
 func (w *why) stops(f finding.Finding) bool {
-	return f.Severity == finding.Fault || f.Severity == finding.Note && f.Part == "assistant "+w.group.Assistant &&
+	return f.Severity == finding.Fault || f.Name == finding.Channel || f.Severity == finding.Note && f.Part == "assistant "+w.group.Assistant &&
 		slices.ContainsFunc(w.status.Assistants, func(a operator.Assistant) bool {
 			return a.Group == w.group.Folder && (a.Cause == f.Name || a.Cause == "" && (a.State == "waiting" || a.State == "broken"))
 		})

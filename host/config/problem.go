@@ -36,11 +36,13 @@ func (p *Problem) Error() string {
 }
 
 // Text is Error without the hint, on one line.
-func (p *Problem) Text() string { return strings.Join(strings.Fields(p.Position()+p.Message+p.excerpt), " ") }
-
-// Part is the part of a finding about the problem.
-func (p *Problem) Part() string {
-	return strings.TrimSuffix("configuration "+p.Key, " ")
+func (p *Problem) Text() string {
+	text := p.Position() + p.Message
+	if _, line, ok := strings.Cut(p.excerpt, " | "); ok {
+		line, _, _ = strings.Cut(line, "\n")
+		text += ", in the line: " + strings.TrimSpace(line)
+	}
+	return text
 }
 
 // Position returns where the problem is in the file, in the form that stands before its message.

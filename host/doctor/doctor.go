@@ -34,6 +34,7 @@ type Doctor struct {
 	Container bool   // an assistant runs in a container
 	Proc      string // mount point of procfs; empty: /proc
 
+	File   string              // of the configuration; empty: it is in none
 	Config *config.Config      // nil: there is no configuration to be looked at
 	Getenv func(string) string // names the container engine
 }
@@ -46,7 +47,7 @@ type Check func(ctx context.Context, running bool) []finding.Finding
 func Of(c *config.Config, stores []store.Spec, served []string, channels []Check, getenv func(string) string) Doctor {
 	return Doctor{
 		Layout: c.Layout(), Groups: c.Groups, Stores: stores, Served: served, Metrics: c.Metrics.Listen, FreeDisk: int64(c.Limits.FreeDisk),
-		Channels: channels, Container: len(c.InContainers()) > 0, Config: c, Getenv: getenv,
+		Channels: channels, Container: len(c.InContainers()) > 0, File: c.File, Config: c, Getenv: getenv,
 	}
 }
 
@@ -77,13 +78,13 @@ func each(ctx context.Context, d Doctor, checks ...func(Doctor, context.Context)
 // somebody outside it can see. If none runs, it examines the installation itself.
 func (d Doctor) Ask(ctx context.Context) []finding.Finding {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	outside := d.user(ctx)
+	outside := append(d.user(ctx), d.advice(ctx)...) // this shell may lack variables that the service has
 	client := operator.NewClient(operator.ControlDir(d.Layout))
 	err := client.Health(ctx)
 	if err == nil {
 		var all []finding.Finding
 		if all, err = client.Findings(ctx, true); err == nil {
-			return finding.Merge(all, outside)
+			return finding.Merge(outside, all)
 		}
 	}
 	outside = append(outside, Unasked(err))
@@ -104,7 +105,7 @@ func Unasked(err error) finding.Finding {
 	case errors.Is(err, operator.ErrDenied):
 		f.Name, f.Remedy = finding.Denied, "run the command as the user that the host runs as, or as root"
 	case errors.Is(err, operator.ErrNoHost):
-		f.Name, f.Severity, f.Cause, f.Remedy = finding.Host, finding.Note, "no host is running on this state directory", "start it with: longshore serve"
+		f.Name, f.Severity, f.Cause, f.Remedy = finding.Host, finding.Note, "no host is running on this state directory", "longshore serve"
 	}
 	return f
 }
@@ -146,16 +147,15 @@ func (d Doctor) rel(path string) string {
 // config checks the permissions of the configuration file, because whoever can write it decides who
 // may send what, and which directories containers see.
 func (d Doctor) config(context.Context) []finding.Finding {
-	if d.Config == nil || d.Config.File == "" {
+	if d.File == "" {
 		return nil
 	}
-	path := d.Config.File
-	fi, err := os.Stat(path)
+	fi, err := os.Stat(d.File)
 	switch {
 	case err != nil:
 		return found(finding.Invalid, "configuration", finding.Fault, err.Error(), "put the file back; a running host goes on by the one that it applied last")
 	case fi.Mode().Perm()&0o022 != 0:
-		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+path)
+		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+d.File)
 	}
 	return well("configuration", "the configuration is valid, and only its owner may change it")
 }
@@ -171,7 +171,7 @@ func (d Doctor) advice(context.Context) []finding.Finding {
 // Invalid converts problems of a configuration to findings of that name.
 func Invalid(name string, severity finding.Severity, problems []*config.Problem) (all []finding.Finding) {
 	for _, p := range problems {
-		all = append(all, finding.Finding{Name: name, Part: p.Part(), Severity: severity, Cause: p.Text(), Remedy: cmp.Or(p.Hint, "correct the line")})
+		all = append(all, finding.Finding{Name: name, Part: "configuration", Severity: severity, Cause: p.Text(), Remedy: cmp.Or(p.Hint, "correct the line")})
 	}
 	return all
 }

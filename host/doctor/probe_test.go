@@ -69,11 +69,11 @@ func TestAKeyIsTriedAtItsService(t *testing.T) {
 		{"sample", []string{"OPENAI_API_KEY", "good"}, finding.Note, "no key that can be tried"},
 	} {
 		got := doctor.Probe(t.Context(), "helper", config.Assistant{Agent: c.agent, Env: secrets(c.env...)})
-		if got.Severity != c.severity || !strings.Contains(got.Message, c.words) || (got.Severity == finding.Fault || got.Severity == finding.Warning) && got.Remedy == "" {
+		if got.Severity != c.severity || !strings.Contains(got.Cause, c.words) || (got.Severity == finding.Fault || got.Severity == finding.Warning) && got.Remedy == "" {
 			t.Errorf("%s %q: %+v", c.agent, c.env, got)
 		}
-		if strings.Contains(got.Message, "good") || strings.Contains(got.Message, "bad") {
-			t.Errorf("the key stands in %q", got.Message)
+		if strings.Contains(got.Cause, "good") || strings.Contains(got.Cause, "bad") {
+			t.Errorf("the key stands in %q", got.Cause)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestAServiceThatHangsEndsTheProbe(t *testing.T) {
 		cancel()
 	}()
 	got := doctor.Probe(ctx, "helper", config.Assistant{Agent: "claude", Env: secrets("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", service.URL)})
-	if got.Severity != finding.Warning || !strings.Contains(got.Message, "no answer") {
+	if got.Severity != finding.Warning || !strings.Contains(got.Cause, "no answer") {
 		t.Errorf("%+v", got)
 	}
 }

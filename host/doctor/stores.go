@@ -35,7 +35,7 @@ func (d Doctor) store(ctx context.Context, s store.Spec) []finding.Finding {
 	case errors.As(err, &known):
 		return found(finding.Damaged, s.Name, finding.Fault, known.Message, known.Remedy)
 	case err != nil:
-		return found(finding.Damaged, s.Name, finding.Fault, fmt.Sprintf("the %s's database cannot be read: %v", s.Name, err), "restore it from a backup with longshore backup restore, as docs/operations.md says")
+		return found(finding.Damaged, s.Name, finding.Fault, fmt.Sprintf("the %s's database cannot be read: %v", s.Name, err), "restore it from a backup with longshore restore, as docs/operations.md says")
 	case !there:
 		return well(s.Name, "the store "+s.Name+" does not exist yet: longshore serve creates it")
 	}

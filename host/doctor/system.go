@@ -103,7 +103,7 @@ func (d Doctor) clock(context.Context) []finding.Finding {
 		return found(finding.Clock, "clock", finding.Fault, "the clock shows "+now.UTC().Format(time.DateOnly), "set the clock, and synchronize it by NTP: platforms refuse a host whose clock is far off")
 	}
 	if synced, known := clockSynchronized(); known && !synced {
-		return found(finding.Clock, "clock", finding.Note, "the kernel reports that the clock is not synchronized", "run an NTP client such as systemd-timesyncd or chrony")
+		return found(finding.Unsynced, "clock", finding.Note, "the kernel reports that the clock is not synchronized", "run an NTP client such as systemd-timesyncd or chrony")
 	}
 	return well("clock", "the clock is plausible")
 }

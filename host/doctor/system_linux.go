@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // clockSynchronized asks adjtimex(2), which changes nothing without a mode.
@@ -33,7 +35,7 @@ func HostWithout(proc, own, config string) int {
 	}
 	procs, _ := filepath.Glob(filepath.Join(proc, "[0-9]*"))
 	for _, dir := range procs {
-		fds, _ := os.ReadDir(filepath.Join(dir, "fd"))
+		fds, _ := safefs.ReadDir(filepath.Join(dir, "fd"))
 		for _, fd := range fds {
 			target, _ := os.Readlink(filepath.Join(dir, "fd", fd.Name()))
 			deleted := target == lock+" (deleted)"

@@ -79,7 +79,7 @@ func TestAWebhookIsSigned(t *testing.T) {
 		t.Fatalf("%s %s: %v", r.path, r.body, err)
 	}
 	for key, want := range map[string]string{
-		"type": "over", "id": over.ID, "host": "box", "fault": "channel_down", "about": "channel whatsapp", "hint": "longshore pair whatsapp",
+		"type": "over", "id": over.ID, "host": "box", "name": "channel_down", "part": "channel whatsapp", "remedy": "longshore pair whatsapp",
 		"since": "2026-03-01T12:00:00Z", "until": "2026-03-01T12:12:00Z", "title": "Longshore on box: channel whatsapp is well again",
 		"text": "Over on box after 12 minutes: channel whatsapp is not connected: logged out",
 	} {

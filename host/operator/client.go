@@ -48,11 +48,17 @@ func (c *Client) Health(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	err := c.call(short, http.MethodGet, "/healthz", nil, nil)
-	if err != nil && short.Err() != nil && ctx.Err() == nil {
+	switch {
+	case err != nil && short.Err() != nil && ctx.Err() == nil:
 		return ErrSilent
+	case errors.Is(err, errAnswered), refusal.Of(err) != nil:
+		return nil
 	}
 	return err
 }
+
+// errAnswered is of a host whose answer says nothing.
+var errAnswered = errors.New("the host answered")
 
 // Ready returns nil if the host can accept deliveries and serve, and otherwise the host's reason.
 func (c *Client) Ready(ctx context.Context) error {
@@ -90,7 +96,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	if res.StatusCode != http.StatusOK {
 		answer := &refusal.Error{}
 		if json.Unmarshal(data, answer) != nil || answer.Message == "" {
-			return fmt.Errorf("the host answered %d", res.StatusCode)
+			return fmt.Errorf("%w %d", errAnswered, res.StatusCode)
 		}
 		if answer.Code == codeInternal {
 			return errors.New(answer.Message)

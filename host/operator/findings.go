@@ -88,7 +88,12 @@ func (l *Local) ofChannels(context.Context) (all []finding.Finding) {
 			all = append(all, finding.Well("channel "+one.Name, cmp.Or(one.Detail, one.Name+" is connected")))
 			continue
 		}
-		all = append(all, fault(finding.Channel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+cmp.Or(one.Detail, "it has not connected yet"), channelRemedy(one)))
+		f := fault(finding.Channel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+cmp.Or(one.Detail, "it has not connected yet"), channelRemedy(one))
+		f.Severity = finding.Warning
+		if l.Running.Linker.Scan(one.Name) != "" && pairing.MatchString(one.Detail) {
+			f.Operation = "link"
+		}
+		all = append(all, f)
 	}
 	return all
 }

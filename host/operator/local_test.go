@@ -289,7 +289,7 @@ func TestAnOutboxThatCannotBeWrittenIsUnwell(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	c.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	c.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 	var answer refusal.Error
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusServiceUnavailable || answer.Code != operator.CodeUnwell {
 		t.Errorf("%d %s, %v", w.Code, w.Body, err)

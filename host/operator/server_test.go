@@ -142,8 +142,8 @@ func (c *control) OperateTask(_ context.Context, id, verb string) (tasks.Answer,
 	return tasks.Answer{Words: verb + " " + id}, nil
 }
 
-func (c *control) Environment(_ context.Context, folder string) ([]finding.Finding, error) {
-	return []finding.Finding{{Check: folder, Severity: finding.Fine}}, nil
+func (c *control) Findings(_ context.Context, deep bool) ([]finding.Finding, error) {
+	return []finding.Finding{{Name: fmt.Sprint(deep), Severity: finding.Fine}}, nil
 }
 
 func (c *control) StopAssistant(_ context.Context, folder string) (operator.Stopped, error) {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,19 +21,37 @@ import (
 type parts struct {
 	h                           *Host
 	doctor, mounts, environment finding.Background
+
+	tried time.Time // when the engine last started a container as a test; zero: it did not
 }
 
-// programsEvery is how often programs, engine and images are looked for while somebody asks.
-const programsEvery = 20 * time.Second
+// How often programs, engine and images are looked for while somebody asks, and how often the
+// engine is asked for a container, and machines are logged in to, if all is well.
+const (
+	programsEvery = 20 * time.Second
+	tryEvery      = 10 * time.Minute
+)
 
 func newParts(h *Host) *parts {
 	p := &parts{h: h}
 	p.doctor = finding.Background{Every: 2 * time.Second, Source: finding.Func(func(ctx context.Context) []finding.Finding { return h.doctor().Findings(ctx) })}
 	p.mounts.Source = finding.Func(h.ofMounts)
-	p.environment = finding.Background{Every: programsEvery, Source: finding.Func(func(ctx context.Context) []finding.Finding {
-		return doctor.Environment(ctx, h.Config(), h.opts.Getenv, false)
-	})}
+	p.environment = finding.Background{Every: programsEvery, Source: finding.Func(p.ofEnvironment)}
 	return p
+}
+
+// ofEnvironment looks for what assistants need of this process. That the engine starts a container
+// is tried again only after a while, or soon if anything is wrong.
+func (p *parts) ofEnvironment(ctx context.Context) []finding.Finding {
+	deep := time.Since(p.tried) > tryEvery
+	all := doctor.Environment(ctx, p.h.Config(), p.h.opts.Getenv, deep)
+	switch {
+	case len(finding.Wrong(all)) > 0:
+		p.tried = time.Time{}
+	case deep:
+		p.tried = time.Now()
+	}
+	return all
 }
 
 // Findings implements finding.Source. Each part of the host that is a finding.Source is asked.
@@ -53,7 +72,10 @@ func (p *parts) Examine(ctx context.Context) []finding.Finding { return p.h.doct
 func (h *Host) doctor() doctor.Doctor {
 	c := h.Config()
 	d := doctor.Of(c, StoresOf(c, true), h.lostGroups(), Checks(c), h.opts.Getenv)
-	d.Running = true
+	d.Running, d.File = true, ""
+	if h.opts.File != nil {
+		d.File = c.File
+	}
 	return d
 }
 
@@ -81,7 +103,7 @@ func (h *Host) ofConfig() (all []finding.Finding) {
 		all = append(all, f)
 	}
 	if why := h.unapplied.Load(); why != nil {
-		f.Name, f.Cause, f.Remedy = finding.Config, "the host runs by an older longshore.yaml, since the last reload was refused: "+*why, "correct the line in longshore.yaml, then: longshore reload"
+		f.Name, f.Cause, f.Remedy = finding.Config, "the host runs by an older longshore.yaml, since the last reload was refused: "+why.Text(), cmp.Or(why.Hint, "correct longshore.yaml")+"; then: longshore reload"
 		all = append(all, f)
 	}
 	return all

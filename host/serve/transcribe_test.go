@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/internal/finding"

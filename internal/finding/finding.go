@@ -170,6 +170,6 @@ func Gone(state string, pid int) Finding {
 	return Finding{
 		Name: StateGone, Part: "state", Severity: Fault,
 		Cause:  fmt.Sprintf("the host runs as process %d, and its state directory %s is gone: it was moved or deleted", pid, state),
-		Remedy: fmt.Sprintf("move it back to %s; if that is not possible, stop the host (kill %d), restore a backup with longshore backup restore, and start the host", state, pid),
+		Remedy: fmt.Sprintf("move it back to %s; if that is not possible, stop the host (kill %d), restore a backup with longshore restore, and start the host", state, pid),
 	}
 }

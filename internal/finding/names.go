@@ -29,10 +29,11 @@ const (
 	Locked    = "store_locked"        // a process that does not answer has a database open
 	Aside     = "files_aside"         // a start has moved files aside
 
-	Disk      = "disk_low"      // little of the disk is free
-	DiskKind  = "disk_unsuited" // the state's file system may lose it
-	Accepting = "not_accepting" // no delivery can be accepted
-	Clock     = "clock_off"     // the platforms' clocks show another time
+	Disk      = "disk_low"       // little of the disk is free
+	DiskKind  = "disk_unsuited"  // the state's file system may lose it
+	Accepting = "not_accepting"  // no delivery can be accepted
+	Clock     = "clock_off"      // the platforms' clocks show another time
+	Unsynced  = "clock_unsynced" // nobody sets the clock
 
 	Channel      = "channel_down"           // the channel is not connected
 	ChannelSetup = "channel_setup"          // the channel works, and may not for all

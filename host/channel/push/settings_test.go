@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/setting"
