@@ -2,9 +2,7 @@ package operator
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // Health returns the handler of
@@ -33,7 +30,7 @@ func (l *Local) Health() http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	mux := http.NewServeMux()
+	mux := &httpd.Mux{}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { l.well(w, r, "ok", false) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { l.well(w, r, "ready", true) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
@@ -44,19 +41,17 @@ func (l *Local) Health() http.Handler {
 type wellness struct {
 	Status   string            `json:"status"`
 	Findings []finding.Finding `json:"findings"`
-	*refusal.Error
+	Error    *refusal.Error    `json:"error,omitempty"`
 }
 
 func (l *Local) well(w http.ResponseWriter, r *http.Request, status string, ready bool) {
 	all, _ := l.Findings(r.Context(), false) // Local returns no error
 	answer := wellness{Status: status, Findings: finding.Wrong(all)}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
+	code := http.StatusOK
 	if why := RefusalOf(all); ready && why != nil {
-		answer.Status, answer.Error = "unready", why
-		w.WriteHeader(http.StatusServiceUnavailable)
+		answer.Status, answer.Error, code = "unready", why, http.StatusServiceUnavailable
 	}
-	json.NewEncoder(w).Encode(answer) //nolint:errcheck // the caller went away
+	httpd.Answer(w, code, answer)
 }
 
 // checkTime limits a check, since the disk of the outbox may hang.
@@ -281,33 +276,13 @@ func number(b bool) float64 {
 // never a page of another site: otherwise a website could read this machine's
 // metrics through its operator's browser.
 func ServeHealth(ctx context.Context, listen string, hosts []string, health http.Handler) error {
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	l, err := httpd.Address{Listen: listen}.Open()
 	if err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
-	own := ownNamesOnly(httpd.NamesOf(ln.Addr().String(), hosts...), health)
-	srv := &http.Server{Handler: own, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
-	stop := context.AfterFunc(ctx, func() { srv.Close() })
-	defer stop()
-	if err := srv.Serve(ln); ctx.Err() == nil {
+	guard := httpd.NewGuard(l.Addr(), "ask by the address in metrics.listen, or add the name to metrics.hosts", hosts...)
+	if err := (&httpd.Server{Handler: guard.Wrap(health)}).Serve(ctx, l); err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil
-}
-
-func ownNamesOnly(own httpd.Names, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		switch {
-		case !own.Has(r.Host):
-			reply(w, nil, &refusal.Error{
-				Code: CodeUnknownHost, Message: fmt.Sprintf("this server does not answer to the name %+q", media.Printable(r.Host)),
-				Hint: "ask by the address in metrics.listen, or add the name to metrics.hosts",
-			})
-		case httpd.Foreign(r):
-			reply(w, nil, &refusal.Error{Code: CodeCrossSite, Message: "requests from other sites are refused", Hint: "open the address directly"})
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
 }

@@ -66,12 +66,12 @@ var refusals = []refusal{
 // forms are the words of chat.postMessage and files.completeUploadExternal that refuse a form. They
 // come before the refusals.
 var forms = []channel.Row{
-	{Said: "thread_not_found", Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread},
-	{Said: "invalid_thread_ts", Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread},
-	{Said: "cannot_reply_to_message", Class: channel.Permanent, Code: "unknown_thread", Words: "the message takes no thread", Form: channel.FormThread},
-	{Said: "restricted_action_thread_locked", Class: channel.Permanent, Code: "not_allowed", Words: "the thread is locked", Form: channel.FormThread},
-	{Said: "restricted_action_non_threadable_channel", Class: channel.Permanent, Code: "not_allowed", Words: "the Slack channel has no threads", Form: channel.FormThread},
-	{Said: "message_not_found", Class: channel.Permanent, Code: "unknown_message", Words: "Slack does not have the message any more", Hint: "send another message", Form: channel.FormThread},
+	{On: "thread_not_found", Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread},
+	{On: "invalid_thread_ts", Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread},
+	{On: "cannot_reply_to_message", Class: channel.Permanent, Code: "unknown_thread", Words: "the message takes no thread", Form: channel.FormThread},
+	{On: "restricted_action_thread_locked", Class: channel.Permanent, Code: "not_allowed", Words: "the thread is locked", Form: channel.FormThread},
+	{On: "restricted_action_non_threadable_channel", Class: channel.Permanent, Code: "not_allowed", Words: "the Slack channel has no threads", Form: channel.FormThread},
+	{On: "message_not_found", Class: channel.Permanent, Code: "unknown_message", Words: "Slack does not have the message any more", Hint: "send another message", Form: channel.FormThread},
 }
 
 // formGone returns the error of a thread or an answer that the chat cannot have.
@@ -88,7 +88,7 @@ func (w word) Error() string { return "Slack says " + string(w) }
 // Slack names one.
 func refused(said, needed string) error {
 	said = media.Cut(media.Printable(said), 80)
-	if row, is := channel.RowOf(forms, 0, said); is {
+	if row, is := channel.RowOf(forms, said); is {
 		return row.Error(word(said))
 	}
 	r := refusal{class: channel.Permanent, code: "message_refused", words: "Slack refused the message (" + said + ")"}

@@ -216,8 +216,7 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) []fi
 		return e.All
 	}
 	defer s.api.close()
-	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		stop := s.NotPaired(noTokens)
+	if stop := s.NotPaired(s.api.bot != "" && !s.settings.AppToken.IsZero()); stop != nil {
 		e.Found(finding.Warning, stop.Message, stop.Hint)
 		return e.All
 	}

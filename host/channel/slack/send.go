@@ -25,9 +25,6 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 		return channel.Receipt{}, err
 	}
 	defer leave()
-	if err := s.Turn(m.Chat); err != nil {
-		return channel.Receipt{}, err
-	}
 	if err := open.KeepPoll(ctx, m); err != nil {
 		return channel.Receipt{}, err
 	}

@@ -170,13 +170,13 @@ func TestEveryWordThatRefusesAFormGoesOneRungDown(t *testing.T) {
 	for _, row := range slack.Forms {
 		m := w.text("in a thread")
 		m.Thread = w.Post(id(w.desk), w.ada, "a question")
-		w.Next("chat.postMessage", slacktest.Fault{Error: row.Said})
+		w.Next("chat.postMessage", slacktest.Fault{Error: row.On})
 		_, err := w.ch.Send(t.Context(), m)
-		if e := is(t, row.Said, err, channel.Permanent, row.Code); e.Form != row.Form {
-			t.Errorf("%s: %+v", row.Said, e)
+		if e := is(t, row.On, err, channel.Permanent, row.Code); e.Form != row.Form {
+			t.Errorf("%s: %+v", row.On, e)
 		}
 		if _, note, ok := ladder.Down(m, err, w.ch.Limits()); !ok || !strings.HasPrefix(note, row.Words) {
-			t.Errorf("%s: %q", row.Said, note)
+			t.Errorf("%s: %q", row.On, note)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 
 func newOf(s channel.Setup, net Net) (*Slack, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, platformKey, platformName, time.Hour)
+	b := bot.New(s, bot.Kind{YAML: platformKey, People: platformName, Tokens: noTokens}, time.Hour)
 	a, err := newAPI(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)

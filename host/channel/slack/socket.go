@@ -58,8 +58,8 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 // Connect implements bot.Hooks: it asks for an address of Socket Mode, connects, and returns when
 // the connection is lost. Slack sends what was not acknowledged to the next connection.
 func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
-	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		return s.NotPaired(noTokens)
+	if stop := s.NotPaired(s.api.bot != "" && !s.settings.AppToken.IsZero()); stop != nil {
+		return stop
 	}
 	me, err := s.ask(ctx)
 	if err != nil {

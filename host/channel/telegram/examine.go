@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -14,43 +13,27 @@ import (
 
 // Examine implements channel.Platform: it asks Telegram about the token, the webhook, and
 // the bot's rights in the groups' chats.
-func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) []finding.Finding {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	e := channel.Examination{Channel: setup.Name}
-	t, err := newOf(setup)
-	if err != nil {
-		e.Found(finding.Fault, err.Error(), "")
-		return e.All
-	}
-	defer t.api.client.CloseIdleConnections()
-	if t.settings.Token.Reveal() == "" {
-		stop := t.NotPaired(noToken)
-		e.Found(finding.Warning, stop.Message, stop.Hint)
-		return e.All
-	}
-	var me user
-	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
-		e.Found(finding.Fault, "the bot's token: "+err.Error(), channel.HintOf(bot.ForCommand(err, t.settings.Server)))
-		return e.All
-	}
+func (p platform) Examine(ctx context.Context, s channel.Setup, running bool) []finding.Finding {
+	t, err := newOf(s)
+	return p.Kind.Examine(ctx, s, t, err, running)
+}
+
+// Look implements bot.Paired.
+func (t *Telegram) Look(ctx context.Context, running bool, found bot.Found) {
+	me := t.self.Load()
 	if severity, words, remedy := t.examineWebhook(ctx, running); words != "" {
-		e.Found(severity, words, remedy)
+		found(severity, words, remedy)
 	}
 	inGroups := false
-	for _, c := range setup.Chats {
+	for _, c := range t.Served() {
 		inGroups = inGroups || idOf(c.JID) < 0
 		if words, remedy := t.lacks(ctx, me.ID, c.JID); words != "" {
-			e.Found(finding.Warning, string(c.JID)+": "+words, remedy)
+			found(finding.Warning, string(c.JID)+": "+words, remedy)
 		}
 	}
 	if inGroups && !me.SeesGroup {
-		e.Found(finding.Note, "the bot hears in groups only what speaks to it", privacy)
+		found(finding.Note, "the bot hears in groups only what speaks to it", privacy)
 	}
-	if len(e.All) == 0 {
-		e.Found(finding.Fine, "connects as @"+channel.CleanName(me.Name), "")
-	}
-	return e.All
 }
 
 // lacks returns what the bot cannot do in a chat, as far as Telegram says; empty: nothing.
@@ -59,9 +42,8 @@ func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, 
 		chat
 		Rights rights `json:"permissions"` // of members
 	}
-	if err := t.askShort(ctx, "getChat", map[string]any{"chat_id": idOf(jid)}, &c); err != nil {
-		var to int64
-		if to = migration(err); to != 0 {
+	if err := t.api.Ask(ctx, "POST", "getChat", map[string]any{"chat_id": idOf(jid)}, &c); err != nil {
+		if to := migration(err); to != 0 {
 			return fmt.Sprintf("the group became a supergroup, %s", chatOf(to)), "correct its chat in longshore.yaml"
 		}
 		return err.Error(), channel.HintOf(err)
@@ -70,11 +52,11 @@ func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, 
 		return "", ""
 	}
 	var mine member
-	if err := t.askShort(ctx, "getChatMember", map[string]any{"chat_id": idOf(jid), "user_id": me}, &mine); err != nil {
+	if err := t.api.Ask(ctx, "POST", "getChatMember", map[string]any{"chat_id": idOf(jid), "user_id": me}, &mine); err != nil {
 		return err.Error(), channel.HintOf(err)
 	}
 	if err := mine.barred(false); err != nil {
-		return said(err), channel.HintOf(err)
+		return err.Error(), channel.HintOf(err)
 	}
 	missing := mine.missing()
 	if mine.Status == "member" {

@@ -2,7 +2,13 @@
 // same time.
 package intake
 
-import "time"
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/httpd"
+)
 
 // Limits bound what comes. A bound that is zero is the default.
 type Limits struct {
@@ -65,3 +71,11 @@ func fill[T int | int64 | time.Duration](to *T, with T) {
 
 // Largest is the size of a call that carries its file in base64.
 func (l Limits) Largest() int64 { return l.Fields + l.Buffer/3*4 + 4 }
+
+// Least is the least speed of bodies, and of those who read answers.
+func (l Limits) Least() httpd.Speed { return httpd.Speed{PerSecond: l.Speed, Grace: l.Grace} }
+
+// Body returns the body of a request, of at most that many bytes. It fails if they come too slowly.
+func (l Limits) Body(rw http.ResponseWriter, r *http.Request, most int64) io.Reader {
+	return httpd.Body(rw, r, most, l.Least())
+}
