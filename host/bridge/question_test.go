@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -53,12 +54,37 @@ func (s *site) outcome(id string) (o outcome) {
 	return o
 }
 
-func (s *site) vote(v outbox.Vote) *outbox.Counted {
-	s.t.Helper()
-	if v.Time.IsZero() {
-		v.Time = time.Now()
+// ballot is a vote in a poll, or a text.
+type ballot struct {
+	Poll, Text, ReplyTo, Thread, Voter, Name string
+	Choices                                  []string
+}
+
+// counted is what became of a ballot.
+type counted struct {
+	Target  string
+	Choices []string
+	Waited  bool // for the tool that asked
+}
+
+// tries is vote whose error is returned.
+func (s *site) tries(v ballot) (*counted, error) {
+	in := channel.Inbound{Text: v.Text, Thread: v.Thread, From: v.Name, Time: time.Now()}
+	if v.Poll != "" {
+		in.Kind, in.Target, in.Choices = channel.KindVote, v.Poll, v.Choices
+	} else if v.ReplyTo != "" {
+		in.Quote = &channel.Quote{ID: v.ReplyTo}
 	}
-	c, err := s.outbox.Vote(context.Background(), workChat, v)
+	target, choices, waited, err := s.Vote(context.Background(), workChat, in, v.Voter)
+	if target == "" {
+		return nil, err
+	}
+	return &counted{target, choices, waited}, err
+}
+
+func (s *site) vote(v ballot) *counted {
+	s.t.Helper()
+	c, err := s.tries(v)
 	check(s.t, err)
 	return c
 }
@@ -80,13 +106,13 @@ func TestAQuestionIsAPollAndSaysWhoChoseWhat(t *testing.T) {
 		if o := s.outcome("q"); !o.Open || len(o.Answers) != 0 {
 			t.Errorf("before any answer: %+v", o)
 		}
-		if c := s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"}); c == nil || c.Target != r.MessageID {
+		if c := s.vote(ballot{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"}); c == nil || c.Target != r.MessageID {
 			t.Errorf("counted: %+v", c)
 		}
-		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "b", Name: "Bo"})
-		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "a", Name: "Anna"}) // changes her mind
-		s.vote(outbox.Vote{Poll: r.MessageID, Voter: "b", Name: "Bo"})                                // takes it back
-		for name, v := range map[string]outbox.Vote{
+		s.vote(ballot{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "b", Name: "Bo"})
+		s.vote(ballot{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "a", Name: "Anna"}) // changes her mind
+		s.vote(ballot{Poll: r.MessageID, Voter: "b", Name: "Bo"})                                // takes it back
+		for name, v := range map[string]ballot{
 			"a choice that is none": {Poll: r.MessageID, Choices: []string{"Sunday"}, Voter: "c"},
 			"two of one":            {Poll: r.MessageID, Choices: which.Choices, Voter: "c"},
 			"another message":       {Poll: "MEM9", Choices: []string{"Friday"}, Voter: "c"},
@@ -111,7 +137,7 @@ func TestAQuestionEndsByItsTimeAlsoAfterARestart(t *testing.T) {
 		s := polling(t)
 		stop := s.run(&told{})
 		r := s.after("work", "q", which)
-		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"})
+		s.vote(ballot{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"})
 		stop()
 		defer s.run(&told{})()
 		if o := s.outcome("q"); !o.Open || len(o.Answers) != 1 {
@@ -124,7 +150,7 @@ func TestAQuestionEndsByItsTimeAlsoAfterARestart(t *testing.T) {
 		if seen := s.memory.Shown("mem:work"); len(seen) != 1 || seen[0].Closed != "Closed. Monday: 0, Friday: 1." {
 			t.Errorf("the chat shows %+v", seen)
 		}
-		if c := s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "b"}); c != nil {
+		if c := s.vote(ballot{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "b"}); c != nil {
 			t.Errorf("a late vote was counted: %+v", c)
 		}
 	})
@@ -145,7 +171,7 @@ func TestWithoutPollsMembersAnswerByNumber(t *testing.T) {
 			" 2. ": "Friday", "friday": "Friday", "1, 2": "Monday,Friday", "2,2": "Friday",
 			"3": "", "0": "", "-1": "", "on Friday": "", "1 2": "", "": "", "2,": "", "99999999999999999999": "",
 		} {
-			c := s.vote(outbox.Vote{Text: text, Voter: "a", Name: "Anna"})
+			c := s.vote(ballot{Text: text, Voter: "a", Name: "Anna"})
 			switch {
 			case want == "" && c != nil:
 				t.Errorf("%q was counted: %+v", text, c)
@@ -153,13 +179,13 @@ func TestWithoutPollsMembersAnswerByNumber(t *testing.T) {
 				t.Errorf("%q: %+v, want %s of the latest question", text, c, want)
 			}
 		}
-		if c := s.vote(outbox.Vote{Text: "1", ReplyTo: one.MessageID, Voter: "a", Name: "Anna"}); c == nil || c.Target != one.MessageID {
+		if c := s.vote(ballot{Text: "1", ReplyTo: one.MessageID, Voter: "a", Name: "Anna"}); c == nil || c.Target != one.MessageID {
 			t.Errorf("a reply to the first question: %+v", c)
 		}
-		if c := s.vote(outbox.Vote{Text: "1", ReplyTo: "MEM77", Voter: "a"}); c != nil {
+		if c := s.vote(ballot{Text: "1", ReplyTo: "MEM77", Voter: "a"}); c != nil {
 			t.Errorf("a reply to something else: %+v", c)
 		}
-		if c := s.vote(outbox.Vote{Text: "1", Thread: "another", Voter: "a"}); c != nil {
+		if c := s.vote(ballot{Text: "1", Thread: "another", Voter: "a"}); c != nil {
 			t.Errorf("in another thread: %+v", c)
 		}
 	})
@@ -177,7 +203,7 @@ func TestAGroupHasAtMostTenOpenQuestionsAndAFloodOfVotesIsBounded(t *testing.T) 
 			t.Errorf("%+v", r)
 		}
 		for i := range 1010 {
-			s.vote(outbox.Vote{Poll: last.MessageID, Choices: []string{"Friday"}, Voter: strings.Repeat("x", i), Name: "M"})
+			s.vote(ballot{Poll: last.MessageID, Choices: []string{"Friday"}, Voter: strings.Repeat("x", i), Name: "M"})
 		}
 		o := s.outcome("j")
 		if len(o.Answers) != 100 || o.Counts["Friday"] != 1000 || !strings.Contains(o.Words, "1000 answered in all.") {
@@ -195,12 +221,12 @@ func TestAVoteBeforeTheReceiptIsBroughtAgain(t *testing.T) {
 		defer s.run(&told{})()
 		s.enqueue("work", "q", which, time.Now())
 		time.Sleep(6 * time.Second)
-		if _, err := s.outbox.Vote(t.Context(), workChat, outbox.Vote{Poll: "MEM000001", Choices: []string{"Friday"}, Voter: "a"}); err == nil {
+		if _, err := s.tries(ballot{Poll: "MEM000001", Choices: []string{"Friday"}, Voter: "a"}); err == nil {
 			t.Error("the vote was taken for another one's")
 		}
 		close(release)
 		synctest.Wait()
-		if c := s.vote(outbox.Vote{Poll: "MEM000001", Choices: []string{"Friday"}, Voter: "a"}); c == nil {
+		if c := s.vote(ballot{Poll: "MEM000001", Choices: []string{"Friday"}, Voter: "a"}); c == nil {
 			t.Error("the vote was not counted when it came again")
 		}
 	})
@@ -216,10 +242,10 @@ func TestAQuestionThatNobodySeesTakesNoAnswers(t *testing.T) {
 			if r := s.after("work", "q", which); r.Status != ipc.Failed {
 				t.Fatalf("%s: %+v", name, r)
 			}
-			if c := s.vote(outbox.Vote{Text: "1", Voter: "a"}); c != nil {
+			if c := s.vote(ballot{Text: "1", Voter: "a"}); c != nil {
 				t.Errorf("%s: an answer was counted: %+v", name, c)
 			}
-			if c := s.vote(outbox.Vote{Poll: "a member's", Choices: []string{"Friday"}, Voter: "a"}); c != nil {
+			if c := s.vote(ballot{Poll: "a member's", Choices: []string{"Friday"}, Voter: "a"}); c != nil {
 				t.Errorf("%s: a vote in another poll was counted: %+v", name, c)
 			}
 			stop()
@@ -250,11 +276,11 @@ func TestOnlyAPlainNumberIsAnAnswer(t *testing.T) {
 		defer s.run(&told{})()
 		s.after("work", "q", which)
 		for _, text := range []string{"+1", "01", "-1", "0", "1e0", "1 2"} {
-			if c := s.vote(outbox.Vote{Text: text, Voter: "a"}); c != nil {
+			if c := s.vote(ballot{Text: text, Voter: "a"}); c != nil {
 				t.Errorf("%q: %+v", text, c)
 			}
 		}
-		if c := s.vote(outbox.Vote{Text: "1.", Voter: "a"}); c == nil {
+		if c := s.vote(ballot{Text: "1.", Voter: "a"}); c == nil {
 			t.Error(`"1." is no answer`)
 		}
 	})
@@ -267,7 +293,7 @@ func TestAChoiceThatIsANumberIsAnAnswer(t *testing.T) {
 		years := which
 		years.Choices = []string{"2026", "2027"}
 		s.after("work", "q", years)
-		if c := s.vote(outbox.Vote{Text: "2027", Voter: "a"}); c == nil || c.Choices[0] != "2027" {
+		if c := s.vote(ballot{Text: "2027", Voter: "a"}); c == nil || c.Choices[0] != "2027" {
 			t.Errorf("%+v", c)
 		}
 	})
@@ -285,7 +311,7 @@ func TestManyLongAnswersStayBelowTheLimitOfAResult(t *testing.T) {
 		}
 		s.after("work", "q", long)
 		for i := range 150 {
-			s.vote(outbox.Vote{Text: "1,2,3,4,5,6,7,8,9,10,11,12", Voter: strings.Repeat("x", i), Name: "<M>"})
+			s.vote(ballot{Text: "1,2,3,4,5,6,7,8,9,10,11,12", Voter: strings.Repeat("x", i), Name: "<M>"})
 		}
 		o := s.outcome("q")
 		r, _ := s.spool.Result("work", "q")
@@ -305,8 +331,8 @@ func TestAFloodOfQuestionsInOneBatchIsRefused(t *testing.T) {
 		defer s.run(&told{})()
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		if n := s.outbox.OpenQuestions("work"); n != 10 {
-			t.Errorf("%d questions are open", n)
+		if n, err := s.outbox.Reader().OpenAsks(t.Context(), "work", records.PolicyQuestion, time.Now()); n != 10 || err != nil {
+			t.Errorf("%d questions are open, %v", n, err)
 		}
 	})
 }
@@ -318,7 +344,7 @@ func TestTheLastAnswerBeforeACrashIsInTheResult(t *testing.T) {
 		stop := s.run(&told{})
 		r := s.after("work", "q", which)
 		before, _ := s.spool.Result("work", "q")
-		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"})
+		s.vote(ballot{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"})
 		stop()
 		check(t, s.spool.WriteResult("work", before))
 		defer s.run(&told{})()
@@ -335,8 +361,8 @@ func TestOnlyTheFirstAnswerIsReadByTheToolThatAsked(t *testing.T) {
 		defer s.run(&told{})()
 		r := s.after("work", "q", which)
 		for i, voter := range []string{"a", "a", "b"} {
-			c := s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: voter, Name: voter})
-			if c == nil || c.First != (i < 2) { // one that is brought again is the same
+			c := s.vote(ballot{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: voter, Name: voter})
+			if c == nil || c.Waited != (i < 2) { // one that is brought again is the same
 				t.Errorf("answer %d: %+v", i, c)
 			}
 		}
