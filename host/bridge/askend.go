@@ -113,7 +113,7 @@ func (b *Bridge) endAsks(ctx context.Context, began time.Time) (next time.Time, 
 		switch p := policies[a.Policy]; {
 		case a.Answer != "":
 			err = errors.Join(err, b.showEnd(ctx, a))
-		case p.heed > 0 && now.Before(began.Add(p.heed)): // they outlive a host
+		case p.heed > 0 && now.Before(began.Add(p.heed)) && now.Before(a.Made.Add(p.within)): // who asks may outlive a host
 			err = errors.Join(err, b.heed(ctx, a, began))
 		default:
 			err = errors.Join(err, b.endLate(ctx, a, now))
