@@ -3,14 +3,11 @@ package remote
 import (
 	"io"
 	"net/http"
-	"strings"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
-
-const permissionsPath = "/api/permissions"
 
 // maxPermission is the largest body of a question, in bytes.
 const maxPermission = 16 << 10
@@ -57,7 +54,7 @@ func (s *Server) permission(rw http.ResponseWriter, r *http.Request, who tokens.
 	if s.Inbox == nil {
 		return errNoInbox
 	}
-	id := strings.TrimPrefix(r.URL.Path, permissionsPath+"/")
+	id := r.PathValue("id")
 	p, err := s.Inbox.Permission(r.Context(), who.Folder, who.Thread, id, 0)
 	if err == nil && p.Answer == "" && wait > 0 {
 		if !s.asking.begin(who) {
