@@ -19,8 +19,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -49,14 +50,16 @@ func Open(o Options) (*Console, error) {
 		return nil, fmt.Errorf("serve the operator's page: %w", err)
 	}
 	const hint = "open it by the address that longshore page prints, or add the name to operator_page.hosts"
-	return &Console{o: o, listener: l, guard: httpd.NewGuard(l.Addr(), hint, o.Hosts...), overviews: overviews{control: o.Control}}, nil
+	guard := httpd.NewGuard(l.Addr(), hint, o.Hosts...)
+	guard.Policy, guard.Pages = csp, []string{"/"}
+	return &Console{o: o, listener: l, guard: guard, overviews: overviews{control: o.Control}}, nil
 }
 
 // Run serves until ctx is done, which is no error, and closes what Open opened.
 func (c *Console) Run(ctx context.Context) error {
 	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(c.listener.Addr()))
 	defer c.overviews.end(lookTime)
-	return httpd.Serve(ctx, c.listener, c.Handler(), c.o.Log, func() {})
+	return (&httpd.Server{Handler: c.Handler(), Log: c.o.Log, Grace: 5 * time.Second}).Serve(ctx, c.listener)
 }
 
 // Close stops listening, if Run has not been called.
@@ -80,7 +83,7 @@ var (
 // Handler serves everything that Run serves, behind its guards.
 func (c *Console) Handler() http.Handler {
 	control := (&operator.Server{Control: c.o.Control, Log: c.o.Log}).Handler()
-	mux := http.NewServeMux()
+	var mux httpd.Mux
 	mux.HandleFunc("GET /{$}", serveAsset("index.html"))
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
 	mux.HandleFunc("POST /sign-in", c.signIn)
@@ -93,7 +96,7 @@ func (c *Console) Handler() http.Handler {
 	for _, name := range acts {
 		mux.HandleFunc("POST /v1/"+name, c.signedIn(c.acting(control)))
 	}
-	return c.guarded(mux)
+	return c.guard.Wrap(&mux)
 }
 
 // csp allows the page to load only what this server serves. Trusted Types make the
@@ -101,34 +104,12 @@ func (c *Console) Handler() http.Handler {
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-func (c *Console) guarded(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		httpd.Harden(w.Header())
-		w.Header().Set("Content-Security-Policy", csp)
-		if r.ContentLength != 0 {
-			httpd.QuickBody(w)
-			r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
-		}
-		if p := c.guard.Check(r, r.URL.Path == "/"); p != nil {
-			httpd.Fail(w, p)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// keyOf returns the key that a request shows; empty if none.
-func keyOf(r *http.Request) string {
-	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return key
-}
-
 // acting logs a call that acts. What is shown after it is of after it.
 func (c *Console) acting(control http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		arg, err := io.ReadAll(r.Body)
-		if err != nil {
-			httpd.Fail(w, httpd.Refuse(http.StatusBadRequest, operator.CodeBadCall, "the call did not arrive whole", ""))
+		arg, problem := httpd.ReadAll(w, r, 4<<10)
+		if problem != nil {
+			httpd.Fail(w, problem)
 			return
 		}
 		c.o.Log.Info("an operator's action on the page", "call", strings.TrimPrefix(r.URL.Path, "/v1/"), "of", httpd.Quote(string(arg)))
@@ -141,7 +122,7 @@ func (c *Console) acting(control http.Handler) http.HandlerFunc {
 // signedIn admits requests with a session's key.
 func (c *Console) signedIn(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !c.sessions.use(keyOf(r)) {
+		if !c.sessions.use(httpd.Bearer(r)) {
 			httpd.Fail(w, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "this browser is not signed in, or its session has ended", "open a new address: longshore page"))
 			return
 		}
@@ -151,9 +132,13 @@ func (c *Console) signedIn(next http.HandlerFunc) http.HandlerFunc {
 
 // signIn begins a session for a browser that shows a token.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+	body, problem := httpd.ReadAll(w, r, 4<<10)
+	if problem != nil {
+		httpd.Fail(w, problem)
+		return
+	}
 	key, ok := c.sessions.begin(string(body))
-	if err != nil || !ok {
+	if !ok {
 		httpd.Fail(w, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "this address was used already, or is too old", "open a new one: longshore page"))
 		return
 	}
@@ -162,7 +147,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
-	c.sessions.end(keyOf(r))
+	c.sessions.end(httpd.Bearer(r))
 	httpd.Answer(w, http.StatusOK, struct{}{})
 }
 

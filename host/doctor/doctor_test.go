@@ -272,7 +272,7 @@ func TestTheDoctorAsksTheHostThatRuns(t *testing.T) {
 	p.must(ln.Close()) // nobody listens there any more
 	unwell := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		io.WriteString(w, `{"code":"unwell","message":"12 B of disk are free"}`)
+		io.WriteString(w, `{"error":{"code":"unwell","message":"12 B of disk are free"}}`)
 	})
 	serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: running{}, Health: unwell})
 	want := map[string]string{"host": "12 B of disk are free", "web": "nobody listens on " + ln.Addr().String()}

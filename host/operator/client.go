@@ -48,7 +48,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		}
 		body = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://longshore"+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+socketHost+path, body)
 	if err != nil {
 		return fmt.Errorf("make call: %w", err)
 	}
@@ -67,14 +67,14 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("read the host's answer: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
-		answer := &refusal.Error{}
-		if json.Unmarshal(data, answer) != nil || answer.Message == "" {
+		var answer struct{ Error refusal.Error }
+		if json.Unmarshal(data, &answer) != nil || answer.Error.Message == "" {
 			return fmt.Errorf("the host answered %d", res.StatusCode)
 		}
-		if answer.Code == codeInternal {
-			return errors.New(answer.Message)
+		if answer.Error.Code == codeInternal {
+			return errors.New(answer.Error.Message)
 		}
-		return answer
+		return &answer.Error
 	}
 	if out == nil {
 		return nil

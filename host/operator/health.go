@@ -2,10 +2,8 @@ package operator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -13,10 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/outbox"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // Health returns the handler of
@@ -34,14 +31,13 @@ func (l *Local) Health() http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	mux := http.NewServeMux()
+	mux := &httpd.Mux{}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		if err := l.healthy(r.Context()); err != nil {
 			reply(w, nil, err)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(l.wellness()) //nolint:errcheck // the caller went away
+		httpd.Answer(w, http.StatusOK, l.wellness())
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return mux
@@ -318,33 +314,13 @@ func number(b bool) float64 {
 // never a page of another site: otherwise a website could read this machine's
 // metrics through its operator's browser.
 func ServeHealth(ctx context.Context, listen string, hosts []string, health http.Handler) error {
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	l, err := httpd.Address{Listen: listen}.Open()
 	if err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
-	own := ownNamesOnly(hostnames.Of(ln.Addr().String(), hosts...), health)
-	srv := &http.Server{Handler: own, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
-	stop := context.AfterFunc(ctx, func() { srv.Close() })
-	defer stop()
-	if err := srv.Serve(ln); ctx.Err() == nil {
+	guard := httpd.NewGuard(l.Addr(), "ask by the address in metrics.listen, or add the name to metrics.hosts", hosts...)
+	if err := (&httpd.Server{Handler: guard.Wrap(health)}).Serve(ctx, l); err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil
-}
-
-func ownNamesOnly(own hostnames.Set, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		switch {
-		case !own.Has(r.Host):
-			reply(w, nil, &refusal.Error{
-				Code: CodeUnknownHost, Message: fmt.Sprintf("this server does not answer to the name %+q", media.Printable(r.Host)),
-				Hint: "ask by the address in metrics.listen, or add the name to metrics.hosts",
-			})
-		case hostnames.Foreign(r):
-			reply(w, nil, &refusal.Error{Code: CodeCrossSite, Message: "requests from other sites are refused", Hint: "open the address directly"})
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
 }

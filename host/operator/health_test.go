@@ -200,8 +200,8 @@ func TestAFaultOfTheHostIsItsOwnCode(t *testing.T) {
 	c := &control{err: errors.New("disk on fire")}
 	w := httptest.NewRecorder()
 	(&operator.Server{Control: c, Log: slog.New(slog.DiscardHandler)}).Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/drop", strings.NewReader(`"x"`)))
-	var answer refusal.Error
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusInternalServerError || answer.Code != "internal" || answer.Message != "disk on fire" {
+	var answer struct{ Error refusal.Error }
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusInternalServerError || answer.Error.Code != "internal" || answer.Error.Message != "disk on fire" {
 		t.Errorf("%d %s, %v", w.Code, w.Body, err)
 	}
 }

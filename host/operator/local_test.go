@@ -290,8 +290,8 @@ func TestAnOutboxThatCannotBeWrittenIsUnwell(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	c.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
-	var answer refusal.Error
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusServiceUnavailable || answer.Code != operator.CodeUnwell {
+	var answer struct{ Error refusal.Error }
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusServiceUnavailable || answer.Error.Code != operator.CodeUnwell {
 		t.Errorf("%d %s, %v", w.Code, w.Body, err)
 	}
 }

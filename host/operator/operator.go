@@ -173,9 +173,7 @@ const (
 	CodeBadCall   = "bad_call"
 	CodePageOff   = "page_off" // the host serves no operator's page
 
-	CodeUnknownHost = "unknown_host" // of the metrics' address
-	CodeCrossSite   = "cross_site"
-	codeInternal    = "internal" // only on the socket: every other error
+	codeInternal = "internal" // only on the socket: every other error
 )
 
 // ErrNoHost means that no host answers on the control socket.

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 		conn.SetReadDeadline(time.Now().Add(time.Minute))
-		conn.Write([]byte("POST /v1/status HTTP/1.0\r\nContent-Length: 0\r\n\r\n"))
+		conn.Write([]byte("POST /v1/status HTTP/1.0\r\nHost: longshore\r\nContent-Length: 0\r\n\r\n"))
 		answer, _ := io.ReadAll(conn)
 		os.Stdout.WriteString("answered: " + string(answer))
 		os.Exit(0)

@@ -3,15 +3,12 @@ package remote
 import (
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
-
-const permissionsPath = "/api/permissions"
 
 // maxPermission is the largest body of a question, in bytes.
 const maxPermission = 16 << 10
@@ -58,7 +55,7 @@ func (s *Server) permission(rw http.ResponseWriter, r *http.Request, who tokens.
 	if s.Inbox == nil {
 		return errNoInbox
 	}
-	id := strings.TrimPrefix(r.URL.Path, permissionsPath+"/")
+	id := r.PathValue("id")
 	p, answered, err := s.Inbox.Permission(who.Folder, who.Thread, id)
 	if err != nil {
 		return err

@@ -27,12 +27,13 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/calls"
 	"github.com/longshore-bridge/longshore/host/remote/gate"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -75,8 +76,8 @@ type Server struct {
 	Options
 	*tokens.Tokens
 	calls    *calls.Store
-	listener net.Listener
-	names    hostnames.Set
+	listener net.Listener // nil: only Admit lets in
+	handler  http.Handler
 	gate     gate.Gate
 	bodies   *intake.Bodies
 	uploads  uploads
@@ -106,14 +107,14 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := errors.Join(os.RemoveAll(s.temp()), os.MkdirAll(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700)); err != nil {
 		return nil, err
 	}
-	if o.Listen == "" {
-		s.names = hostnames.Of("localhost")
-		return s, nil
+	guard := &httpd.Guard{Programs: true, Hint: "use its own address, or have the operator add the name to remote.hosts"}
+	if o.Listen != "" {
+		if s.listener, err = httpd.Listen(o.Listen); err != nil {
+			return nil, err
+		}
+		guard.Names = httpd.NamesOf(s.listener.Addr().String(), o.Hosts...)
 	}
-	if s.listener, err = gate.Listen(o.Listen); err != nil {
-		return nil, err
-	}
-	s.names = hostnames.Of(s.listener.Addr().String(), o.Hosts...)
+	s.handler = guard.Wrap(s.authenticated(s.mux()))
 	return s, nil
 }
 
@@ -133,7 +134,6 @@ func (s *Server) Close() error {
 }
 
 const (
-	headerSlop = 4 << 10 // that net/http adds to its bound
 	endTime    = 5 * time.Second
 	sweepEvery = time.Hour
 	keyFor     = 24 * time.Hour // how long a key is remembered at least
@@ -142,28 +142,21 @@ const (
 // Run serves until ctx is done, which is no error. Calls that wait for their results then
 // end; their deliveries go on.
 func (s *Server) Run(ctx context.Context) error {
-	srv := s.server(ctx)
-	served := make(chan error, 1)
-	go func() { served <- s.serve(ctx, srv) }()
-	sweep := time.NewTicker(sweepEvery)
-	defer sweep.Stop()
-	s.sweep(ctx) // a host that is restarted often would never come to its hour
-	for {
-		select {
-		case err := <-served:
-			return err
-		case <-sweep.C:
+	ctx, cancel := context.WithCancel(ctx)
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	defer cancel()
+	sweeping.Go(func() {
+		s.sweep(ctx) // a host that is restarted often would never come to its hour
+		for range wake.Every(ctx, sweepEvery) {
 			s.sweep(ctx)
-		case <-ctx.Done():
-			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-			defer cancel()
-			if srv.Shutdown(grace) != nil {
-				_ = srv.Close()
-			}
-			<-served
-			return nil
 		}
+	})
+	if s.listener == nil {
+		<-ctx.Done()
+		return nil
 	}
+	return s.server(endTime).Serve(ctx, s.listener)
 }
 
 // sweep deletes what is too old.
@@ -183,42 +176,19 @@ func (s *Server) deleteOld(ctx context.Context) error {
 // listener, refuses the token from then on, and returns when all calls have ended; what was
 // accepted goes on. Errors are refusals.
 func (s *Server) Admit(l net.Listener, folder, thread string) (token string, end func(), err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ctx, token, forget, err := s.OpenSession(ctx, folder, thread)
+	ctx, token, forget, err := s.OpenSession(context.Background(), folder, thread)
 	if err != nil {
-		cancel()
 		return "", nil, err
 	}
-	srv := s.server(ctx)
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		if err := srv.Serve(s.gate.Count(l)); !errors.Is(err, http.ErrServerClosed) {
-			s.Log.Debug("a forwarded socket has ended", "group", folder, "error", err)
-		}
-	}()
+	running := s.server(0).Start(ctx, l)
 	return token, sync.OnceFunc(func() {
 		forget()
-		cancel()
-		_ = srv.Close()
-		<-served
+		running.Close()
 	}), nil
 }
 
-// server is an HTTP server whose requests have a context below ctx.
-func (s *Server) server(ctx context.Context) *http.Server {
-	return &http.Server{
-		Handler: s, ReadHeaderTimeout: s.Limits.HeaderTime, IdleTimeout: time.Minute, MaxHeaderBytes: max(s.Limits.Header-headerSlop, 1),
-		ErrorLog:    slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: gate.WithConn,
-	}
-}
-
-// serve serves the Server's own listener, if there is one.
-func (s *Server) serve(ctx context.Context, srv *http.Server) error {
-	if s.listener == nil {
-		<-ctx.Done()
-		return nil
-	}
-	return srv.Serve(s.gate.Count(s.listener))
+// server is an HTTP server whose requests end with it, at the latest after grace.
+func (s *Server) server(grace time.Duration) *httpd.Server {
+	return &httpd.Server{Handler: s, Log: s.Log, HeaderTime: s.Limits.HeaderTime, Header: s.Limits.Header, Reads: s.Limits.Least(), Conns: &s.gate,
+		Cancel: true, Grace: grace}
 }

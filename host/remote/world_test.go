@@ -30,6 +30,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+const (
+	inboxPath       = "/api/inbox"
+	permissionsPath = "/api/permissions"
+)
+
 // The bounds where no others are set.
 var (
 	maxUploads = intake.DefaultLimits().Uploads

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/keys"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime"
@@ -65,7 +65,7 @@ type models struct {
 
 // model is one group's proxy.
 type model struct {
-	server *keys.Server // on the socket for the group's containers; nil: not opened yet
+	server *httpd.Running // on the socket for the group's containers; nil: not opened yet
 	proxy  *keys.Proxy
 }
 
@@ -111,8 +111,7 @@ func (m *models) guarded(ctx context.Context, l net.Listener, folder string) (en
 func (m *models) serve(ctx context.Context, l net.Listener, folder string, as func(*keys.Proxy) http.Handler) (end func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := keys.Serve(l, as(m.of(folder).proxy))
-	return func() { _ = s.Close() }, nil // it may report that the listener's connection has ended
+	return keys.Serve(l, as(m.of(folder).proxy)).Close, nil
 }
 
 // pass returns what a group's CLI on another machine sends as its key. It counts on the listeners of
@@ -130,10 +129,9 @@ func (m *models) pass(folder string) string {
 func (m *models) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var errs []error
 	for _, one := range m.open {
 		if one.server != nil {
-			errs = append(errs, one.server.Close())
+			one.server.Close()
 		}
 		one.proxy.Drain()
 	}
@@ -141,7 +139,7 @@ func (m *models) Close() error {
 	if m.ledger != nil { // else it was not opened
 		m.ledger.Close()
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // Spending returns what a group's calls of its model have used; ok is false if they do not pass the

@@ -39,7 +39,7 @@ type remotePart struct {
 // remoteLimits returns the remote server's bounds of the configuration.
 func remoteLimits(l config.RemoteLimits) intake.Limits {
 	return intake.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
-		HeaderTime: l.HeaderTime.Std(), Pace: int64(l.Pace), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
+		HeaderTime: l.HeaderTime.Std(), Speed: int64(l.Speed), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
 }
 
 // usesSSH reports whether the host starts an assistant over ssh.

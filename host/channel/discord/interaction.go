@@ -3,7 +3,6 @@ package discord
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"time"
 
@@ -59,13 +58,13 @@ type reply struct {
 
 // privateAnswer is a message that only the member who acted sees.
 type privateAnswer struct {
-	Text    string  `json:"content"`
-	Flags   int     `json:"flags"`
-	Allowed allowed `json:"allowed_mentions"`
+	Text    string         `json:"content"`
+	Flags   int            `json:"flags"`
+	Allowed map[string]any `json:"allowed_mentions"`
 }
 
 func (r *reply) say(text string) {
-	r.Type, r.Data = answerMessage, &privateAnswer{Text: text, Flags: onlyForThem, Allowed: allowed{Parse: []string{}}}
+	r.Type, r.Data = answerMessage, &privateAnswer{Text: text, Flags: onlyForThem, Allowed: nobody}
 }
 
 // answer enqueues an answer to an interaction. It never waits.
@@ -85,7 +84,7 @@ func (d *Discord) sayAnswers(ctx context.Context) {
 			return
 		case r := <-d.answers:
 			within, end := context.WithTimeout(ctx, answerWithin)
-			err := d.api.call(within, http.MethodPost, "interactions/"+r.id+"/"+r.token+"/callback", r, nil)
+			err := d.api.Ask(within, "POST", "interactions/"+r.id+"/"+r.token+"/callback", r, nil)
 			end()
 			if err != nil && ctx.Err() == nil {
 				d.Log.Info("answer a button or a command", "error", err)
@@ -106,7 +105,7 @@ type command struct {
 func (d *Discord) offer(ctx context.Context, me *self) error {
 	path := "applications/" + me.app + "/commands"
 	var there []command
-	if err := d.api.call(ctx, http.MethodGet, path, nil, &there); err != nil {
+	if err := d.api.Ask(ctx, "GET", path, nil, &there); err != nil {
 		return err
 	}
 	for _, w := range bot.Commands() {
@@ -114,7 +113,7 @@ func (d *Discord) offer(ctx context.Context, me *self) error {
 		if slices.ContainsFunc(there, func(c command) bool { c.Type = cmp.Or(c.Type, 1); return c == want }) {
 			continue
 		}
-		if err := d.api.call(ctx, http.MethodPost, path, want, nil); err != nil {
+		if err := d.api.Ask(ctx, "POST", path, want, nil); err != nil {
 			return err
 		}
 	}

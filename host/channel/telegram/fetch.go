@@ -10,32 +10,33 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // Fetch implements channel.Fetcher, from the Bot API server. The Ref is the index of the file in its
 // message and the Ref of the message.
-func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
-	ctx, open, leave, err := t.Enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	index, kept, err := open.Kept(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	u, _, err := decode(kept.Body, nil)
-	if err != nil || u.Message == nil {
-		return nil, channel.Unfetchable("the message cannot be read any more")
-	}
-	files := u.Message.withQuoted()
-	i, err := strconv.Atoi(index)
-	if err != nil || i < 0 || i >= len(files) {
-		return nil, channel.Unfetchable("the message has no such file")
-	}
-	return t.download(ctx, open.Scratch, files[i], f.Patient)
+func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (body io.ReadCloser, err error) {
+	err = t.Within(ctx, func(ctx context.Context, open *bot.Open) error {
+		index, kept, err := open.Kept(ctx, f)
+		if err != nil {
+			return err
+		}
+		u, _, err := decode(kept.Body, nil)
+		if err != nil || u.Message == nil {
+			return channel.Unfetchable("the message cannot be read any more")
+		}
+		files := u.Message.withQuoted()
+		i, err := strconv.Atoi(index)
+		if err != nil || i < 0 || i >= len(files) {
+			return channel.Unfetchable("the message has no such file")
+		}
+		body, err = t.download(ctx, open.Scratch, files[i], f.Patient)
+		return err
+	})
+	return body, err
 }
 
 func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f file, patient bool) (io.ReadCloser, error) {
@@ -46,8 +47,8 @@ func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f fi
 	var where struct {
 		Path string `json:"file_path"`
 	}
-	switch err := t.askShort(ctx, "getFile", map[string]string{"file_id": f.ID}, &where); {
-	case says(err, "file is too big"):
+	switch err := t.api.Ask(ctx, "POST", "getFile", map[string]string{"file_id": f.ID}, &where); {
+	case webapi.Says(err, "file is too big"):
 		return nil, tooLarge(most)
 	case channel.ClassOf(err) == channel.Permanent:
 		return nil, channel.Unfetchable("Telegram does not have it any more")
@@ -59,7 +60,7 @@ func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f fi
 		return nil, channel.Unfetchable("Telegram names no place where it lies")
 	}
 	at := url.URL{Path: "/file/bot/" + where.Path}
-	return scratch.Get(ctx, t.api.client, t.api.base+at.EscapedPath(), most, transfer.PaceFor(patient))
+	return scratch.Get(ctx, t.api.Client, strings.TrimSuffix(t.settings.Server, "/")+at.EscapedPath(), most, transfer.SpeedFor(patient))
 }
 
 func tooLarge(most int64) error {

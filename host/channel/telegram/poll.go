@@ -103,8 +103,5 @@ func vote(u *update, question []byte) *channel.Inbound {
 
 // EndPoll implements channel.PollEnder. Telegram shows the result itself.
 func (t *Telegram) EndPoll(ctx context.Context, c channel.Change) error {
-	if err := t.change(ctx, c, "stopPoll", args{}); !says(err, pollClosed) {
-		return err
-	}
-	return nil
+	return unless(t.change(ctx, c, "stopPoll", args{}), pollClosed)
 }

@@ -16,24 +16,23 @@ import (
 )
 
 const (
-	asking      = 20 * time.Second // how long askShort may take
-	mostUpdates = 100              // of one answer
-	polling     = 25               // seconds that Telegram holds a poll open: less than transfer.HeaderTimeout
-	maxUpdate   = 256 << 10        // bytes of one update
+	mostUpdates = 100       // of one answer
+	polling     = 25        // seconds that Telegram holds a poll open: less than transfer.HeaderTimeout
+	maxUpdate   = 256 << 10 // bytes of one update
 )
 
 // Connect implements bot.Hooks: it takes updates until the connection is lost.
 func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	j := o.Journal
-	if t.settings.Token.Reveal() == "" {
-		return t.NotPaired(noToken)
+	if stop := t.Unpaired(); stop != nil {
+		return stop
 	}
 	if err := t.moved.load(ctx, j); err != nil {
 		return err
 	}
-	t.membership.forget()
+	t.Barred.Clear() // earlier reports may be out of date
 	var me user
-	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
+	if err := t.api.Ask(ctx, "POST", "getMe", struct{}{}, &me); err != nil {
 		return link.StopOf(err)
 	}
 	t.self.Store(&me)
@@ -57,7 +56,7 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	for offset, most := int64(0), mostUpdates; ; {
 		var all []json.RawMessage
 		poll, end := context.WithTimeout(ctx, (polling+20)*time.Second)
-		err := t.api.ask(poll, "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
+		err := t.api.AskLong(poll, "POST", "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
 		end()
 		if errors.Is(err, transfer.ErrTooLong) && most > 1 {
 			most /= 10
@@ -77,19 +76,12 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	}
 }
 
-// askShort is api.ask for a method that answers at once.
-func (t *Telegram) askShort(ctx context.Context, method string, args, answer any) error {
-	ctx, end := context.WithTimeout(ctx, asking)
-	defer end()
-	return t.api.ask(ctx, method, args, answer)
-}
-
 func (t *Telegram) register(ctx context.Context) {
 	var all []map[string]string
 	for _, c := range bot.Commands() {
 		all = append(all, map[string]string{"command": c.Name, "description": c.Help})
 	}
-	if err := t.askShort(ctx, "setMyCommands", map[string]any{"commands": all}, nil); err != nil && ctx.Err() == nil {
+	if err := t.api.Ask(ctx, "POST", "setMyCommands", map[string]any{"commands": all}, nil); err != nil && ctx.Err() == nil {
 		t.Log.Info("register the bot's commands", "error", err)
 	}
 }

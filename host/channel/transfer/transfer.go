@@ -1,4 +1,4 @@
-// Package transfer moves a channel's files: bounded in bytes, pace and room on the
+// Package transfer moves a channel's files: bounded in bytes, speed and room on the
 // disk. It is the only way in which a channel fetches what a member named.
 //
 // A platform delivers addresses, paths and sizes in a member's name. They are
@@ -23,7 +23,7 @@
 //
 // # Bounds
 //
-// [Pace] ends a transfer that is too slow, [File] takes no more bytes than it may, [Scratch] makes
+// [Speed] ends a transfer that is too slow, [File] takes no more bytes than it may, [Scratch] makes
 // files for bytes on their way and fetches into them, and [Progress] reports how far an upload is.
 // [Post] sends a message with its files, a [Body], to a platform that speaks HTTP.
 package transfer
@@ -75,6 +75,15 @@ type Options struct {
 	// Network is nil except in tests: the system's resolver, plain TCP, and the
 	// environment's proxy.
 	Network Network
+}
+
+// At returns Options for a platform that is at another address, such as a test's server. If address
+// is empty, o is returned as it is.
+func (o Options) At(address string) Options {
+	if u, err := url.Parse(address); err == nil && address != "" {
+		o.Origins = []string{u.Scheme + "://" + u.Host}
+	}
+	return o
 }
 
 // Clock takes the time of a platform.

@@ -2,7 +2,13 @@
 // same time.
 package intake
 
-import "time"
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/httpd"
+)
 
 // Limits bound what comes. A bound that is zero is the default.
 type Limits struct {
@@ -12,7 +18,7 @@ type Limits struct {
 	UploadFor  time.Duration // how long an upload is kept after its last byte
 	Header     int           // bytes of a request before its body
 	HeaderTime time.Duration // how long they may take
-	Pace       int64         // bytes a second of the slowest body
+	Speed      int64         // bytes a second of the slowest body
 	Grace      time.Duration // how far a body may fall behind that
 	Calls      int           // of a group that are recorded
 	Group      int           // connections of a group
@@ -27,7 +33,7 @@ const (
 	uploadFor    = 24 * time.Hour
 	headerSize   = 16 << 10
 	headerTime   = 10 * time.Second
-	minPace      = 16 << 10
+	minSpeed     = 16 << 10
 	paceGrace    = 30 * time.Second
 	maxCalls     = 1_000_000 // five weeks at the usual rate of sends
 	maxGuests    = 64
@@ -37,7 +43,7 @@ const (
 // DefaultLimits are the bounds where no others are set.
 func DefaultLimits() Limits {
 	return Limits{Fields: maxFields, Buffer: maxBuffer, Uploads: maxUploads, UploadFor: uploadFor, Header: headerSize, HeaderTime: headerTime,
-		Pace: minPace, Grace: paceGrace, Calls: maxCalls, Group: maxGuests, Strangers: maxStrangers}
+		Speed: minSpeed, Grace: paceGrace, Calls: maxCalls, Group: maxGuests, Strangers: maxStrangers}
 }
 
 // Filled returns l with the defaults in place of what is zero.
@@ -49,7 +55,7 @@ func (l Limits) Filled() Limits {
 	fill(&all.UploadFor, l.UploadFor)
 	fill(&all.Header, l.Header)
 	fill(&all.HeaderTime, l.HeaderTime)
-	fill(&all.Pace, l.Pace)
+	fill(&all.Speed, l.Speed)
 	fill(&all.Grace, l.Grace)
 	fill(&all.Calls, l.Calls)
 	fill(&all.Group, l.Group)
@@ -65,3 +71,11 @@ func fill[T int | int64 | time.Duration](to *T, with T) {
 
 // Largest is the size of a call that carries its file in base64.
 func (l Limits) Largest() int64 { return l.Fields + l.Buffer/3*4 + 4 }
+
+// Least is the least speed of bodies, and of those who read answers.
+func (l Limits) Least() httpd.Speed { return httpd.Speed{PerSecond: l.Speed, Grace: l.Grace} }
+
+// Body returns the body of a request, of at most that many bytes. It fails if they come too slowly.
+func (l Limits) Body(rw http.ResponseWriter, r *http.Request, most int64) io.Reader {
+	return httpd.Body(rw, r, most, l.Least())
+}

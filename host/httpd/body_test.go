@@ -1,4 +1,4 @@
-package intake
+package httpd
 
 import (
 	"io"
@@ -23,21 +23,21 @@ func TestABodyThatCameFastMayNotStallForLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rw := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 		r := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", 1<<20)))
-		p := DefaultLimits().Body(rw, r, 1<<20)
+		p := Body(rw, r, 1<<20, Speed{16 << 10, 30 * time.Second})
 		read := func(n int, want time.Duration) {
 			t.Helper()
 			if _, err := io.ReadFull(p, make([]byte, n)); err != nil {
 				t.Fatal(err)
 			}
-			if got := time.Until(p.(*paced).due).Round(time.Millisecond); got != want {
+			if got := time.Until(p.(*body).due).Round(time.Millisecond); got != want {
 				t.Errorf("the next bytes must come within %v, want %v", got, want)
 			}
 		}
-		read(512<<10, paceGrace)
+		read(512<<10, 30*time.Second)
 		time.Sleep(20 * time.Second) // of the bubble
 		read(16, 10*time.Second+time.Millisecond)
 		read(32<<10, 12*time.Second+time.Millisecond)
-		due := p.(*paced).due
+		due := p.(*body).due
 		if read(16, 12*time.Second+2*time.Millisecond); !rw.read.Equal(due) {
 			t.Errorf("the connection waits until %v, want %v", rw.read, due)
 		}
