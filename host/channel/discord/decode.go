@@ -156,13 +156,10 @@ func (m *message) edits(me *self) []event {
 // wordOf returns the host's word of a message that is a mention of the bot and that word alone;
 // else nothing.
 func wordOf(text, me string) string {
-	text = strings.TrimSpace(text)
-	after, ok := strings.CutPrefix(text, "<@"+me+">")
-	if !ok {
-		after, ok = strings.CutPrefix(text, "<@!"+me+">")
-	}
-	if word := strings.ToLower(strings.TrimSpace(strings.TrimLeft(after, ":, "))); ok && bot.IsCommand(word) {
-		return word
+	for _, mention := range []string{"<@" + me + ">", "<@!" + me + ">"} {
+		if after, ok := strings.CutPrefix(strings.TrimSpace(text), mention); ok {
+			return bot.CommandAfter(after)
+		}
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func FuzzEvent(f *testing.F) {
 			}
 		}
 		for _, name := range []string{ev.Sender, ev.Inviter, ev.AuthorID, "U2B"} { // nobody is asked
-			s.people.put(name, known{name: "Ada", until: time.Now().Add(time.Hour)})
+			s.people.Set(name, known{name: "Ada", until: time.Now().Add(time.Hour)})
 		}
 		in, err := s.inbound(t.Context(), ev, journal.Inbound{Seq: 1, ID: id, Received: time.Now()})
 		if err != nil {

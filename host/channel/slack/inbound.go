@@ -49,7 +49,7 @@ func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) e
 func (s *Slack) inbound(ctx context.Context, ev *decode.Event, m journal.Inbound) (channel.Inbound, error) {
 	in := ev.Inbound
 	in.Quote = nil
-	in.ID, in.Text, in.From, in.Emoji = m.ID, s.readable(ctx, ev.Text), s.nameOf(ctx, ev.Sender), s.emojis.char(ev.Emoji)
+	in.ID, in.Text, in.From, in.Emoji = m.ID, s.readable(ctx, ev.Text), s.nameOf(ctx, ev.Sender), s.emojis.Char(ev.Emoji)
 	in.Role, in.Author = s.roleIn(ctx, ev.Chat, ev.Sender), cmp.Or(ev.Author, s.nameOf(ctx, ev.AuthorID))
 	if in.Time.IsZero() {
 		in.Time = m.Received
@@ -109,7 +109,7 @@ func private(chat groups.JID) bool { return strings.HasPrefix(decode.IDOf(chat),
 // by a mention, in a direct message, or in a thread where the assistant spoke.
 func (s *Slack) direct(ctx context.Context, ev *decode.Event) (bool, error) {
 	me := s.self.Load()
-	if private(ev.Chat) || me != nil && (ev.Parent == me.user || strings.Contains(ev.Said, "<@"+me.user+">") || strings.Contains(ev.Said, "<@"+me.user+"|")) {
+	if private(ev.Chat) || me != nil && (ev.Parent == me.UserID || strings.Contains(ev.Said, "<@"+me.UserID+">") || strings.Contains(ev.Said, "<@"+me.UserID+"|")) {
 		return true, nil
 	}
 	open := s.Open()
@@ -121,21 +121,20 @@ func (s *Slack) direct(ctx context.Context, ev *decode.Event) (bool, error) {
 
 // Fetch implements channel.Fetcher, from Slack's file server with the bot token. The Ref is Slack's
 // id of the file and the Ref of its message.
-func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
-	ctx, open, leave, err := s.Enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	id, of, err := s.filesOf(ctx, open, f)
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(of, func(f decode.File) bool { return f.ID == id })
-	if i < 0 {
-		return nil, channel.Unfetchable("the message has no such file")
-	}
-	return s.download(ctx, open.Scratch, of[i], f.Patient)
+func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (body io.ReadCloser, err error) {
+	err = s.Within(ctx, func(ctx context.Context, open *bot.Open) error {
+		id, of, err := s.filesOf(ctx, open, f)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(of, func(f decode.File) bool { return f.ID == id })
+		if i < 0 {
+			return channel.Unfetchable("the message has no such file")
+		}
+		body, err = s.download(ctx, open.Scratch, of[i], f.Patient)
+		return err
+	})
+	return body, err
 }
 
 // filesOf returns the files of the message that f names, and the id of f itself.

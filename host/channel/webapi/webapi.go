@@ -187,6 +187,9 @@ func (a *API) Post(ctx context.Context, path string, in, out any) error {
 func (a *API) read(answer *transfer.Answer, out any) error {
 	err := a.Read(answer, out)
 	w := WordOf(err)
+	if w == nil && answer.Status == http.StatusTooManyRequests {
+		w = &Word{}
+	}
 	if w == nil {
 		return err
 	}
