@@ -146,11 +146,11 @@ groups:
 	proxy := keys.Serve(model, keys.New("family", access{}, nil, stage.NewLog(io.Discard, cfg.Log)).Guard("the pass of this session"))
 	t.Cleanup(proxy.Close)
 	all := map[string]server{
-		"host/channel/web":           {address: at["web"], method: "POST", path: "/api/chats/family/messages", credentials: bearer(token)},
+		"host/channel/web":           {address: at["web"], method: "POST", path: "/api/chats/family/messages", credentials: withToken(token)},
 		"host/channel/push":          {address: at["push"], method: "POST", path: "/"},
 		"host/channel/telegram":      {address: at["hook"], method: "POST", path: "/hook", credentials: "X-Telegram-Bot-Api-Secret-Token: " + secret + "\r\n"},
-		"host/remote":                {address: at["remote"], method: "POST", path: "/api/requests", credentials: bearer(made.Secret)},
-		"host/console":               {address: at["console"], method: "POST", path: "/v1/show", credentials: bearer(signedIn(t, h.SignIn()))},
+		"host/remote":                {address: at["remote"], method: "POST", path: "/api/requests", credentials: withToken(made.Secret)},
+		"host/console":               {address: at["console"], method: "POST", path: "/v1/show", credentials: withToken(signedIn(t, h.SignIn()))},
 		"host/operator, the metrics": {address: at["metrics"], method: "GET", path: "/healthz"},
 		"host/operator":              {network: "unix", address: filepath.Join(cfg.State, "longshore.sock"), host: "longshore", method: "POST", path: "/v1/show"},
 		"host/command/pairpage":      {address: at["pair"], method: "GET", path: code.Path},
@@ -165,7 +165,7 @@ groups:
 	return all
 }
 
-func bearer(token string) string { return "Authorization: Bearer " + token + "\r\n" }
+func withToken(token string) string { return "Authorization: Bearer " + token + "\r\n" }
 
 // signedIn is the key of a session of the operator's page.
 func signedIn(t *testing.T, address string) string {
