@@ -543,7 +543,7 @@ func TestCallsThatCannotBeMeant(t *testing.T) {
 		name, method, path, body string
 		status                   int
 	}{
-		{"oversized", "POST", "/v1/send", `{"group":"` + strings.Repeat("x", 70<<10) + `"}`, http.StatusBadRequest},
+		{"oversized", "POST", "/v1/send", `{"group":"` + strings.Repeat("x", 70<<10) + `"}`, http.StatusRequestEntityTooLarge},
 		{"not JSON", "POST", "/v1/send", `group=family`, http.StatusBadRequest},
 		{"not UTF-8", "POST", "/v1/send", "{\"text\":\"caf\xe9\"}", http.StatusBadRequest},
 		{"limit of words", "POST", "/v1/list", `{"limit":"many"}`, http.StatusBadRequest},
