@@ -168,7 +168,7 @@ func TestAnswersToApprovalsWereNotCounted(t *testing.T) {
 	ask := func(key string, expires time.Time) string {
 		d := records.Delivery{
 			Key: key, Folder: "family", Request: "r-" + key, Channel: "mem", Chat: "mem:family", Parts: []records.Part{{Text: "words"}},
-			Approval: &records.Approval{Rule: "approve.foreign", Expires: expires},
+			Approval: &records.Ask{Rule: "approve.foreign", Expires: expires},
 		}
 		if err := c.outbox.Put(t.Context(), []records.Delivery{d}); err != nil {
 			t.Fatal(err)
@@ -178,14 +178,20 @@ func TestAnswersToApprovalsWereNotCounted(t *testing.T) {
 	later := time.Now().Add(time.Hour)
 	ask(strings.Repeat("a", 32), later)
 	for key, yes := range map[string]bool{strings.Repeat("b", 32): true, strings.Repeat("c", 32): false, strings.Repeat("d", 32): false} {
-		if err := c.outbox.Decide(t.Context(), ask(key, later), yes, "operator"); err != nil {
+		if err := c.decide(t.Context(), ask(key, later), yes); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.outbox.Decide(t.Context(), key, yes, "operator"); !errors.Is(err, records.ErrDecided) {
+		if err := c.decide(t.Context(), key, yes); !errors.Is(err, records.ErrDecided) {
 			t.Errorf("a second answer: %v", err)
 		}
 	}
-	c.work(ask(strings.Repeat("e", 32), time.Now()), "refused")
+	late, err := c.outbox.Approval(t.Context(), ask(strings.Repeat("e", 32), time.Now()))
+	if err == nil {
+		err = c.outbox.Answer(t.Context(), late, records.AnswerNone, "")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	rec := httptest.NewRecorder()
 	c.Health().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{`waiting 1`, `total{answer="yes"} 1`, `total{answer="no"} 2`, `total{answer="none"} 1`, `total{answer="lost"} 0`} {

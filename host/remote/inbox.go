@@ -33,8 +33,8 @@ type Inbox interface {
 	// AskPermission asks members whether the session may use a tool, and returns the question
 	// with its id.
 	AskPermission(ctx context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error)
-	// Permission returns a question. answered is closed with its answer.
-	Permission(folder, thread, id string) (p ipc.Permission, answered <-chan struct{}, err error)
+	// Permission returns a question, as soon as it is answered or after the time to wait.
+	Permission(ctx context.Context, folder, thread, id string, wait time.Duration) (ipc.Permission, error)
 	// FetchFile opens a file of a message; number counts from 1.
 	FetchFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error)
 }

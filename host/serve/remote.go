@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -77,8 +78,8 @@ func (f fetching) AskPermission(ctx context.Context, folder, thread string, p ip
 	return f.host.Bridge.AskPermission(ctx, folder, thread, p)
 }
 
-func (f fetching) Permission(folder, thread, id string) (ipc.Permission, <-chan struct{}, error) {
-	return f.host.Bridge.Permission(folder, thread, id)
+func (f fetching) Permission(ctx context.Context, folder, thread, id string, wait time.Duration) (ipc.Permission, error) {
+	return f.host.Bridge.Permission(ctx, folder, thread, id, wait)
 }
 
 func (f fetching) FetchFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {

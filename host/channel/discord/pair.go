@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Right is a permission of the bot, and what the host uses it for.
@@ -173,7 +174,7 @@ func (g *guild) rights(user string, roles []string, all []overwrite) (rights uin
 
 // Examine implements channel.Platform: it asks Discord about the token, the intents and
 // the rights in the groups' chats.
-func (p platform) Examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
+func (p platform) Examine(ctx context.Context, s channel.Setup, running bool) []finding.Finding {
 	d, err := p.newOf(s)
 	return p.Kind.Examine(ctx, s, d, err, running)
 }
@@ -182,15 +183,15 @@ func (p platform) Examine(ctx context.Context, s channel.Setup, running bool) []
 func (d *Discord) Look(ctx context.Context, _ bool, found bot.Found) {
 	me := d.self.Load()
 	if me.flags&flagContent == 0 {
-		found(channel.Warning, "the bot hears mentions and direct messages only", "switch on Message Content Intent at "+settingsOf(me.app))
+		found(finding.Warning, "the bot hears mentions and direct messages only", "switch on Message Content Intent at "+settingsOf(me.app))
 	}
 	for _, c := range d.Served() {
 		missing, err := d.missing(ctx, c.JID)
 		switch {
 		case err != nil:
-			found(channel.Warning, string(c.JID)+": "+err.Error(), cmp.Or(channel.HintOf(err), "add the bot to the server: "+Invitation(me.app)))
+			found(finding.Warning, string(c.JID)+": "+err.Error(), cmp.Or(channel.HintOf(err), "add the bot to the server: "+Invitation(me.app)))
 		case len(missing) > 0:
-			found(channel.Warning, string(c.JID)+": the bot lacks "+strings.Join(missing, ", "), "give its role these rights there in Discord, or add it again: "+Invitation(me.app))
+			found(finding.Warning, string(c.JID)+": the bot lacks "+strings.Join(missing, ", "), "give its role these rights there in Discord, or add it again: "+Invitation(me.app))
 		}
 	}
 }

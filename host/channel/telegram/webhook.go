@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/httpd"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // webhook is the address to which Telegram sends the bot's updates.
@@ -96,19 +97,19 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 }
 
 // examineWebhook returns what is wrong with the webhook; empty: nothing.
-func (t *Telegram) examineWebhook(ctx context.Context, running bool) (severity channel.Severity, message, remedy string) {
+func (t *Telegram) examineWebhook(ctx context.Context, running bool) (severity finding.Severity, message, remedy string) {
 	var now webhook
 	err := t.api.Ask(ctx, "POST", "getWebhookInfo", struct{}{}, &now)
 	ours := t.settings.Webhook
 	switch {
 	case err != nil:
-		return channel.Warning, "the bot's webhook: " + err.Error(), channel.HintOf(err)
+		return finding.Warning, "the bot's webhook: " + err.Error(), channel.HintOf(err)
 	case now.URL != "" && ours == "" && !running:
-		return channel.Fault, "a webhook is set: another program takes the bot's messages", "stop the other program and have it delete its webhook; each host needs a bot of its own. A webhook of this host's goes when it starts"
+		return finding.Fault, "a webhook is set: another program takes the bot's messages", "stop the other program and have it delete its webhook; each host needs a bot of its own. A webhook of this host's goes when it starts"
 	case now.URL != "" && now.URL != ours:
-		return channel.Fault, "another webhook is set: another program takes the bot's messages", "stop the other program; each host needs a bot of its own"
+		return finding.Fault, "another webhook is set: another program takes the bot's messages", "stop the other program; each host needs a bot of its own"
 	case ours != "" && now.Error != "":
-		return channel.Warning, "Telegram cannot deliver to the webhook: " + channel.CleanName(now.Error), "see whether the proxy passes " + ours + " on to " + t.settings.Listen
+		return finding.Warning, "Telegram cannot deliver to the webhook: " + channel.CleanName(now.Error), "see whether the proxy passes " + ours + " on to " + t.settings.Listen
 	}
 	return "", "", ""
 }
