@@ -63,11 +63,10 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 	if stop := g.Unpaired(); stop != nil {
 		return stop
 	}
-	me, err := g.ask(ctx)
-	if err != nil {
+	if _, err := g.Me(ctx); err != nil {
 		return link.StopOf(err)
 	}
-	g.self.Store(me)
+	me := g.self.Load()
 	g.current = false
 	address := g.resume
 	if g.session == "" {
@@ -88,7 +87,7 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 		address = at.URL
 	}
 	opened := false
-	err = g.api.Socket(ctx, address+"/?v=10&encoding=json", maxFrame, 0, func(ctx context.Context, conn *websocket.Conn) error {
+	err := g.api.Socket(ctx, address+"/?v=10&encoding=json", maxFrame, 0, func(ctx context.Context, conn *websocket.Conn) error {
 		opened = true
 		return g.hear(ctx, conn, me, func() { up("connected as " + me.name + g.deaf(me)) })
 	})

@@ -3,7 +3,6 @@ package slack
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -36,23 +35,9 @@ type self struct {
 	granted string // the scopes, with commas between
 }
 
-func (me *self) String() string {
-	return channel.CleanName(me.Name) + " in " + channel.CleanName(me.Workspace)
-}
-
 // scopes returns what the app may do.
 func (me *self) scopes() []string {
 	return strings.Split(strings.ReplaceAll(me.granted, " ", ""), ",")
-}
-
-// ask asks Slack who the bot token belongs to, and what it may do.
-func (s *Slack) ask(ctx context.Context) (*self, error) {
-	var me self
-	err := s.api.ask(ctx, "auth.test", url.Values{}, &me)
-	if err == nil && !decode.IsID(me.UserID) { // each message would be taken for one to it
-		err = link.Lost(platformName, errors.New("it does not say who the bot is"))
-	}
-	return &me, err
 }
 
 // socket asks for an address of Socket Mode.
@@ -68,20 +53,19 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 	if stop := s.Unpaired(); stop != nil {
 		return stop
 	}
-	me, err := s.ask(ctx)
+	name, err := s.Me(ctx)
 	if err != nil {
 		return link.StopOf(err)
 	}
-	if missing := me.missing(Scope.needed); len(missing) > 0 {
+	if missing := s.self.Load().missing(Scope.needed); len(missing) > 0 {
 		return link.StopOf(s.api.Refuse(webapi.Word{Said: "missing_scope", Detail: strings.Join(missing, ", ")}))
 	}
-	s.self.Store(me)
 	address, err := s.socket(ctx)
 	if err != nil {
 		return link.StopOf(err)
 	}
 	return s.api.Socket(ctx, address, maxEnvelope, pingEvery, func(ctx context.Context, conn *websocket.Conn) error {
-		return s.hear(ctx, conn, o, func() { up("connected as " + me.String()) })
+		return s.hear(ctx, conn, o, func() { up("connected as " + name) })
 	})
 }
 
