@@ -24,7 +24,7 @@ const maxBody = 64 << 10
 //
 //	POST /v1/<name>   the calls of ops
 //
-// and the paths of Health below /healthz and /metrics. Errors are Problems
+// and the paths of Health below /healthz, /readyz and /metrics. Errors are Problems
 // of package httpd.
 //
 // The caller has locked the outbox, which gives it the right to the socket.
@@ -132,6 +132,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	if s.Health != nil {
 		mux.Handle("GET /healthz", s.Health)
+		mux.Handle("GET /readyz", s.Health)
 		mux.Handle("GET /metrics", s.Health)
 	}
 	return mux
