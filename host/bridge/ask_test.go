@@ -37,9 +37,6 @@ type asker struct {
 // lasts is for how long an answer counts.
 const lasts = 10 * time.Minute
 
-// session is a permission's id in the session that asked.
-var session string
-
 // askers has each policy. A new policy goes here.
 func askers() []asker {
 	named := func(s *site, choice string, v channel.Inbound) {
@@ -104,11 +101,11 @@ func askers() []asker {
 				s.set.approvers, s.set.mayAsk = "ops", []string{"family"}
 				p, err := s.AskPermission(s.t.Context(), "family", "t1", ipc.Permission{Tool: "Bash", Input: "ls"})
 				check(s.t, err)
-				session = p.ID
+				s.session = p.ID
 			},
 			votes: named, records: ends,
 			reads: func(s *site) string {
-				p, err := s.Permission(s.t.Context(), "family", "t1", session, 0)
+				p, err := s.Permission(s.t.Context(), "family", "t1", s.session, 0)
 				check(s.t, err)
 				return p.Answer
 			},
@@ -294,7 +291,7 @@ func TestAnAnswerOfTheWrongPersonCounts(t *testing.T) {
 		wrong := map[string]func(v *channel.Inbound){
 			"a choice that is none": func(v *channel.Inbound) { v.Choices, v.Text = []string{"Sunday"}, "maybe" },
 			"another poll":          func(v *channel.Inbound) { v.Target, v.Text = "MEM99", "yes "+strings.Repeat("0", 32) },
-			"the session's own id":  func(v *channel.Inbound) { v.Target, v.Text = session, "yes "+session },
+			"the session's own id":  func(v *channel.Inbound) { v.Target, v.Text = s.session, "yes "+s.session },
 		}
 		if a.policy != records.PolicyQuestion {
 			wrong["another member"] = func(v *channel.Inbound) { v.Sender = "U2" }

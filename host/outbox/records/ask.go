@@ -86,6 +86,9 @@ const selectAsk = `SELECT a.id, a.policy, a.folder, a.thread, a.session, a.rule,
 	coalesce(p.act, ''), coalesce(p.state, ''), coalesce(p.receipt, ''), coalesce(p.receipt_time, 0)
 	FROM ask a JOIN delivery d ON d.id = a.delivery LEFT JOIN delivery s ON s.id = a.shown LEFT JOIN part p ON p.delivery = a.shown AND p.act LIKE '{"question"%' `
 
+// asksIn is asked for each text of a member. By "+" the order does not choose the index.
+const asksIn = selectAsk + `WHERE a.told = 0 AND a.answer = '' AND a.expires > ? AND s.channel = ? AND s.chat = ? ORDER BY +a.shown DESC`
+
 func scanAsks(rows *sql.Rows, err error) (all []Ask, _ error) {
 	err = each(rows, err, func() error {
 		var a Ask
@@ -136,8 +139,7 @@ func (r *Reader) AskOfPoll(ctx context.Context, chat groups.Address, poll string
 
 // AsksIn returns what a chat is asked and may still answer, newest first.
 func (r *Reader) AsksIn(ctx context.Context, chat groups.Address, now time.Time) ([]Ask, error) {
-	return scanAsks(r.db.QueryContext(ctx, selectAsk+`WHERE a.told = 0 AND a.answer = '' AND a.expires > ? AND s.channel = ? AND s.chat = ? ORDER BY a.shown DESC`,
-		nano(now), chat.Channel, string(chat.JID)))
+	return scanAsks(r.asks.QueryContext(ctx, nano(now), chat.Channel, string(chat.JID)))
 }
 
 // DueAsks returns what nobody has answered in time, and what has ended and people may not see yet.
