@@ -84,8 +84,8 @@ var (
 func (c *Console) Handler() http.Handler {
 	control := (&operator.Server{Control: c.o.Control, Log: c.o.Log}).Handler()
 	var mux httpd.Mux
-	mux.HandleFunc("GET /{$}", serveAsset("index.html"))
-	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, "index.html") })
+	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, r.PathValue("name")) })
 	mux.HandleFunc("POST /sign-in", c.signIn)
 	mux.HandleFunc("POST /sign-out", c.signedIn(c.signOut))
 	mux.HandleFunc("GET /v1/overview", c.signedIn(c.overview))

@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,7 +73,7 @@ func (c *control) Status(context.Context) (operator.Status, error) {
 		Channels:   []operator.Channel{{Name: "whatsapp", Detail: c.name, Scan: c.name}, {Name: "web", Connected: true}},
 		Groups:     []operator.Group{{Folder: "family", Name: c.name, Chat: c.name, Assistant: "echo", Trigger: c.name, Pending: 1, Bytes: 1000, Turns: turns.Turns{Done: time.Now(), Broke: time.Now(), Trouble: c.name}}, {Folder: "work"}},
 		Assistants: []operator.Assistant{{Group: "family", State: "broken", Detail: c.name, Cause: "model", Started: time.Now()}},
-		Faults:     []operator.Fault{{Name: "disk_low", About: "disk", Message: c.name, Hint: c.name}},
+		Findings:   []finding.Finding{{Name: "disk_low", Part: "disk", Severity: finding.Fault, Cause: c.name, Remedy: c.name, Operation: "reload"}},
 		Disk:       operator.Disk{Free: 1 << 30, Total: 2 << 30}, Quota: operator.Quota{Pending: 64, Bytes: 1 << 20},
 	}, nil
 }

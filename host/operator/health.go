@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -12,18 +11,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/longshore-bridge/longshore/host/httpd"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // Health returns the handler of
 //
-//	/healthz   200 while deliveries can be accepted and recorded, else 503;
-//	           both with a JSON object that says what is wrong
+//	/healthz   200 while the host runs; a restart is of no use
+//	/readyz    200 while deliveries can be accepted and sent, else 503
 //	/metrics   the host's metrics in Prometheus's format
 //
-// A channel that is not connected does not make the host unhealthy: accepted
-// deliveries are stored, and a restart would not help.
+// Both of the first have a JSON object with the findings that an operator has to know. A channel that is
+// not connected does not make the host unready: accepted deliveries are stored.
 func (l *Local) Health() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -32,65 +31,27 @@ func (l *Local) Health() http.Handler {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	mux := &httpd.Mux{}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		if err := l.healthy(r.Context()); err != nil {
-			reply(w, nil, err)
-			return
-		}
-		httpd.Answer(w, http.StatusOK, l.wellness())
-	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { l.well(w, r, "ok", false) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { l.well(w, r, "ready", true) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return mux
 }
 
-// healthy returns why nothing can be accepted, or nil.
-func (l *Local) healthy(ctx context.Context) error {
-	if l.Outbox == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
-	err := l.Outbox.Check(ctx)
-	if err == nil && l.Running != nil {
-		if lost := l.Running.Machine.LostFiles(); lost != nil {
-			return &refusal.Error{
-				Code: CodeUnwell, Message: "no delivery can be accepted: " + lost.Error(),
-				Hint: "let no second host start; put them back, or stop the host, see docs/operations.md, and start it",
-			}
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	if full, ok := errors.AsType[*outbox.FullError](err); ok {
-		return &refusal.Error{
-			Code: CodeUnwell, Message: fmt.Sprintf("no delivery can be accepted: %v", full.Cause),
-			Hint: "make room on the file system of the state directory",
-		}
-	}
-	return &refusal.Error{Code: CodeUnwell, Message: "no delivery can be recorded in the outbox: " + err.Error(), Hint: "see: longshore doctor, docs/operations.md"}
+// wellness is the answer of /healthz and /readyz. If the host is not ready, it is a refusal too.
+type wellness struct {
+	Status   string            `json:"status"`
+	Findings []finding.Finding `json:"findings"`
+	Error    *refusal.Error    `json:"error,omitempty"`
 }
 
-// wellness is the answer of /healthz for a host that accepts deliveries. It names assistants
-// that do not answer, by group and cause; a restart would not help them.
-func (l *Local) wellness() map[string]any {
-	answer := map[string]any{"status": "ok"}
-	if causes := l.causes(); len(causes) > 0 {
-		answer["assistants"] = causes
+func (l *Local) well(w http.ResponseWriter, r *http.Request, status string, ready bool) {
+	all, _ := l.Findings(r.Context(), false) // Local returns no error
+	answer := wellness{Status: status, Findings: finding.Wrong(all)}
+	code := http.StatusOK
+	if why := RefusalOf(all); ready && why != nil {
+		answer.Status, answer.Error, code = "unready", why, http.StatusServiceUnavailable
 	}
-	return answer
-}
-
-// causes returns why assistants do not answer now, by group. Of two threads of a
-// group, one counts.
-func (l *Local) causes() map[string]string {
-	causes := map[string]string{}
-	for _, a := range l.assistants() {
-		if a.Cause != "" {
-			causes[a.Group] = a.Cause
-		}
-	}
-	return causes
+	httpd.Answer(w, code, answer)
 }
 
 // checkTime limits a check, since the disk of the outbox may hang.
@@ -139,7 +100,7 @@ func newCollector(l *Local) *collector {
 		budget:      desc("budget_left_ratio", "Part of the group's budget that is left until it begins anew.", "group"),
 		refusals:    desc("refused_total", "Requests that were refused since the host started, by code.", "code"),
 		told:        desc("told_in_words_total", "Messages of members that could only be told in words since the host started.", "channel", "kind"),
-		faults:      desc("faults", "What is wrong with the host now, as notify tells it.", "fault"),
+		faults:      desc("finding", "What is wrong with the host now, by name and part, as longshore status says it.", "name", "part"),
 		ahead:       desc("clock_ahead_seconds", "How far this machine's clock is ahead of the platforms'."),
 	}
 }
@@ -253,12 +214,13 @@ func (c *collector) wrong(out chan<- prometheus.Metric, gauge func(*prometheus.D
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	faults := map[string]int{}
-	for _, f := range c.local.Faults(ctx).Now {
-		faults[f.Name]++
-	}
-	for name, n := range faults {
-		gauge(c.faults, float64(n), name)
+	all, _ := c.local.Findings(ctx, false) // Local returns no error
+	seen := map[string]bool{}
+	for _, f := range finding.Wrong(all) {
+		if !seen[f.ID()] {
+			gauge(c.faults, 1, f.Name, f.Part)
+		}
+		seen[f.ID()] = true
 	}
 }
 

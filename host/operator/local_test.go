@@ -298,7 +298,7 @@ func TestAnOutboxThatCannotBeWrittenIsUnwell(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	c.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	c.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 	var answer struct{ Error refusal.Error }
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusServiceUnavailable || answer.Error.Code != operator.CodeUnwell {
 		t.Errorf("%d %s, %v", w.Code, w.Body, err)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -25,7 +24,7 @@ const maxBody = 64 << 10
 //
 //	POST /v1/<name>   the calls of ops
 //
-// and the paths of Health below /healthz and /metrics. Errors are Problems
+// and the paths of Health below /healthz, /readyz and /metrics. Errors are Problems
 // of package httpd.
 //
 // The caller has locked the outbox, which gives it the right to the socket.
@@ -120,16 +119,20 @@ func (s *Server) Handler() http.Handler {
 	for name, do := range ops {
 		mux.HandleFunc("POST /v1/"+name, func(w http.ResponseWriter, r *http.Request) {
 			in, problem := httpd.ReadAll(w, r, maxBody)
-			if problem != nil || !utf8.Valid(in) {
-				reply(w, nil, badCall("the call is no text of at most "+strconv.Itoa(maxBody)+" bytes"))
-				return
+			switch {
+			case problem != nil:
+				httpd.Fail(w, problem)
+			case !utf8.Valid(in):
+				reply(w, nil, badCall("the call is no text"))
+			default:
+				out, err := do(r.Context(), s.Control, in)
+				reply(w, out, err)
 			}
-			out, err := do(r.Context(), s.Control, in)
-			reply(w, out, err)
 		})
 	}
 	if s.Health != nil {
 		mux.Handle("GET /healthz", s.Health)
+		mux.Handle("GET /readyz", s.Health)
 		mux.Handle("GET /metrics", s.Health)
 	}
 	return mux

@@ -45,7 +45,7 @@ func (h *Host) openControl(context.Context) (Part, error) {
 	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}}, nil
 }
 
-// metricsPart serves /healthz and /metrics at metrics.listen.
+// metricsPart serves /healthz, /readyz and /metrics at metrics.listen.
 type metricsPart struct {
 	noApply
 	noClose

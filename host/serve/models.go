@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -173,21 +172,6 @@ func (h *Host) Spending(ctx context.Context, folder string) (s operator.Spending
 func (h *Host) spent(folder string) bool {
 	s, ok := h.Spending(context.Background(), folder)
 	return ok && s.Budget != "" && (s.Left <= 0 || s.Over && s.Left < 1) // a whole budget has begun anew since
-}
-
-// RefusedCalls returns, by group, what the proxies refused in calls of models and the operator may
-// allow.
-func (h *Host) RefusedCalls() (all []operator.RefusedCall) {
-	h.models.mu.Lock()
-	defer h.models.mu.Unlock()
-	for _, folder := range slices.Sorted(maps.Keys(h.models.open)) {
-		if g, ok := h.Registry().ByFolder(folder); ok {
-			if names := h.models.open[folder].proxy.Asked(); len(names) > 0 {
-				all = append(all, operator.RefusedCall{Group: folder, Assistant: g.Assistant, Names: names})
-			}
-		}
-	}
-	return all
 }
 
 // overBudget reports whether a group's last call was refused for its budget.

@@ -109,7 +109,7 @@ func (h *Host) checkEngine(ctx context.Context, l *live.Live, all *runtimes) err
 	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()
 	for _, missing := range doctor.Images(ctx, engine, l.Config) {
-		h.opts.Log.Warn("assistant cannot be started yet", "error", missing.Message, "hint", missing.Remedy)
+		h.opts.Log.Warn("assistant cannot be started yet", "error", missing.Cause, "hint", missing.Remedy)
 	}
 	return h.checkMounts(l, all)
 }

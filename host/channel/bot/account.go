@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Kind is what people are told of a platform and its accounts. A platform embeds it for the methods of
@@ -54,7 +55,7 @@ type Paired interface {
 }
 
 // Found takes a finding of Paired.Look.
-type Found func(severity channel.Severity, message, remedy string)
+type Found func(severity finding.Severity, message, remedy string)
 
 // Link implements channel.Linker. It checks the account, and sends a small file to a chat that is named.
 func (k Kind) Link(ctx context.Context, ch channel.Channel, p channel.Pairing) (string, error) {
@@ -94,28 +95,26 @@ func (k Kind) Link(ctx context.Context, ch channel.Channel, p channel.Pairing) (
 }
 
 // Examine returns the doctor's findings about the channel c, or about err, with which it was not made.
-func (k Kind) Examine(ctx context.Context, s channel.Setup, c Paired, err error, running bool) (all []channel.Finding) {
+func (k Kind) Examine(ctx context.Context, s channel.Setup, c Paired, err error, running bool) []finding.Finding {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	found := func(severity channel.Severity, message, remedy string) {
-		all = append(all, channel.Finding{Check: s.Name, Severity: severity, Message: message, Remedy: remedy})
-	}
+	e := channel.Examination{Channel: s.Name}
 	if err != nil {
-		found(channel.Fault, err.Error(), "")
-		return all
+		e.Found(finding.Fault, err.Error(), "")
+		return e.All
 	}
 	defer c.Close()
 	if stop := c.Unpaired(); stop != nil {
-		found(channel.Warning, stop.Message, stop.Hint)
-		return all
+		e.Found(finding.Warning, stop.Message, stop.Hint)
+		return e.All
 	}
 	me, err := c.Me(ctx)
 	if err != nil {
-		found(channel.Fault, err.Error(), channel.HintOf(err))
-		return all
+		e.Found(finding.Fault, err.Error(), channel.HintOf(err))
+		return e.All
 	}
-	if c.Look(ctx, running, found); len(all) == 0 {
-		found(channel.Fine, "connects as "+me, "")
+	if c.Look(ctx, running, e.Found); len(e.All) == 0 {
+		e.Found(finding.Fine, "connects as "+me, "")
 	}
-	return all
+	return e.All
 }

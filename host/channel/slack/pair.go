@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/channel/webapi"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Scope is a permission of the app, and what the host uses it for.
@@ -169,7 +170,7 @@ func (s *Slack) chat(ctx context.Context, c conversation) (channel.Chat, bool) {
 }
 
 // Examine implements channel.Platform: it asks Slack about the tokens, the scopes and the groups' chats.
-func (p platform) Examine(ctx context.Context, setup channel.Setup, running bool) []channel.Finding {
+func (p platform) Examine(ctx context.Context, setup channel.Setup, running bool) []finding.Finding {
 	s, err := newOf(setup, p.net)
 	return p.Kind.Examine(ctx, setup, s, err, running)
 }
@@ -177,21 +178,21 @@ func (p platform) Examine(ctx context.Context, setup channel.Setup, running bool
 // Look implements bot.Paired.
 func (s *Slack) Look(ctx context.Context, _ bool, found bot.Found) {
 	if err := s.appToken(ctx); err != nil {
-		found(channel.Fault, err.Error(), channel.HintOf(err))
+		found(finding.Fault, err.Error(), channel.HintOf(err))
 	}
 	for _, scope := range Scopes() {
 		if slices.Contains(s.self.Load().scopes(), scope.Name) {
 			continue
 		}
-		severity := channel.Warning
+		severity := finding.Warning
 		if scope.Needed {
-			severity = channel.Fault
+			severity = finding.Fault
 		}
 		found(severity, "the app lacks "+scope.Name+", which "+scope.Why, addScope)
 	}
 	for _, c := range s.Served() {
 		if err := s.writable(ctx, c.JID); err != nil {
-			found(channel.Warning, string(c.JID)+": "+err.Error(), channel.HintOf(err))
+			found(finding.Warning, string(c.JID)+": "+err.Error(), channel.HintOf(err))
 		}
 	}
 }

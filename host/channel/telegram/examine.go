@@ -8,11 +8,12 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Examine implements channel.Platform: it asks Telegram about the token, the webhook, and
 // the bot's rights in the groups' chats.
-func (p platform) Examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
+func (p platform) Examine(ctx context.Context, s channel.Setup, running bool) []finding.Finding {
 	t, err := newOf(s)
 	return p.Kind.Examine(ctx, s, t, err, running)
 }
@@ -27,11 +28,11 @@ func (t *Telegram) Look(ctx context.Context, running bool, found bot.Found) {
 	for _, c := range t.Served() {
 		inGroups = inGroups || idOf(c.JID) < 0
 		if words, remedy := t.lacks(ctx, me.ID, c.JID); words != "" {
-			found(channel.Warning, string(c.JID)+": "+words, remedy)
+			found(finding.Warning, string(c.JID)+": "+words, remedy)
 		}
 	}
 	if inGroups && !me.SeesGroup {
-		found(channel.Note, "the bot hears in groups only what speaks to it", privacy)
+		found(finding.Note, "the bot hears in groups only what speaks to it", privacy)
 	}
 }
 
