@@ -9,6 +9,7 @@ package bot
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -199,26 +200,26 @@ func (b *Bot) Within(ctx context.Context, do func(ctx context.Context, o *Open) 
 	return do(ctx, o)
 }
 
-// Begin is Enter for a Send of m. It refuses what is beyond the limits, is for a chat that is Barred, or
-// comes faster than the rates.
-func (b *Bot) Begin(ctx context.Context, m channel.Message) (_ context.Context, o *Open, leave func(), err error) {
+// SendBy is Send by what deliver does. It refuses what is beyond the limits, is for a chat that is Barred,
+// or comes faster than the rates, and keeps a question first.
+func (b *Bot) SendBy(ctx context.Context, m channel.Message, deliver func(context.Context, *Open, channel.Message) (channel.Receipt, error)) (r channel.Receipt, err error) {
 	if err := channel.Check(b.Name(), m, b.Limits()); err != nil {
-		return nil, nil, nil, err
+		return r, err
 	}
-	ctx, o, leave, err = b.Enter(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if err = b.Barred.Of(m.Chat); err == nil {
-		if wait := b.pacer.Turn(m.Chat); wait > 0 {
-			err = link.Slow(b.kind.People, wait, nil)
+	err = b.Within(ctx, func(ctx context.Context, o *Open) (err error) {
+		if err := b.Barred.Of(m.Chat); err != nil {
+			return err
 		}
-	}
-	if err != nil {
-		leave()
-		return nil, nil, nil, err
-	}
-	return ctx, o, leave, nil
+		if wait := b.pacer.Turn(m.Chat); wait > 0 {
+			return link.Slow(b.kind.People, wait, nil)
+		}
+		if err := o.KeepPoll(ctx, m); err != nil {
+			return err
+		}
+		r, err = deliver(ctx, o, m)
+		return err
+	})
+	return r, err
 }
 
 // Ref returns the host's name for a member's file: the platform's name for it, and the Ref of
@@ -250,4 +251,30 @@ func (o *Open) Kept(ctx context.Context, f channel.FileRef) (file string, m *jou
 		err = channel.Unfetchable("the host does not know the message any more")
 	}
 	return file, m, err
+}
+
+// FetchBy is Fetch by what get does with a file of a message that Open.Keep kept. own takes what the
+// channel kept with it; nil: nothing.
+func (b *Bot) FetchBy(ctx context.Context, f channel.FileRef, own any, get func(ctx context.Context, o *Open, in channel.Inbound, file channel.Attachment) (io.ReadCloser, error)) (body io.ReadCloser, err error) {
+	err = b.Within(ctx, func(ctx context.Context, o *Open) error {
+		_, m, err := o.Kept(ctx, f)
+		if err != nil {
+			return err
+		}
+		in, err := Decode(*m, own)
+		if err != nil {
+			return channel.Unfetchable("the message cannot be read any more")
+		}
+		all := in.Files
+		if in.Quote != nil {
+			all = slices.Concat(all, in.Quote.Files)
+		}
+		i := slices.IndexFunc(all, func(a channel.Attachment) bool { return a.Ref == f.Ref })
+		if i < 0 {
+			return channel.Unfetchable("the message has no such file")
+		}
+		body, err = get(ctx, o, in, all[i])
+		return err
+	})
+	return body, err
 }

@@ -268,7 +268,7 @@ func decodeInteraction(data []byte, me *self) ([]event, error) {
 	if !isID(i.ID) || !isID(i.Channel) || i.App != me.app || i.Token == "" || len(i.Token) > maxInteraction || who == nil {
 		return nil, nil
 	}
-	ev := event{guild: i.Guild, member: i.Member, own: own{Channel: i.Channel}, answer: &reply{id: i.ID, token: i.Token, Type: answerNothing},
+	ev := event{guild: i.Guild, member: i.Member, own: own{Channel: i.Channel}, answer: &reply{id: i.ID, token: i.Token},
 		Inbound: channel.Inbound{ID: "act-" + i.ID, Sender: who.ID, From: nameOf(*who, i.Member), Time: timeOf(i.ID)}}
 	switch {
 	case i.Type == interactionCommand && bot.IsCommand(i.Data.Name):

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 
@@ -83,21 +82,12 @@ func (d *directory) name(id, name string) string {
 }
 
 // The rights that make a member an admin: Administrator and Manage Server.
-const adminRights = 1<<3 | 1<<5
+const adminRights = administrator | 1<<5
 
 // role returns a member's role, by the ids of the member's Discord roles.
 func (g *guild) role(user string, roles []string) channel.Role {
-	if user == g.Owner {
+	if g.rights(user, roles, nil)&adminRights != 0 {
 		return channel.RoleAdmin
-	}
-	has := map[string]bool{g.ID: true} // everybody's role has the server's id
-	for _, id := range roles {
-		has[id] = true
-	}
-	for _, r := range g.Roles {
-		if rights, err := strconv.ParseUint(r.Permissions, 10, 64); err == nil && has[r.ID] && rights&adminRights != 0 {
-			return channel.RoleAdmin
-		}
 	}
 	return channel.RoleMember
 }
@@ -205,21 +195,18 @@ func (d *Discord) RoleOf(ctx context.Context, chat groups.JID, sender string) (c
 		return channel.RoleUnknown, nil
 	}
 	g, err := d.guildOf(ctx, chat)
-	if err == nil && g == nil {
-		if c, _ := d.directory.channels.Get(idOf(chat)); c.Type == typeDM {
-			return channel.RoleAdmin, nil
-		}
-		return channel.RoleUnknown, nil
-	}
 	var m member
-	if err == nil {
+	if g != nil {
 		err = d.api.Ask(ctx, "GET", "guilds/"+g.ID+"/members/"+sender, nil, &m)
 	}
-	if err != nil {
-		if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
-			return channel.RoleUnknown, nil
-		}
+	c, _ := d.directory.channels.Get(idOf(chat))
+	switch class := channel.ClassOf(err); {
+	case class == channel.Permanent || class == channel.Held, err == nil && g == nil && c.Type != typeDM:
+		return channel.RoleUnknown, nil
+	case err != nil:
 		return channel.RoleUnknown, err
+	case g == nil:
+		return channel.RoleAdmin, nil
 	}
 	return g.role(sender, m.Roles), nil
 }

@@ -36,7 +36,8 @@ type own struct {
 func (g *gateway) keep(ctx context.Context, f frame) error {
 	all, err := decode(f.Type, f.Data, g.self.Load())
 	if err != nil {
-		return g.unknown(err)
+		g.Log.Info("Discord sent an event that this host does not know", "error", err)
+		return nil
 	}
 	for i, ev := range all {
 		if ev.ID == "" {
@@ -47,11 +48,6 @@ func (g *gateway) keep(ctx context.Context, f frame) error {
 			return err
 		}
 	}
-	return nil
-}
-
-func (g *gateway) unknown(err error) error {
-	g.Log.Info("Discord sent an event that this host does not know", "error", err)
 	return nil
 }
 

@@ -90,13 +90,7 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 	opened := false
 	err = g.api.Socket(ctx, address+"/?v=10&encoding=json", maxFrame, 0, func(ctx context.Context, conn *websocket.Conn) error {
 		opened = true
-		ctx, end := context.WithCancel(ctx)
-		var beats sync.WaitGroup
-		defer beats.Wait()
-		defer end()
-		return g.hear(ctx, conn, me, func(interval time.Duration) {
-			beats.Go(func() { g.beat(ctx, conn, interval) })
-		}, func() { up("connected as " + me.name + g.deaf(me)) })
+		return g.hear(ctx, conn, me, func() { up("connected as " + me.name + g.deaf(me)) })
 	})
 	if !opened {
 		g.session = "" // its own address may be gone
@@ -127,7 +121,11 @@ func (g *gateway) lost(err error) error {
 }
 
 // hear reads frames until the connection is lost.
-func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, hello func(time.Duration), up func()) error {
+func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, up func()) error {
+	ctx, end := context.WithCancel(ctx)
+	var beats sync.WaitGroup
+	defer beats.Wait()
+	defer end()
 	for {
 		g.waits.Store(true)
 		_, data, err := conn.Read(ctx)
@@ -148,7 +146,7 @@ func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, hell
 			if err := json.Unmarshal(f.Data, &h, lenient); err != nil || h.Interval <= 0 || h.Interval > 600_000 {
 				return errors.New("Discord's greeting has no heartbeat")
 			}
-			hello(time.Duration(h.Interval) * time.Millisecond)
+			beats.Go(func() { g.beat(ctx, conn, time.Duration(h.Interval)*time.Millisecond) })
 			err = g.greet(ctx, conn, me)
 		case opHeartbeat:
 			err = g.pulse(ctx, conn)
@@ -207,19 +205,11 @@ func (g *gateway) pulse(ctx context.Context, conn *websocket.Conn) error {
 // hear is still busy with earlier frames.
 func (g *gateway) beat(ctx context.Context, conn *websocket.Conn, interval time.Duration) {
 	g.acked.Store(true)
-	timer := time.NewTimer(rand.N(interval))
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	for wait := rand.N(interval); wake.Sleep(ctx, wait); wait = interval {
 		if !g.acked.Swap(false) && g.waits.Load() || g.pulse(ctx, conn) != nil {
 			_ = conn.CloseNow()
 			return
 		}
-		timer.Reset(interval)
 	}
 }
 

@@ -27,13 +27,7 @@ func (d *Discord) Give(ctx context.Context, in channel.Inbox, m journal.Inbound)
 		return in.Receive(ctx, bot.Unreadable(m, d.directory.name(m.Sender, "")))
 	}
 	if msg.Kind == channel.KindVote {
-		press := bot.Press{Chat: m.Chat, Poll: of.Poll, Choice: of.Choice, Member: msg.Sender, Name: msg.From, Event: m.ID}
-		choices, counted, err := d.polls.Vote(ctx, d.Open(), press)
-		if err != nil || !counted {
-			return err
-		}
-		msg.Choices = choices
-		defer d.polls.Changed(of.Poll, m.Chat, msg.Thread+"/"+msg.Target)
+		return d.polls.Receive(ctx, d.Open(), in, msg, of.Poll, of.Choice, msg.Thread+"/"+msg.Target)
 	}
 	return in.Receive(ctx, msg)
 }
@@ -56,34 +50,22 @@ func (ev *event) attach(files []attachment) (all []channel.Attachment) {
 
 // Fetch implements channel.Fetcher, from Discord's file server. The Ref is Discord's id of the file
 // and the Ref of its message. An address expires after a day; then Discord is asked for a new one.
-func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (body io.ReadCloser, err error) {
-	err = d.Within(ctx, func(ctx context.Context, open *bot.Open) error {
-		id, m, err := open.Kept(ctx, f)
-		if err != nil {
-			return err
-		}
-		var of own
-		in, err := bot.Decode(*m, &of)
-		if err != nil {
-			return channel.Unfetchable("the message cannot be read any more")
-		}
-		message, address := m.ID, of.URLs[id]
-		if address == "" {
-			return channel.Unfetchable("the message has no such file")
-		}
-		if !slices.ContainsFunc(in.Files, func(a channel.Attachment) bool { return a.Ref == f.Ref }) {
+func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
+	var of own
+	return d.FetchBy(ctx, f, &of, func(ctx context.Context, open *bot.Open, in channel.Inbound, file channel.Attachment) (io.ReadCloser, error) {
+		id, _ := bot.CutRef(f.Ref)
+		message, speed := in.ID, transfer.SpeedFor(f.Patient)
+		if !slices.Contains(in.Files, file) {
 			message = in.Quote.ID
 		}
-		speed := transfer.SpeedFor(f.Patient)
-		if body, err = open.Scratch.Get(ctx, d.api.files, d.api.at(address), maxFile, speed); channel.ClassOf(err) != channel.Permanent {
-			return err
+		body, err := open.Scratch.Get(ctx, d.api.files, d.api.at(of.URLs[id]), maxFile, speed)
+		if channel.ClassOf(err) == channel.Permanent {
+			if fresh := d.freshURL(ctx, of.Channel, message, id); fresh != "" && fresh != of.URLs[id] {
+				body, err = open.Scratch.Get(ctx, d.api.files, d.api.at(fresh), maxFile, speed)
+			}
 		}
-		if fresh := d.freshURL(ctx, of.Channel, message, id); fresh != "" && fresh != address {
-			body, err = open.Scratch.Get(ctx, d.api.files, d.api.at(fresh), maxFile, speed)
-		}
-		return err
+		return body, err
 	})
-	return body, err
 }
 
 // freshURL asks for the present address of a file; empty if Discord does not say.

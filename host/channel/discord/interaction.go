@@ -33,9 +33,9 @@ const (
 func (g *gateway) keepAct(ctx context.Context, chat groups.JID, ev event, counts bool) error {
 	switch {
 	case ev.Command != "" && counts:
-		ev.answer.say("Taken: /" + ev.Command)
+		ev.answer.text = "Taken: /" + ev.Command
 	case ev.Command != "":
-		ev.answer.say("No assistant is in this chat.")
+		ev.answer.text = "No assistant is in this chat."
 	case ev.Poll == "": // the button is another program's
 		counts = false
 	}
@@ -49,22 +49,15 @@ func (g *gateway) keepAct(ctx context.Context, chat groups.JID, ev event, counts
 	return nil
 }
 
-// reply is the answer to an interaction.
-type reply struct {
-	id, token string
-	Type      int            `json:"type"`
-	Data      *privateAnswer `json:"data,omitempty"`
-}
+// reply is the answer to an interaction: a message that only the member who acted sees or, if text is
+// empty, none.
+type reply struct{ id, token, text string }
 
-// privateAnswer is a message that only the member who acted sees.
-type privateAnswer struct {
-	Text    string         `json:"content"`
-	Flags   int            `json:"flags"`
-	Allowed map[string]any `json:"allowed_mentions"`
-}
-
-func (r *reply) say(text string) {
-	r.Type, r.Data = answerMessage, &privateAnswer{Text: text, Flags: onlyForThem, Allowed: nobody}
+func (r reply) body() map[string]any {
+	if r.text == "" {
+		return map[string]any{"type": answerNothing}
+	}
+	return map[string]any{"type": answerMessage, "data": map[string]any{"content": r.text, "flags": onlyForThem, "allowed_mentions": nobody}}
 }
 
 // answer enqueues an answer to an interaction. It never waits.
@@ -84,7 +77,7 @@ func (d *Discord) sayAnswers(ctx context.Context) {
 			return
 		case r := <-d.answers:
 			within, end := context.WithTimeout(ctx, answerWithin)
-			err := d.api.Ask(within, "POST", "interactions/"+r.id+"/"+r.token+"/callback", r, nil)
+			err := d.api.Ask(within, "POST", "interactions/"+r.id+"/"+r.token+"/callback", r.body(), nil)
 			end()
 			if err != nil && ctx.Err() == nil {
 				d.Log.Info("answer a button or a command", "error", err)

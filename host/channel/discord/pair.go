@@ -116,10 +116,10 @@ func (d *Discord) missing(ctx context.Context, chat groups.JID) (names []string,
 	me := d.self.Load()
 	var g guild
 	var m member
-	if err := d.api.Ask(ctx, "GET", "guilds/"+r.Guild, nil, &g); err != nil {
-		return nil, err
+	if err = d.api.Ask(ctx, "GET", "guilds/"+r.Guild, nil, &g); err == nil {
+		err = d.api.Ask(ctx, "GET", "guilds/"+r.Guild+"/members/"+me.id, nil, &m)
 	}
-	if err := d.api.Ask(ctx, "GET", "guilds/"+r.Guild+"/members/"+me.id, nil, &m); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	has := g.rights(me.id, m.Roles, r.Overwrites)
@@ -147,11 +147,10 @@ const administrator = 1 << 3
 // discord.com/developers/docs/topics/permissions, Permission Overwrites.
 func (g *guild) rights(user string, roles []string, all []overwrite) (rights uint64) {
 	number := func(s string) uint64 {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			return 0
+		if n, err := strconv.ParseUint(s, 10, 64); err == nil {
+			return n
 		}
-		return n
+		return 0
 	}
 	for _, r := range g.Roles {
 		if r.ID == g.ID || slices.Contains(roles, r.ID) {
@@ -161,14 +160,10 @@ func (g *guild) rights(user string, roles []string, all []overwrite) (rights uin
 	if user == g.Owner || rights&administrator != 0 {
 		return ^uint64(0)
 	}
-	for _, of := range []func(overwrite) bool{
-		func(o overwrite) bool { return o.ID == g.ID },
-		func(o overwrite) bool { return o.Type == 0 && o.ID != g.ID && slices.Contains(roles, o.ID) },
-		func(o overwrite) bool { return o.Type == 1 && o.ID == user },
-	} {
+	for step := range 3 { // everybody, the roles, the member
 		allow, deny := uint64(0), uint64(0)
 		for _, o := range all {
-			if of(o) {
+			if [3]bool{o.ID == g.ID, o.Type == 0 && o.ID != g.ID && slices.Contains(roles, o.ID), o.Type == 1 && o.ID == user}[step] {
 				allow, deny = allow|number(o.Allow), deny|number(o.Deny)
 			}
 		}

@@ -112,21 +112,9 @@ var perBoost = []int64{10 * media.MiB, 10 * media.MiB, 50 * media.MiB, 100 * med
 
 // Limits implements channel.Settings.
 func (s *Settings) Limits() media.Limits {
-	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Unit: media.UTF16, Markup: media.MarkupDiscord, Files: maxFiles, Threads: true,
+	l := media.Limits{Kinds: bot.FileLimits(perBoost[max(0, min(s.BoostLevel, 3))], maxText, s.Files), Text: maxText, Unit: media.UTF16, Markup: media.MarkupDiscord, Files: maxFiles, Threads: true,
 		Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion}}
-	for _, kind := range media.Kinds() {
-		limit := media.Limit{Bytes: perBoost[max(0, min(s.BoostLevel, 3))], Caption: maxText, Album: "files"}
-		if n, ok := s.Files[string(kind)]; ok {
-			limit.Bytes = n
-		}
-		if kind == media.Voice { // a message of its own, without text
-			limit.MIME, limit.Caption, limit.Album = []string{"audio/ogg"}, 0, ""
-		}
-		if kind == media.Video || kind == media.Audio { // the apps are browsers, or play no more than they do
-			limit.MIME, limit.Codecs = media.BrowserTypes(kind), media.BrowserCodecs()
-		}
-		l.Kinds[kind] = limit
-	}
+	l.Kinds[media.Voice] = media.Limit{Bytes: l.Kinds[media.Voice].Bytes, MIME: []string{"audio/ogg"}} // a message of its own, without text
 	return l
 }
 

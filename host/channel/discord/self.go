@@ -71,14 +71,15 @@ func (d *Discord) ask(ctx context.Context) (*self, error) {
 		ID    string `json:"id"`
 		Flags int    `json:"flags"`
 	}
-	if err := d.api.Ask(ctx, "GET", "users/@me", nil, &me); err != nil {
-		return nil, err
+	err := d.api.Ask(ctx, "GET", "users/@me", nil, &me)
+	if err == nil {
+		err = d.api.Ask(ctx, "GET", "applications/@me", nil, &app)
 	}
-	if err := d.api.Ask(ctx, "GET", "applications/@me", nil, &app); err != nil {
-		return nil, err
+	if err == nil && (!isID(me.ID) || !isID(app.ID)) { // each message would be taken for one to it
+		err = link.Lost(platformName, errors.New("it does not say who the bot is"))
 	}
-	if !isID(me.ID) || !isID(app.ID) { // each message would be taken for one to it
-		return nil, link.Lost(platformName, errors.New("it does not say who the bot is"))
+	if err != nil {
+		return nil, err
 	}
 	return &self{id: me.ID, app: app.ID, name: channel.CleanName(me.Username), flags: app.Flags}, nil
 }

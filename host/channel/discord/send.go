@@ -26,14 +26,9 @@ type outgoing struct {
 	Enforce bool           `json:"enforce_nonce"`
 	Allowed map[string]any `json:"allowed_mentions"`
 	Flags   int            `json:"flags,omitzero"`
-	Refers  *reference     `json:"message_reference,omitempty"`
+	Refers  map[string]any `json:"message_reference,omitempty"`
 	Files   []outgoingFile `json:"attachments,omitempty"`
 	Buttons []component    `json:"components,omitzero"`
-}
-
-type reference struct {
-	ID   string `json:"message_id"`
-	Fail bool   `json:"fail_if_not_exists"`
 }
 
 type outgoingFile struct {
@@ -49,16 +44,10 @@ type outgoingFile struct {
 // answer, the classes are those of transfer.Post. If the bot lacks a right in the chat, the error
 // is Held, and the chat gets no request for 5 minutes.
 func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	ctx, open, leave, err := d.Begin(ctx, m)
-	if err != nil {
-		return channel.Receipt{}, err
-	}
-	defer leave()
-	if err := open.KeepPoll(ctx, m); err != nil {
-		return channel.Receipt{}, err
-	}
-	r, err := d.Deliver(ctx, open, m)
-	return r, d.Barred.Note(m.Chat, err)
+	return d.SendBy(ctx, m, func(ctx context.Context, o *bot.Open, m channel.Message) (channel.Receipt, error) {
+		r, err := d.Deliver(ctx, o, m)
+		return r, d.Barred.Note(m.Chat, err)
+	})
 }
 
 // Deliver implements bot.Paired.
@@ -114,17 +103,14 @@ func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to string, g
 	if m.Thread == "" {
 		return idOf(m.Chat), false, nil
 	}
-	if !isID(m.Thread) {
-		return idOf(m.Chat), true, nil
+	var r discordChannel
+	if isID(m.Thread) {
+		r, err = d.channelOf(ctx, m.Thread)
 	}
-	r, err := d.channelOf(ctx, m.Thread)
-	if err != nil {
-		return "", false, err
+	if gone = !r.thread() || chatOf(r.Parent) != m.Chat; gone {
+		return idOf(m.Chat), true, err
 	}
-	if !r.thread() || chatOf(r.Parent) != m.Chat {
-		return idOf(m.Chat), true, nil
-	}
-	return m.Thread, false, nil
+	return m.Thread, false, err
 }
 
 // create posts a message, with its files in one request. A file whose spoken facts are
@@ -132,7 +118,7 @@ func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to string, g
 func (d *Discord) create(ctx context.Context, m channel.Message, to string, spoken probe.Facts, got *message) error {
 	out := outgoing{Text: m.Text, Nonce: m.ID[:min(24, len(m.ID))], Enforce: true, Allowed: nobody}
 	if isID(m.ReplyTo) {
-		out.Refers = &reference{ID: m.ReplyTo, Fail: true}
+		out.Refers = map[string]any{"message_id": m.ReplyTo, "fail_if_not_exists": true}
 	}
 	if q := bot.NewPoll(m); q != nil {
 		out.Text, out.Buttons = shown(q, ""), buttons(q)

@@ -78,7 +78,7 @@ func comes(t *testing.T, event []byte) (got wanted) {
 		t.Fatal(err)
 	}
 	s := offline(t, Net{API: "http://127.0.0.1:1/"}, &Settings{})
-	if ev == nil || ev.Own(s.self.Load().UserID) {
+	if ev == nil || ev.ByBot(s.self.Load().UserID) {
 		return wanted{Ignored: true}
 	}
 	for _, f := range ev.Uploads {

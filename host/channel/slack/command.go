@@ -7,19 +7,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
-
-// wordsOn returns the answer to a command in a chat without an assistant; else nothing.
-func (s *Slack) wordsOn(e envelope) string {
-	if e.Type != decode.CommandEnvelope {
-		return ""
-	}
-	if _, body, ev, _ := decode.Envelope(e.Type, e.Payload); body != nil && (ev == nil || !s.Serves(ev.Chat)) {
-		return "No assistant is in this chat."
-	}
-	return ""
-}
 
 // mentioned returns the host's word of a text that is a mention of the bot and that word.
 func (s *Slack) mentioned(text string) string {

@@ -20,8 +20,8 @@ import (
 
 // Give implements bot.Hooks: it gives the host a kept event.
 func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) error {
-	ev, err := decode.Read(m.Body)
-	if err != nil || ev == nil {
+	ev, err := kept(m)
+	if err != nil {
 		s.Log.Warn("an event of the journal cannot be read: it comes in as words", "error", err)
 		return to.Receive(ctx, bot.Unreadable(m, s.nameOf(ctx, m.Sender)))
 	}
@@ -36,13 +36,16 @@ func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) e
 		s.signs.heard(ev.Chat, ev.TS, msg.Thread)
 	}
 	if ev.Kind == channel.KindVote {
-		counted := false
-		if msg.Choices, counted, err = s.polls.Vote(ctx, s.Open(), bot.Press{Chat: ev.Chat, Poll: ev.Poll, Choice: ev.Choice, Member: ev.Sender, Name: msg.From, Event: m.ID}); err != nil || !counted {
-			return err
-		}
-		defer s.polls.Changed(ev.Poll, ev.Chat, ev.Target)
+		return s.polls.Receive(ctx, s.Open(), to, msg, ev.Poll, ev.Choice, ev.Target)
 	}
 	return to.Receive(ctx, msg)
+}
+
+// kept reads an event of the journal.
+func kept(m journal.Inbound) (ev *decode.Event, err error) {
+	ev = &decode.Event{}
+	ev.Inbound, err = bot.Decode(m, &ev.Own)
+	return ev, err
 }
 
 // inbound returns the event for the host, with names for ids.
@@ -151,8 +154,8 @@ func (s *Slack) filesOf(ctx context.Context, open *bot.Open, f channel.FileRef) 
 	if err != nil {
 		return "", nil, err
 	}
-	ev, err := decode.Read(m.Body)
-	if err != nil || ev == nil {
+	ev, err := kept(*m)
+	if err != nil {
 		return "", nil, channel.Unfetchable("the message cannot be read any more")
 	}
 	return id, slices.Concat(ev.Uploads, ev.Quoted), nil

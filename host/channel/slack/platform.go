@@ -92,19 +92,8 @@ const (
 
 // Limits implements channel.Settings.
 func (s *Settings) Limits() media.Limits {
-	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Markup: media.MarkupSlack, Files: maxFiles, Threads: true,
+	return media.Limits{Kinds: bot.FileLimits(maxFile, maxText, s.Files), Text: maxText, Markup: media.MarkupSlack, Files: maxFiles, Threads: true,
 		Poll: media.PollLimit{Choices: decode.MaxChoices, Choice: maxChoice, Question: maxQuestion}}
-	for _, kind := range media.Kinds() {
-		limit := media.Limit{Bytes: maxFile, Caption: maxText, Album: "files"}
-		if n, ok := s.Files[string(kind)]; ok {
-			limit.Bytes = n
-		}
-		if kind == media.Video || kind == media.Audio { // the apps are browsers, or play no more than they do
-			limit.MIME, limit.Codecs = media.BrowserTypes(kind), media.BrowserCodecs()
-		}
-		l.Kinds[kind] = limit
-	}
-	return l
 }
 
 // Rates implements bot.Rated.

@@ -22,16 +22,10 @@ const metadataType = "longshore_message"
 // for 6 seconds, and then returns a Pending receipt. A refusal has its class by the table in
 // errors.go; without an answer, the classes are those of transfer.Post.
 func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	ctx, open, leave, err := s.Begin(ctx, m)
-	if err != nil {
-		return channel.Receipt{}, err
-	}
-	defer leave()
-	if err := open.KeepPoll(ctx, m); err != nil {
-		return channel.Receipt{}, err
-	}
-	r, err := s.Deliver(ctx, open, m)
-	return r, s.note(m, err)
+	return s.SendBy(ctx, m, func(ctx context.Context, o *bot.Open, m channel.Message) (channel.Receipt, error) {
+		r, err := s.Deliver(ctx, o, m)
+		return r, s.note(m, err)
+	})
 }
 
 // Deliver implements bot.Paired.

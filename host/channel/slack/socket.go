@@ -14,7 +14,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/channel/webapi"
@@ -82,7 +81,7 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 		return link.StopOf(err)
 	}
 	return s.api.Socket(ctx, address, maxEnvelope, pingEvery, func(ctx context.Context, conn *websocket.Conn) error {
-		return s.hear(ctx, conn, o.Journal, func() { up("connected as " + me.String()) })
+		return s.hear(ctx, conn, o, func() { up("connected as " + me.String()) })
 	})
 }
 
@@ -96,7 +95,7 @@ type envelope struct {
 
 // hear reads envelopes until the connection is lost. It acknowledges each once its event is
 // durable, or does not concern this host.
-func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journal, up func()) error {
+func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, o *bot.Open, up func()) error {
 	for {
 		_, data, err := conn.Read(ctx)
 		if err != nil {
@@ -116,11 +115,12 @@ func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journ
 			return fmt.Errorf("Slack wants another connection: %q", media.Cut(e.Reason, 40))
 		case e.ID == "":
 		default:
-			if err := s.keep(ctx, j, e); err != nil {
+			words, err := s.keep(ctx, o, e)
+			if err != nil {
 				s.Log.Error("keep an event; Slack sends it again", "error", err)
 				continue
 			}
-			if err := acknowledge(ctx, conn, e.ID, s.wordsOn(e)); err != nil {
+			if err := acknowledge(ctx, conn, e.ID, words); err != nil {
 				return fmt.Errorf("acknowledge an event: %w", err)
 			}
 		}
@@ -143,24 +143,21 @@ func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) er
 	return conn.Write(ctx, websocket.MessageText, ack)
 }
 
-// keep makes an event durable if it is for this host.
-func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error {
-	id, body, ev, err := decode.Envelope(e.Type, e.Payload)
+// keep makes an event durable if it is for this host. words is what the member who gave a command is told.
+func (s *Slack) keep(ctx context.Context, o *bot.Open, e envelope) (words string, err error) {
+	ev, err := decode.Envelope(e.Type, e.Payload)
 	if err != nil {
 		s.Log.Info("Slack sent an event that this host does not know", "error", err)
 	}
-	if ev == nil || ev.Own(s.self.Load().UserID) {
-		return nil
+	switch {
+	case ev == nil || ev.ByBot(s.self.Load().UserID):
+		return "", nil
+	case s.Serves(ev.Chat):
+		return "", o.Keep(ctx, ev.Inbound, ev.Own)
+	case ev.Command != "":
+		return "No assistant is in this chat.", nil
+	case ev.Kind == channel.KindMessage:
+		s.ReportUnknown(ev.Chat, private(ev.Chat), ev.Sender, ev.Time)
 	}
-	if !s.Serves(ev.Chat) {
-		if ev.Kind == channel.KindMessage && ev.Command == "" {
-			s.ReportUnknown(ev.Chat, private(ev.Chat), ev.Sender, ev.Time)
-		}
-		return nil
-	}
-	m := journal.Inbound{Chat: ev.Chat, ID: id, Sender: ev.Sender, Info: []byte{}, Body: body, Received: time.Now(), Event: ev.Command == ""}
-	if ev.TS != "" { // a mention comes as two events
-		m.ID, m.Event = ev.TS, ev.Kind != channel.KindMessage
-	}
-	return j.Keep(ctx, m)
+	return "", nil
 }

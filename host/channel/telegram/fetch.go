@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -16,38 +15,23 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Fetch implements channel.Fetcher, from the Bot API server. The Ref is the index of the file in its
-// message and the Ref of the message.
-func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (body io.ReadCloser, err error) {
-	err = t.Within(ctx, func(ctx context.Context, open *bot.Open) error {
-		index, kept, err := open.Kept(ctx, f)
-		if err != nil {
-			return err
-		}
-		u, _, err := decode(kept.Body, nil)
-		if err != nil || u.Message == nil {
-			return channel.Unfetchable("the message cannot be read any more")
-		}
-		files := u.Message.withQuoted()
-		i, err := strconv.Atoi(index)
-		if err != nil || i < 0 || i >= len(files) {
-			return channel.Unfetchable("the message has no such file")
-		}
-		body, err = t.download(ctx, open.Scratch, files[i], f.Patient)
-		return err
+// Fetch implements channel.Fetcher, from the Bot API server.
+func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
+	return t.FetchBy(ctx, f, nil, func(ctx context.Context, o *bot.Open, _ channel.Inbound, file channel.Attachment) (io.ReadCloser, error) {
+		return t.download(ctx, o.Scratch, file, f.Patient)
 	})
-	return body, err
 }
 
-func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f file, patient bool) (io.ReadCloser, error) {
+func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f channel.Attachment, patient bool) (io.ReadCloser, error) {
 	most := t.settings.fetchable()
+	_, id := fileOf(f.Ref)
 	if f.Size > most {
 		return nil, tooLarge(most)
 	}
 	var where struct {
 		Path string `json:"file_path"`
 	}
-	switch err := t.api.Ask(ctx, "POST", "getFile", map[string]string{"file_id": f.ID}, &where); {
+	switch err := t.api.Ask(ctx, "POST", "getFile", map[string]string{"file_id": id}, &where); {
 	case webapi.Says(err, "file is too big"):
 		return nil, tooLarge(most)
 	case channel.ClassOf(err) == channel.Permanent:

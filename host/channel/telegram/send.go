@@ -19,12 +19,7 @@ import (
 // Send implements channel.Channel. A refusal has its class by the table in errors.go; without an answer,
 // the classes are those of transfer.Post.
 func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	ctx, open, leave, err := t.Begin(ctx, m)
-	if err != nil {
-		return channel.Receipt{}, err
-	}
-	defer leave()
-	return t.Deliver(ctx, open, m)
+	return t.SendBy(ctx, m, t.Deliver)
 }
 
 // Deliver implements bot.Paired.

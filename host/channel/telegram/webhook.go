@@ -52,15 +52,15 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 		return err
 	}
 	guard := httpd.NewGuard(l.Addr(), "correct webhook in longshore.yaml", t.settings.Listen, public.Hostname())
-	return (&httpd.Server{Handler: t.handler(guard, o.Journal, secret), Log: t.Log, Grace: 5 * time.Second}).Serve(ctx, l)
+	return (&httpd.Server{Handler: t.handler(guard, o, secret), Log: t.Log, Grace: 5 * time.Second}).Serve(ctx, l)
 }
 
 // handler answers an update once it is durable. Telegram repeats an update without an answer.
-func (t *Telegram) handler(g *httpd.Guard, j *journal.Journal, secret string) http.Handler {
-	return g.Posts(http.StatusOK, func(rw http.ResponseWriter, r *http.Request) *httpd.Problem { return t.take(rw, r, j, secret) })
+func (t *Telegram) handler(g *httpd.Guard, o *bot.Open, secret string) http.Handler {
+	return g.Posts(http.StatusOK, func(rw http.ResponseWriter, r *http.Request) *httpd.Problem { return t.take(rw, r, o, secret) })
 }
 
-func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, j *journal.Journal, secret string) *httpd.Problem {
+func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, o *bot.Open, secret string) *httpd.Problem {
 	if !httpd.Same(r.Header.Get(secretHeader), secret) {
 		return httpd.Refuse(http.StatusUnauthorized, "bad_secret", "this takes updates from Telegram alone", "")
 	}
@@ -71,7 +71,7 @@ func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, j *journal.Jour
 	if !json.Valid(raw) {
 		return httpd.Refuse(http.StatusBadRequest, "bad_update", "this is no update", "")
 	}
-	if _, err := t.keep(r.Context(), j, raw); err != nil {
+	if _, err := t.keep(r.Context(), o, raw); err != nil {
 		t.Log.Warn("keep an update", "error", err)
 		return httpd.Refuse(http.StatusServiceUnavailable, "not_kept", "the update cannot be kept now", "")
 	}
