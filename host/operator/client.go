@@ -60,7 +60,6 @@ func (c *Client) Health(ctx context.Context) error {
 // errAnswered is of a host whose answer says nothing.
 var errAnswered = errors.New("the host answered")
 
-
 // call makes one call and decodes the answer into out, unless out is nil.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
