@@ -54,8 +54,7 @@ func (p platform) newOf(s channel.Setup) (*Discord, error) {
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	return &Discord{Bot: b, settings: set, api: a,
-		polls: bot.NewPolls(), answers: make(chan reply, maxAnswers), afresh: time.Second}, nil
+	return &Discord{Bot: b, settings: set, api: a, polls: bot.NewPolls(), answers: make(chan reply, maxAnswers), afresh: time.Second}, nil
 }
 
 // Apply implements channel.Applier. Rights may have changed, too.

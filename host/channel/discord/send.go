@@ -83,15 +83,14 @@ func (d *Discord) fits(ctx context.Context, m channel.Message) error {
 	if err != nil {
 		return err
 	}
-	most := perBoost[0]
-	if g != nil {
-		most = perBoost[max(0, min(g.Tier, 3))]
+	if g == nil {
+		g = &guild{}
 	}
+	most := perBoost[max(0, min(g.Tier, 3))]
 	for _, f := range m.Files {
 		if f.Size > most {
-			return &channel.Error{Class: channel.Permanent, Code: "file_too_large",
-				Message: fmt.Sprintf("%q has %s; this Discord chat takes up to %s, by its server's boost level", f.Name, media.Size(f.Size), media.Size(most)),
-				Hint:    "send a smaller file"}
+			return channel.Row{Class: channel.Permanent, Code: "file_too_large", Hint: "send a smaller file",
+				Words: fmt.Sprintf("%q has %s; this Discord chat takes up to %s, by its server's boost level", f.Name, media.Size(f.Size), media.Size(most))}.Error(nil)
 		}
 	}
 	return nil
