@@ -195,20 +195,17 @@ func (e *Event) check() error {
 			return errors.New("it has a ts that is none")
 		}
 	}
+	ok := e.Target != ""
 	switch e.Kind {
 	case channel.KindMessage:
-		if e.TS == "" && e.Command == "" || e.Sender == "" && !e.Bot {
-			return errors.New("it lacks a ts or a sender")
-		}
+		ok = e.TS != "" && (e.Sender != "" || e.Bot)
 	case channel.KindMembership, channel.KindNote:
+		ok = true
 	case channel.KindVote:
-		if e.Target == "" || e.Sender == "" || e.Choice >= MaxChoices {
-			return errors.New("the vote lacks its question or its sender")
-		}
-	default:
-		if e.Target == "" {
-			return errors.New("it is about no message")
-		}
+		ok = ok && e.Sender != "" && e.Choice < MaxChoices
+	}
+	if !ok {
+		return errors.New("it lacks a ts, a sender, or what it is about")
 	}
 	return nil
 }
