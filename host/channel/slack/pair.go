@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -109,11 +108,6 @@ func (s *Slack) Show(ctx context.Context, p channel.Pairing) error {
 	return nil
 }
 
-const (
-	maxChatPages = 20
-	chatsOfPage  = 1000
-)
-
 // conversation is a chat as Slack has it.
 type conversation struct {
 	ID       string `json:"id"`
@@ -130,8 +124,8 @@ type conversation struct {
 // Chats implements channel.Lister: the channels and direct messages that the bot is in.
 func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 	var all []channel.Chat
-	args := url.Values{"types": {"public_channel,private_channel,mpim,im"}, "limit": {strconv.Itoa(chatsOfPage)}, "exclude_archived": {"true"}}
-	for range maxChatPages {
+	args := url.Values{"types": {"public_channel,private_channel,mpim,im"}, "limit": {"1000"}, "exclude_archived": {"true"}}
+	for range 20 { // pages
 		var page struct {
 			Channels []conversation
 			Next     cursor `json:"response_metadata"`

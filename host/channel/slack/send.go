@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -121,7 +120,6 @@ func receipt(ts, at string, thread *string) channel.Receipt {
 
 const (
 	maxPages = 10               // of history that Find reads
-	pageOf   = 100              // messages
 	skew     = 10 * time.Minute // between the clocks of the host and of Slack
 )
 
@@ -176,7 +174,7 @@ func (s *Slack) search(ctx context.Context, id string, thread *string, since tim
 }
 
 func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, since time.Time, is func(*posted) bool) (*channel.Receipt, error) {
-	args := url.Values{"limit": {strconv.Itoa(pageOf)}, "include_all_metadata": {"true"}}
+	args := url.Values{"limit": {"100"}, "include_all_metadata": {"true"}}
 	if in != "" {
 		args.Set("ts", in)
 	}
