@@ -95,6 +95,9 @@ func (l *Local) Faults(ctx context.Context) Faults {
 	if n := l.refusedLately(); n >= refusedRequests {
 		f.add(FaultErrors, "errors folder", fmt.Sprintf("%d requests were refused within an hour", n), "see: longshore errors list")
 	}
+	for _, down := range r.Machine.Findings(ctx) {
+		f.add(down.Name, down.Part, down.Cause, down.Remedy)
+	}
 	f.inOrder()
 	return f
 }

@@ -313,15 +313,10 @@ func number(b bool) float64 {
 	return 0
 }
 
-// ServeHealth serves health on a loopback address until ctx is done, which is
-// no error. It only answers requests to the names of loopback and to hosts, and
+// ServeHealth serves health until ctx is done, which is no error, and closes the listener. It only answers requests to the names of loopback and to hosts, and
 // never a page of another site: otherwise a website could read this machine's
 // metrics through its operator's browser.
-func ServeHealth(ctx context.Context, listen string, hosts []string, health http.Handler) error {
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
-	if err != nil {
-		return fmt.Errorf("serve metrics: %w", err)
-	}
+func ServeHealth(ctx context.Context, ln net.Listener, hosts []string, health http.Handler) error {
 	own := ownNamesOnly(hostnames.Of(ln.Addr().String(), hosts...), health)
 	srv := &http.Server{Handler: own, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { srv.Close() })

@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -53,6 +54,8 @@ type Host interface {
 type Machine interface {
 	// LostFiles is the error that files of the state are no longer those that the host has opened.
 	LostFiles() error
+	// Findings are the parts of the host that are down.
+	Findings(ctx context.Context) []finding.Finding
 	// MissingMounts are the directories shared with groups that are not in their place.
 	MissingMounts() []MissingMount
 	// ClockAhead is how far this machine's clock is ahead of the platforms'; ok is false if
@@ -125,9 +128,9 @@ type Notifier interface {
 	Test(context.Context) []Notified
 }
 
-// Page is the operator's page: *console.Console.
+// Page is the operator's page: *serve.Host.
 type Page interface {
-	// SignIn returns an address that signs one browser in.
+	// SignIn returns an address that signs one browser in; empty while the page is down.
 	SignIn() string
 }
 
@@ -202,7 +205,11 @@ func (l *Local) PageURL(context.Context) (PageURL, error) {
 			Hint: `write operator_page: {listen: "127.0.0.1:8400"} into longshore.yaml and restart the host`,
 		}
 	}
-	return PageURL{URL: l.Running.Page.SignIn()}, nil
+	url := l.Running.Page.SignIn()
+	if url == "" {
+		return PageURL{}, &refusal.Error{Code: CodePageOff, Message: "the operator's page is down", Hint: "see what keeps it down: longshore status"}
+	}
+	return PageURL{URL: url}, nil
 }
 
 // Link implements Control.

@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
@@ -64,6 +65,7 @@ func (r *rooms) Reload(context.Context, bool) (operator.Reloaded, error) {
 }
 
 func (r *rooms) LostFiles() error                           { return nil }
+func (r *rooms) Findings(context.Context) []finding.Finding   { return nil }
 func (r *rooms) MissingMounts() []operator.MissingMount     { return r.missing }
 func (r *rooms) ClockAhead() (ahead time.Duration, ok bool) { return r.ahead, true }
 func (r *rooms) Backup() operator.Backup {

@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -75,7 +77,8 @@ type Server struct {
 	Options
 	*tokens.Tokens
 	calls    *calls.Store
-	listener net.Listener
+	ready    bool         // Listen has made the directories
+	listener net.Listener // nil: nothing listens
 	names    hostnames.Set
 	gate     gate.Gate
 	bodies   *intake.Bodies
@@ -85,8 +88,7 @@ type Server struct {
 	waiting  waiting
 }
 
-// Open listens. It answers nobody before Run. Errors are permanent except an address in use. The
-// caller closes the Server.
+// Open opens the Server, which answers nobody before Run. The caller closes the Server.
 func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Limits = o.Limits.Filled()
@@ -103,29 +105,46 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.calls = calls.New(o.State, o.Limits.Calls)
-	if err := errors.Join(os.RemoveAll(s.temp()), os.MkdirAll(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700)); err != nil {
-		return nil, err
-	}
-	if o.Listen == "" {
-		s.names = hostnames.Of("localhost")
-		return s, nil
-	}
-	if s.listener, err = gate.Listen(o.Listen); err != nil {
-		return nil, err
-	}
-	s.names = hostnames.Of(s.listener.Addr().String(), o.Hosts...)
+	s.names = hostnames.Of(nameOf(o.Listen), o.Hosts...)
 	return s, nil
+}
+
+// nameOf returns an address to listen on as hostnames.Of wants it.
+func nameOf(listen string) string {
+	switch {
+	case strings.HasPrefix(listen, ":"): // every interface
+		return "[::]" + listen
+	case strings.HasPrefix(listen, gate.SocketPrefix):
+		return "localhost"
+	}
+	return cmp.Or(listen, "localhost")
+}
+
+// Listen makes the directories of the Server and listens, as far as that is not done. Before, only
+// Admit lets in. Errors pass once their cause is gone. Run must not be running.
+func (s *Server) Listen() (err error) {
+	if !s.ready {
+		if err := errors.Join(os.RemoveAll(s.temp()), os.MkdirAll(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700)); err != nil {
+			return err
+		}
+		s.ready = true
+	}
+	if s.listener == nil && s.Options.Listen != "" {
+		s.listener, err = gate.Listen(s.Options.Listen)
+	}
+	return err
 }
 
 func (s *Server) temp() string { return filepath.Join(s.Dir, "tmp") }
 
-// Addr is where the Server listens; it must.
+// Addr is where the Server listens, after Listen.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close closes what Open opened. Run must have returned.
+// Close closes what Listen opened. Run must have returned.
 func (s *Server) Close() error {
-	if s.listener != nil {
-		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+	l := s.listener
+	if s.listener = nil; l != nil {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 			return err
 		}
 	}
@@ -139,30 +158,35 @@ const (
 	keyFor     = 24 * time.Hour // how long a key is remembered at least
 )
 
-// Run serves until ctx is done, which is no error. Calls that wait for their results then
-// end; their deliveries go on.
+// Run serves where Listen listens until ctx is done, which is no error. Calls that wait for their
+// results then end; their deliveries go on.
 func (s *Server) Run(ctx context.Context) error {
+	if s.listener == nil {
+		<-ctx.Done()
+		return nil
+	}
 	srv := s.server(ctx)
 	served := make(chan error, 1)
-	go func() { served <- s.serve(ctx, srv) }()
-	sweep := time.NewTicker(sweepEvery)
-	defer sweep.Stop()
-	s.sweep(ctx) // a host that is restarted often would never come to its hour
-	for {
-		select {
-		case err := <-served:
-			return err
-		case <-sweep.C:
-			s.sweep(ctx)
-		case <-ctx.Done():
-			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-			defer cancel()
-			if srv.Shutdown(grace) != nil {
-				_ = srv.Close()
-			}
-			<-served
-			return nil
+	go func() { served <- srv.Serve(s.gate.Count(s.listener)) }()
+	select {
+	case err := <-served:
+		return errors.Join(err, s.Close())
+	case <-ctx.Done():
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		if srv.Shutdown(grace) != nil {
+			_ = srv.Close()
 		}
+		<-served
+		return nil
+	}
+}
+
+// Sweep deletes what is too old, at once and every hour until ctx is done: a host that is restarted
+// often would never come to its hour.
+func (s *Server) Sweep(ctx context.Context) {
+	for s.sweep(ctx); wake.Sleep(ctx, sweepEvery); {
+		s.sweep(ctx)
 	}
 }
 
@@ -212,13 +236,4 @@ func (s *Server) server(ctx context.Context) *http.Server {
 		ErrorLog:    slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: gate.WithConn,
 	}
-}
-
-// serve serves the Server's own listener, if there is one.
-func (s *Server) serve(ctx context.Context, srv *http.Server) error {
-	if s.listener == nil {
-		<-ctx.Done()
-		return nil
-	}
-	return srv.Serve(s.gate.Count(s.listener))
 }

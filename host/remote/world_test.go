@@ -111,11 +111,15 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	if w.Server, err = Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
+	if err := w.Listen(); err != nil {
+		t.Fatal(err)
+	}
 	w.url = "http://" + w.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = w.spool.Run(ctx) })
 	running.Go(func() { w.road(ctx) })
+	running.Go(func() { w.Sweep(ctx) })
 	running.Go(func() {
 		if err := w.Server.Run(ctx); err != nil {
 			t.Error(err)

@@ -2,36 +2,63 @@ package serve
 
 import (
 	"context"
+	"errors"
+	"net"
 
 	"github.com/longshore-bridge/longshore/host/console"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// consolePart serves the operator's page.
+// consolePart serves the operator's page. The host runs on if it cannot.
 type consolePart struct {
 	noApply
-	*console.Console
+	h *Host
 }
 
-func (h *Host) openConsole(context.Context) (_ Part, err error) {
-	o := h.Config().OperatorPage
-	if o.Listen == "" {
+func (h *Host) openConsole(context.Context) (Part, error) {
+	if h.Config().OperatorPage.Listen == "" {
 		return nil, nil
 	}
-	if h.console, err = console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: h.local, Log: h.opts.Log}); err != nil {
-		return nil, err
+	h.local.Running.Page = h
+	p := consolePart{h: h}
+	h.tell(listenerDown("operator_page"), p.open())
+	return p, nil
+}
+
+func (p consolePart) open() error {
+	if p.h.console.Load() != nil {
+		return nil
 	}
-	h.local.Running.Page = h.console
-	return consolePart{Console: h.console}, nil
+	o := p.h.Config().OperatorPage
+	c, err := console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: p.h.local, Log: p.h.opts.Log})
+	if err == nil {
+		p.h.console.Store(c)
+	}
+	return err
+}
+
+func (p consolePart) Run(ctx context.Context) error {
+	p.h.keepUp(ctx, listenerDown("operator_page"), p.open, func(ctx context.Context) error {
+		err := p.h.console.Load().Run(ctx)
+		return errors.Join(err, p.Close())
+	})
+	return nil
+}
+
+func (p consolePart) Close() error {
+	if c := p.h.console.Swap(nil); c != nil {
+		return c.Close()
+	}
+	return nil
 }
 
 // SignIn returns an address that signs one browser in to the operator's page, once; empty if there is
-// no page.
+// no page, or it is down.
 func (h *Host) SignIn() string {
-	if h.console == nil {
-		return ""
+	if c := h.console.Load(); c != nil {
+		return c.SignIn()
 	}
-	return h.console.SignIn()
+	return ""
 }
 
 // controlPart answers the commands on the control socket.
@@ -45,21 +72,42 @@ func (h *Host) openControl(context.Context) (Part, error) {
 	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}}, nil
 }
 
-// metricsPart serves /healthz and /metrics at metrics.listen.
+// metricsPart serves /healthz and /metrics at metrics.listen. The host runs on if it cannot.
 type metricsPart struct {
 	noApply
-	noClose
-	h *Host
+	h        *Host
+	listener net.Listener // nil while it is down; of New, then of Run
 }
 
 func (h *Host) openMetrics(context.Context) (Part, error) {
 	if h.Config().Metrics.Listen == "" {
 		return nil, nil
 	}
-	return metricsPart{h: h}, nil
+	p := &metricsPart{h: h}
+	h.tell(listenerDown("metrics"), p.open())
+	return p, nil
 }
 
-func (p metricsPart) Run(ctx context.Context) error {
-	m := p.h.Config().Metrics
-	return operator.ServeHealth(ctx, m.Listen, m.Hosts, p.h.local.Health())
+func (p *metricsPart) open() (err error) {
+	if p.listener == nil {
+		p.listener, err = net.Listen("tcp", p.h.Config().Metrics.Listen)
+	}
+	return err
+}
+
+func (p *metricsPart) Run(ctx context.Context) error {
+	p.h.keepUp(ctx, listenerDown("metrics"), p.open, func(ctx context.Context) error {
+		err := operator.ServeHealth(ctx, p.listener, p.h.Config().Metrics.Hosts, p.h.local.Health())
+		return errors.Join(err, p.Close())
+	})
+	return nil
+}
+
+func (p *metricsPart) Close() error {
+	if p.listener == nil {
+		return nil
+	}
+	_ = p.listener.Close() // Run may have closed it
+	p.listener = nil
+	return nil
 }

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"slices"
 	"sync"
@@ -161,11 +160,12 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 type channelsPart struct{ h *Host }
 
 // openChannels opens what channels need of the machine, such as addresses; an idle host opens nothing.
+// What cannot be opened is tried again when the channel runs.
 func (h *Host) openChannels(ctx context.Context) (Part, error) {
 	for _, c := range h.Channels {
 		if o, ok := c.(channel.Opener); ok && !h.opts.Idle {
 			if err := o.Open(ctx); err != nil {
-				return channelsPart{h}, fmt.Errorf("channel %s: %w", c.Name(), err)
+				h.opts.Log.Error("channel not opened; the host runs on without it and tries again", "channel", c.Name(), "error", err)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -12,8 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// openRemote listens for assistants that share no directory with the host, if the
-// configuration says so.
+// openRemote opens the server of assistants that share no directory with the host, if the
+// configuration says so. The host runs on if the server cannot listen.
 func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	c := h.Config()
 	if c.Remote.Listen == "" && !letsIn(c) {
@@ -27,13 +28,23 @@ func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return remotePart{Server: h.remote}, nil
+	h.tell(listenerDown("remote"), h.remote.Listen())
+	return remotePart{Server: h.remote, h: h}, nil
 }
 
 // remotePart lets assistants elsewhere in.
 type remotePart struct {
 	noApply
 	*remote.Server
+	h *Host
+}
+
+func (p remotePart) Run(ctx context.Context) error {
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	sweeping.Go(func() { p.Sweep(ctx) })
+	p.h.keepUp(ctx, listenerDown("remote"), p.Listen, p.Server.Run)
+	return nil
 }
 
 // remoteLimits returns the remote server's bounds of the configuration.
