@@ -321,6 +321,8 @@ func (w *path) remedy(c cause.Cause) string {
 		return fmt.Sprintf("give assistants.%s in %s a key that the service accepts, then: %s", name, w.env.Config, w.env.Command("reload"))
 	case cause.Credit:
 		return "buy credit, or wait until the quota begins anew; the host tries again by itself"
+	case cause.Directory, cause.Setup:
+		return "correct what the message says; the host tries again by itself"
 	case cause.Start:
 		return fmt.Sprintf("correct what the engine says, such as a missing package; then: %s, or wait: the host tries again by itself", w.env.Command("reload"))
 	case cause.Budget:

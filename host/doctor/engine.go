@@ -78,7 +78,7 @@ func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (findi
 		}
 		seen[a.Image] = true
 		if err := engine.CheckImage(ctx, a.Image); err != nil {
-			findings = append(findings, Finding{Check: "engine", Severity: Fault, Message: err.Error(), Remedy: "build it: " + buildCommand(c, a)})
+			findings = append(findings, Finding{Check: "engine", Severity: Fault, Message: err.Error(), Remedy: "build it: " + BuildCommand(c, a)})
 		}
 	}
 	return findings
@@ -97,8 +97,8 @@ func Containers(ctx context.Context, engine *docker.Engine, c *config.Config) []
 	return nil
 }
 
-// buildCommand returns the command that builds the image of an assistant.
-func buildCommand(c *config.Config, a config.Assistant) string {
+// BuildCommand returns the command that builds the image of an assistant.
+func BuildCommand(c *config.Config, a config.Assistant) string {
 	if c.Layout().V1 {
 		return "container/build.sh in NanoClaw's directory"
 	}

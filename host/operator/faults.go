@@ -96,7 +96,9 @@ func (l *Local) Faults(ctx context.Context) Faults {
 		f.add(FaultErrors, "errors folder", fmt.Sprintf("%d requests were refused within an hour", n), "see: longshore errors list")
 	}
 	for _, down := range r.Machine.Findings(ctx) {
-		f.add(down.Name, down.Part, down.Cause, down.Remedy)
+		if !slices.ContainsFunc(f.Now, func(one Fault) bool { return one.ID() == down.ID() }) {
+			f.add(down.Name, down.Part, down.Cause, down.Remedy)
+		}
 	}
 	f.inOrder()
 	return f

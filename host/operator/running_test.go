@@ -65,7 +65,7 @@ func (r *rooms) Reload(context.Context, bool) (operator.Reloaded, error) {
 }
 
 func (r *rooms) LostFiles() error                           { return nil }
-func (r *rooms) Findings(context.Context) []finding.Finding   { return nil }
+func (r *rooms) Findings(context.Context) []finding.Finding { return nil }
 func (r *rooms) MissingMounts() []operator.MissingMount     { return r.missing }
 func (r *rooms) ClockAhead() (ahead time.Duration, ok bool) { return r.ahead, true }
 func (r *rooms) Backup() operator.Backup {

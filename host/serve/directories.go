@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -31,11 +30,12 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 			return nil, err
 		}
 	}
-	first, err := h.prepare(ctx, cfg, nil)
+	first, err := h.prepare(cfg, nil)
 	if err != nil {
 		return nil, err
 	}
 	h.Set(first)
+	h.reachEngine(ctx)
 	if !h.opts.Idle {
 		h.noteServed(false)
 	}
@@ -77,13 +77,11 @@ func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
 }
 
 // prepare makes a Live of cfg. before is the Live in force, nil at a start.
-func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Live) (*live.Live, error) {
+func (h *Host) prepare(cfg *config.Config, before *live.Live) (*live.Live, error) {
 	l, err := live.New(cfg, before)
 	if err != nil {
 		return nil, err
 	}
-	if l.Runtimes, err = h.openRuntimes(ctx, l); err != nil {
-		return nil, errors.Join(err, l.CloseBut(before))
-	}
+	l.Runtimes = &runtimes{h, cfg}
 	return l, nil
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -41,6 +42,18 @@ func (d *downs) clear(f finding.Finding) (was bool) {
 	return was
 }
 
+// others returns the parts that are down by that name, but those in next.
+func (d *downs) others(name string, next []finding.Finding) (gone []finding.Finding) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, f := range d.all {
+		if f.Name == name && !slices.ContainsFunc(next, func(n finding.Finding) bool { return n.ID() == id }) {
+			gone = append(gone, f)
+		}
+	}
+	return gone
+}
+
 // Findings implements finding.Source.
 func (d *downs) Findings(context.Context) []finding.Finding {
 	d.mu.Lock()
@@ -63,6 +76,19 @@ func (h *Host) tell(f finding.Finding, err error) {
 	if h.downs.set(f) {
 		h.opts.Log.Error("down; the host runs on without it and tries again", "part", f.Part, "error", err, "remedy", f.Remedy)
 	}
+}
+
+// replace notes that of the parts that can be down by that name, those in next are, each for its
+// Cause. It returns how many others were.
+func (h *Host) replace(name string, next []finding.Finding) int {
+	gone := h.downs.others(name, next)
+	for _, f := range gone {
+		h.tell(f, nil)
+	}
+	for _, f := range next {
+		h.tell(f, errors.New(f.Cause))
+	}
+	return len(gone)
 }
 
 // listenerDown is the finding of a part that cannot listen at the address below its key.

@@ -55,7 +55,7 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 		}
 		return answer, nil
 	}
-	if err := h.apply(ctx, cfg, before); err != nil {
+	if err := h.apply(cfg, before); err != nil {
 		h.opts.Log.Error("configuration not applied; the host runs on as before", "error", err)
 		refused(err.Error())
 		return answer, err
@@ -68,11 +68,11 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 }
 
 // apply puts cfg in force. All that can fail comes first: after an error, the host runs on as before.
-func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live.Live) error {
+func (h *Host) apply(cfg *config.Config, before *live.Live) error {
 	if err := h.makeDirs(cfg, before); err != nil {
 		return err
 	}
-	next, err := h.prepare(ctx, cfg, before)
+	next, err := h.prepare(cfg, before)
 	if err != nil {
 		return err
 	}

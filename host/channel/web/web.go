@@ -88,7 +88,7 @@ type Web struct {
 	uploads  *httpd.UploadSlots
 	full     chan struct{} // has a value after a chat was marked that may keep too much
 
-	opened  atomic.Bool // Open has succeeded
+	opened  atomic.Bool                   // Open has succeeded
 	inbox   atomic.Pointer[channel.Inbox] // nil unless running
 	serving atomic.Bool
 
