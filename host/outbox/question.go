@@ -213,7 +213,7 @@ func (o *Outbox) endLater(q *asked) {
 func (o *Outbox) endQuestion(ctx context.Context, q *asked) (again bool, err error) {
 	o.mu.Lock()
 	o.changes.Add(q.folder, q.id, changes.New)
-	ch := o.line(q.address.Channel).ch
+	ch := o.line(q.address.Channel).channel()
 	o.mu.Unlock()
 	if _, ends := ch.(channel.PollEnder); !ends || q.Numbered {
 		return false, nil

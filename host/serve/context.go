@@ -131,7 +131,7 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 
 // connected reports whether a channel is connected; true if it has no connection.
 func connected(c channel.Channel) bool {
-	s, ok := c.(channel.Status)
+	s, ok := channel.Current(c).(channel.Status)
 	if !ok {
 		return true
 	}

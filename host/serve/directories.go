@@ -3,18 +3,38 @@ package serve
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // directories owns the open directories that groups share with the host.
 type directories struct {
-	noRun
+	h    *Host
 	open *live.Live
-	log  *slog.Logger
+}
+
+// Run reads the configuration again from time to time while this machine lacks something of it, and
+// applies it once that is there. A file that was changed since waits for a reload.
+func (d *directories) Run(ctx context.Context) error {
+	for range wake.Every(ctx, longestPause) {
+		now := d.h.Config()
+		if len(now.Down)+len(now.Denied) == 0 || d.h.opts.File == nil {
+			continue
+		}
+		registered, err := d.h.registered(ctx)
+		if err != nil {
+			continue
+		}
+		next, problems, err := d.h.opts.File.Load(registered)
+		if err == nil && len(problems) == 0 && next.Sum == now.Sum && !slices.Equal(next.Lacks(), now.Lacks()) {
+			_, _ = d.h.Reload(ctx, false) // it logs what keeps it from it
+		}
+	}
+	return nil
 }
 
 // openDirectories puts the first configuration in force, and makes what the groups lack.
@@ -26,9 +46,7 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 		return nil, err
 	}
 	if h.Channels == nil {
-		if h.Channels, err = h.configuredChannels(cfg); err != nil {
-			return nil, err
-		}
+		h.Channels = h.configuredChannels(cfg)
 	}
 	first, err := h.prepare(cfg, nil)
 	if err != nil {
@@ -39,10 +57,11 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 	if !h.opts.Idle {
 		h.noteServed(false)
 	}
-	p := &directories{open: first, log: h.opts.Log}
+	p := &directories{h: h, open: first}
 	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
 		return p, fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
+	h.tellDown(cfg)
 	cfg.Forget()
 	return p, nil
 }
@@ -50,7 +69,7 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 // Apply closes the directories that only the former configuration shares.
 func (d *directories) Apply(now *live.Live) {
 	if err := d.open.CloseBut(now); err != nil {
-		d.log.Error("directories of the former configuration not closed", "error", err)
+		d.h.opts.Log.Error("directories of the former configuration not closed", "error", err)
 	}
 	d.open = now
 }

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
@@ -89,6 +92,17 @@ func (h *Host) replace(name string, next []finding.Finding) int {
 		h.tell(f, errors.New(f.Cause))
 	}
 	return len(gone)
+}
+
+// tellDown notes which parts a configuration keeps down. A channel says it itself.
+func (h *Host) tellDown(c *config.Config) {
+	var all []finding.Finding
+	for _, p := range slices.Concat(c.Denied, c.Down) {
+		if !strings.HasPrefix(p.Part, "channel ") {
+			all = append(all, finding.Finding{Name: string(cause.Setup), Part: p.Part, Cause: p.Key + ": " + p.Message, Remedy: p.Hint})
+		}
+	}
+	h.replace(string(cause.Setup), all)
 }
 
 // listenerDown is the finding of a part that cannot listen at the address below its key.

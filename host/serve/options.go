@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/transcribe"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 func (h *Host) outboxOptions() outbox.Options {
@@ -71,6 +73,9 @@ func (h *Host) Plan(g groups.Group) (turns.Plan, error) {
 	a, ok := now.Config.Assistants[g.Assistant]
 	if !ok {
 		return turns.Plan{}, fmt.Errorf("assistant %q is not configured", g.Assistant)
+	}
+	if p := cmp.Or(now.Config.WhyDown("group "+g.Folder), now.Config.WhyDown("assistant "+g.Assistant)); p != nil {
+		return turns.Plan{}, cause.With(cause.Setup, fmt.Errorf("%s: %s", p.Key, p.Message))
 	}
 	plan := turns.Plan{
 		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),

@@ -3,11 +3,9 @@ package serve
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -41,7 +39,7 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	changes := config.Changes{}
 	if cfg != nil {
 		changes = config.Compare(before.Config, cfg)
-		problems = slices.Concat(problems, cfg.Unset, changes.Restart, h.fixedChannels(before.Config, cfg), h.noWayBack(cfg))
+		problems = slices.Concat(problems, newlyDenied(before.Config, cfg), changes.Restart, h.noWayBack(cfg))
 		if gone := h.removals(cfg); len(gone) > 0 && !remove {
 			problems = append(problems, removalProblem(cfg, gone))
 			answer.Removes = gone
@@ -76,6 +74,7 @@ func (h *Host) apply(cfg *config.Config, before *live.Live) error {
 	if err != nil {
 		return err
 	}
+	h.tellDown(cfg)
 	cfg.Forget()
 	h.Set(next)
 	for _, p := range h.parts {
@@ -93,19 +92,11 @@ func (h *Host) noWayBack(next *config.Config) []*config.Problem {
 	return []*config.Problem{next.Problem("assistants", "the first assistant with runtime: ssh or share: none is taken up at a start only", "restart the host")}
 }
 
-// fixedChannels returns the problems of changed channels that take up nothing while they run.
-func (h *Host) fixedChannels(now, next *config.Config) (problems []*config.Problem) {
-	for _, c := range h.Channels {
-		had, ok := now.Channels.Named(c.Name())
-		one, still := next.Channels.Named(c.Name())
-		if _, applies := c.(channel.Applier); applies || !ok || !still {
-			continue
-		}
-		if !reflect.DeepEqual(SetupOf(now, had, nil).Chats, SetupOf(next, one, nil).Chats) {
-			problems = append(problems, next.Problem("groups", "channel "+c.Name()+" takes up other chats at a start only", "restart the host"))
-		}
-		if !reflect.DeepEqual(had.Settings, one.Settings) {
-			problems = append(problems, next.Problem("channels."+c.Name(), "this channel takes up other settings at a start only", "restart the host"))
+// newlyDenied returns the forbidden mounts of next that a file brings whose group is served now.
+func newlyDenied(now, next *config.Config) (problems []*config.Problem) {
+	for _, p := range next.Denied {
+		if now.WhyDown(p.Part) == nil {
+			problems = append(problems, p)
 		}
 	}
 	return problems

@@ -66,7 +66,8 @@ type Host struct {
 	adding     sync.Mutex               // held while a group is registered; before reloading
 	telling    sync.Mutex               // held while snapshots are written; last
 	State      *state.DB
-	Channels   []channel.Channel
+	Channels   []channel.Channel         // each a channel.Holder, but those of Options
+	madeOf     map[string]config.Channel // the channels as they were made last, by name
 	Outbox     *outbox.Outbox
 	audit      *audit.Log // nil: none is kept
 	Bridge     *bridge.Bridge
@@ -102,7 +103,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if opts.Trace == nil {
 		opts.Trace = func(string, string, string) {}
 	}
-	h := &Host{Channels: opts.Channels, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
+	h := &Host{Channels: opts.Channels, madeOf: map[string]config.Channel{}, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
 	h.disk = &disk{dir: cfg.State, keep: h}
 	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), h.disk.file)}
