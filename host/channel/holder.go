@@ -67,4 +67,6 @@ func (h *Holder) Limits() media.Limits { return Current(h).Limits() }
 func (h *Holder) Repeat() Repeat { return Current(h).Repeat() }
 
 // Send implements Channel.
-func (h *Holder) Send(ctx context.Context, m Message) (Receipt, error) { return Current(h).Send(ctx, m) }
+func (h *Holder) Send(ctx context.Context, m Message) (Receipt, error) {
+	return Current(h).Send(ctx, m)
+}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,18 @@ func parse(t *testing.T, dir, yaml string) (*config.Config, error) {
 	t.Helper()
 	env := map[string]string{"TOKEN": "t0ken-of-16-and-more", "SHORT": "five5", "HOME": filepath.Join(filepath.Dir(dir), "home")}
 	return config.Parse(filepath.Join(dir, "longshore.yaml"), []byte(yaml), func(name string) string { return env[name] }, platforms())
+}
+
+// wrong is all that is wrong with a configuration: what refuses the file, or what keeps parts of it down.
+func wrong(cfg *config.Config, err error) error {
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, p := range slices.Concat(cfg.Denied, cfg.Down) {
+		all = append(all, p)
+	}
+	return errors.Join(all...)
 }
 
 func TestSecretsAreNeverPrinted(t *testing.T) {

@@ -109,6 +109,9 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	cfg.Groups = append(cfg.Groups, cfg.joining(registered)...)
 	cfg.conform(own)
 	c.check()
+	if src.err() != nil {
+		src.problems = append(src.problems, cfg.Denied...)
+	}
 	if err := src.err(); err != nil && len(cfg.Groups) > own {
 		return cfg.leaveOut(own, func(rest []groups.Group) (*Config, error) { return parse(name, b, env, platforms, rest) })
 	} else if err != nil {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/console"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/upkeep"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // consolePart serves the operator's page. The host runs on if it cannot.
@@ -21,7 +23,7 @@ func (h *Host) openConsole(context.Context) (Part, error) {
 	}
 	h.local.Running.Page = h
 	p := consolePart{h: h}
-	h.tell(listenerDown("operator_page"), p.open())
+	h.down.Tell(upkeep.Listener("operator_page"), p.open())
 	return p, nil
 }
 
@@ -38,7 +40,7 @@ func (p consolePart) open() error {
 }
 
 func (p consolePart) Run(ctx context.Context) error {
-	p.h.keepUp(ctx, listenerDown("operator_page"), p.open, func(ctx context.Context) error {
+	p.h.down.Keep(ctx, upkeep.Listener("operator_page"), p.open, func(ctx context.Context) error {
 		err := p.h.console.Load().Run(ctx)
 		return errors.Join(err, p.Close())
 	})
@@ -66,10 +68,18 @@ type controlPart struct {
 	noApply
 	noClose
 	operator.Server
+	h *Host
 }
 
 func (h *Host) openControl(context.Context) (Part, error) {
-	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}}, nil
+	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}, h: h}, nil
+}
+
+// Run serves the commands. The host runs on while something else is in the place of its socket.
+func (p *controlPart) Run(ctx context.Context) error {
+	f := finding.Finding{Name: finding.Listener, Part: "control socket", Remedy: "move away what is in its place"}
+	p.h.down.Keep(ctx, f, func() error { return operator.CheckSocket(p.Dir) }, p.Server.Run)
+	return nil
 }
 
 // metricsPart serves /healthz and /metrics at metrics.listen. The host runs on if it cannot.
@@ -84,7 +94,7 @@ func (h *Host) openMetrics(context.Context) (Part, error) {
 		return nil, nil
 	}
 	p := &metricsPart{h: h}
-	h.tell(listenerDown("metrics"), p.open())
+	h.down.Tell(upkeep.Listener("metrics"), p.open())
 	return p, nil
 }
 
@@ -96,7 +106,7 @@ func (p *metricsPart) open() (err error) {
 }
 
 func (p *metricsPart) Run(ctx context.Context) error {
-	p.h.keepUp(ctx, listenerDown("metrics"), p.open, func(ctx context.Context) error {
+	p.h.down.Keep(ctx, upkeep.Listener("metrics"), p.open, func(ctx context.Context) error {
 		err := operator.ServeHealth(ctx, p.listener, p.h.Config().Metrics.Hosts, p.h.local.Health())
 		return errors.Join(err, p.Close())
 	})

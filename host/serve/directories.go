@@ -6,8 +6,13 @@ import (
 	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/host/upkeep"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -20,7 +25,7 @@ type directories struct {
 // Run reads the configuration again from time to time while this machine lacks something of it, and
 // applies it once that is there. A file that was changed since waits for a reload.
 func (d *directories) Run(ctx context.Context) error {
-	for range wake.Every(ctx, longestPause) {
+	for range wake.Every(ctx, upkeep.LongestPause) {
 		now := d.h.Config()
 		if len(now.Down)+len(now.Denied) == 0 || d.h.opts.File == nil {
 			continue
@@ -42,9 +47,7 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 	if cfg, err = h.withRegistered(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if err := h.makeDirs(cfg, nil); err != nil {
-		return nil, err
-	}
+	h.checkGroups(cfg, nil)
 	if h.Channels == nil {
 		h.Channels = h.configuredChannels(cfg)
 	}
@@ -76,23 +79,37 @@ func (d *directories) Apply(now *live.Live) {
 
 func (d *directories) Close() error { return d.open.CloseBut(nil) }
 
-// makeDirs makes the missing directories of groups. before is the Live in force, nil at a start: its
-// groups are left alone.
-func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
-	var added []groups.Group
+// checkGroups makes the missing directories of groups, but those of known groups that are up: their
+// assistants may be running. A group is down whose directories cannot be made, or not be used by its
+// container.
+func (h *Host) checkGroups(cfg *config.Config, known *groups.Registry) {
+	var wrong []finding.Finding
 	for _, g := range cfg.Groups {
-		if before != nil {
-			if _, known := before.Registry.ByFolder(g.Folder); known {
-				continue // its assistant may be running
+		up := false
+		f := finding.Finding{Name: string(cause.Directory), Part: "group " + g.Folder, Remedy: "do what the message says; the host tries again by itself"}
+		_, down := h.down.Of(f.Part)
+		if known != nil && !down {
+			_, up = known.ByFolder(g.Folder)
+		}
+		var err error
+		if !up && !h.Layout.Sound(g.Folder) {
+			giveBack(h.Layout, g.Folder, h.opts.Log)
+			err = h.Layout.PrepareGroup(g.Folder)
+		}
+		if engine := h.engine.Load(); err == nil && engine != nil && cfg.Assistants[g.Assistant].Runtime == "docker" && !cfg.Alone(g) {
+			var table []mounts.Mount
+			if table, err = mounts.Table(h.Layout, g); err == nil {
+				err = engine.Access(doctor.WithHome(h.Layout, g.Folder, table))
 			}
 		}
-		if h.Layout.Sound(g.Folder) {
-			continue
+		if err != nil {
+			f.Cause = err.Error()
+			wrong = append(wrong, f)
 		}
-		giveBack(h.Layout, g.Folder, h.opts.Log)
-		added = append(added, g)
 	}
-	return h.Layout.Prepare(added)
+	if h.down.Replace(string(cause.Directory), wrong) {
+		h.retryTurns()
+	}
 }
 
 // prepare makes a Live of cfg. before is the Live in force, nil at a start.

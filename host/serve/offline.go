@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -14,14 +15,14 @@ import (
 type offline struct {
 	config.Channel
 	limits media.Limits
-	why    string
-	failed error // that Run returns, to be made anew; nil: Run waits
+	why    string // empty: no host is running
+	failed error  // that Run returns, to be made anew; nil: Run waits
 }
 
 // OfflineChannels returns the configured channels, none of which connects or sends.
 func OfflineChannels(c *config.Config) (all []channel.Channel) {
 	for _, one := range c.Channels {
-		all = append(all, offline{one, one.Settings.Limits(), "no host is running", nil})
+		all = append(all, offline{one, one.Settings.Limits(), "", nil})
 	}
 	return all
 }
@@ -30,7 +31,7 @@ func (o offline) Name() string              { return o.Channel.Name }
 func (o offline) Owns(chat groups.JID) bool { return o.Platform.Owns(chat) }
 func (o offline) Limits() media.Limits      { return o.limits }
 func (o offline) Repeat() channel.Repeat    { return channel.Repeat{} }
-func (o offline) Connected() (bool, string) { return false, o.why }
+func (o offline) Connected() (bool, string) { return false, cmp.Or(o.why, "no host is running") }
 
 func (o offline) Run(ctx context.Context, _ channel.Inbox) error {
 	if o.failed == nil {
@@ -40,5 +41,8 @@ func (o offline) Run(ctx context.Context, _ channel.Inbox) error {
 }
 
 func (o offline) Send(context.Context, channel.Message) (channel.Receipt, error) {
+	if o.why == "" {
+		return channel.Receipt{}, &channel.Error{Class: channel.Held, Code: "no_host", Message: "no host is running"}
+	}
 	return channel.Receipt{}, &channel.Error{Class: channel.Held, Code: "channel_down", Message: "the channel is down", Hint: "it is sent as soon as the operator has seen to it"}
 }

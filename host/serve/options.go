@@ -1,9 +1,9 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -74,8 +74,8 @@ func (h *Host) Plan(g groups.Group) (turns.Plan, error) {
 	if !ok {
 		return turns.Plan{}, fmt.Errorf("assistant %q is not configured", g.Assistant)
 	}
-	if p := cmp.Or(now.Config.WhyDown("group "+g.Folder), now.Config.WhyDown("assistant "+g.Assistant)); p != nil {
-		return turns.Plan{}, cause.With(cause.Setup, fmt.Errorf("%s: %s", p.Key, p.Message))
+	if f, down := h.down.Of("group "+g.Folder, "assistant "+g.Assistant); down {
+		return turns.Plan{}, cause.With(cause.Cause(f.Name), errors.New(f.Cause))
 	}
 	plan := turns.Plan{
 		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),

@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
@@ -190,7 +191,7 @@ func (p channelsPart) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	for _, c := range p.h.Channels {
 		running.Go(func() {
-			for pause := firstPause; ; pause = min(2*pause, longestPause) {
+			for pause := upkeep.FirstPause; ; pause = min(2*pause, upkeep.LongestPause) {
 				err := c.Run(ctx, inbox{c.Name(), p.h})
 				if err == nil || ctx.Err() != nil {
 					return

@@ -67,9 +67,7 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 
 // apply puts cfg in force. All that can fail comes first: after an error, the host runs on as before.
 func (h *Host) apply(cfg *config.Config, before *live.Live) error {
-	if err := h.makeDirs(cfg, before); err != nil {
-		return err
-	}
+	h.checkGroups(cfg, before.Registry)
 	next, err := h.prepare(cfg, before)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -28,7 +29,7 @@ func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h.tell(listenerDown("remote"), h.remote.Listen())
+	h.down.Tell(upkeep.Listener("remote"), h.remote.Listen())
 	return remotePart{Server: h.remote, h: h}, nil
 }
 
@@ -43,7 +44,7 @@ func (p remotePart) Run(ctx context.Context) error {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
 	sweeping.Go(func() { p.Sweep(ctx) })
-	p.h.keepUp(ctx, listenerDown("remote"), p.Listen, p.Server.Run)
+	p.h.down.Keep(ctx, upkeep.Listener("remote"), p.Listen, p.Server.Run)
 	return nil
 }
 

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/wake"
@@ -121,13 +121,15 @@ const lookEvery = time.Minute
 // Run looks after the engine until ctx is done.
 func (p enginePart) Run(ctx context.Context) error {
 	for {
-		next := longestPause
-		if p.h.reachEngine(ctx) {
-			next = lookEvery
-			p.h.checkContainers(ctx)
-			if engine := p.h.engine.Load(); engine != nil {
-				engine.Sweep(ctx)
-			}
+		p.h.reachEngine(ctx)
+		p.h.checkGroups(p.h.Config(), p.h.Registry())
+		p.h.checkImages(ctx)
+		if engine := p.h.engine.Load(); engine != nil {
+			engine.Sweep(ctx)
+		}
+		next := lookEvery
+		if len(p.h.down.Findings(ctx)) > 0 {
+			next = upkeep.LongestPause
 		}
 		select {
 		case <-ctx.Done():
@@ -146,19 +148,19 @@ func (p enginePart) Close() error {
 }
 
 // reachEngine connects to the container engine if an assistant needs one, and ends there the
-// containers of an earlier host that was killed. It returns false while no engine answers.
-func (h *Host) reachEngine(ctx context.Context) bool {
+// containers of an earlier host that was killed.
+func (h *Host) reachEngine(ctx context.Context) {
 	if h.opts.Idle || h.engine.Load() != nil || len(h.Config().InContainers()) == 0 {
-		return true
+		return
 	}
 	engine, err := doctor.Connect(ctx, h.Config(), h.opts.Getenv)
 	down := finding.Finding{Name: finding.Engine, Part: "engine", Remedy: "start the engine, and let the host's user use its socket; see docs/containers.md"}
 	if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
 		down.Remedy = none.Hint()
 	}
-	h.tell(down, err)
+	h.down.Tell(down, err)
 	if err != nil {
-		return false
+		return
 	}
 	facts := engine.Facts()
 	h.opts.Log.Info("container engine", "engine", facts.Name, "at", facts.Host, "rootless", facts.Rootless)
@@ -174,7 +176,6 @@ func (h *Host) reachEngine(ctx context.Context) bool {
 	}
 	h.engine.Store(engine)
 	h.retryTurns()
-	return true
 }
 
 // retryTurns has the messages that wait for an operator tried again, since a cause is gone.
@@ -187,36 +188,27 @@ func (h *Host) retryTurns() {
 // imageTimeout is how long the host waits for the engine's list of images.
 const imageTimeout = 10 * time.Second
 
-// checkContainers finds the images that are missing, and the groups whose containers cannot use
-// their directories. The others are served.
-func (h *Host) checkContainers(ctx context.Context) {
-	now, engine := h.Now(), h.engine.Load()
+// checkImages finds the images that are missing.
+func (h *Host) checkImages(ctx context.Context) {
+	cfg, engine := h.Config(), h.engine.Load()
 	if engine == nil {
 		return
 	}
-	listing, cancel := context.WithTimeout(ctx, imageTimeout)
+	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()
-	var images, directories []finding.Finding
+	var missing []finding.Finding
 	checked := map[string]bool{} // assistants
-	for _, g := range now.Config.InContainers() {
-		if a := now.Config.Assistants[g.Assistant]; !checked[g.Assistant] {
-			checked[g.Assistant] = true
-			if err := engine.CheckImage(listing, a.Image); err != nil {
-				images = append(images, finding.Finding{Name: string(cause.Image), Part: "assistant " + g.Assistant, Cause: err.Error(), Remedy: "build it: " + doctor.BuildCommand(now.Config, a)})
-			}
-		}
-		if now.Config.Alone(g) {
+	for _, g := range cfg.InContainers() {
+		if checked[g.Assistant] {
 			continue
 		}
-		table, err := mounts.Table(h.Layout, g)
-		if err == nil {
-			err = engine.Access(doctor.WithHome(h.Layout, g.Folder, table))
-		}
-		if err != nil {
-			directories = append(directories, finding.Finding{Name: string(cause.Directory), Part: "group " + g.Folder, Cause: err.Error(), Remedy: "follow the message; the host looks again every minute"})
+		checked[g.Assistant] = true
+		a := cfg.Assistants[g.Assistant]
+		if err := engine.CheckImage(ctx, a.Image); err != nil {
+			missing = append(missing, finding.Finding{Name: string(cause.Image), Part: "assistant " + g.Assistant, Cause: err.Error(), Remedy: "build it: " + doctor.BuildCommand(cfg, a)})
 		}
 	}
-	if ctx.Err() == nil && h.replace(string(cause.Image), images)+h.replace(string(cause.Directory), directories) > 0 {
+	if ctx.Err() == nil && h.down.Replace(string(cause.Image), missing) {
 		h.retryTurns()
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/transcribe"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -76,7 +77,7 @@ type Host struct {
 	assistants *turns.Manager
 	local      *operator.Local                 // nil if the host is not to run
 	console    atomic.Pointer[console.Console] // nil: no operator's page, or it is down
-	downs      downs
+	down       *upkeep.List
 	tasks      *tasks.Tasks // nil if the host is not to run
 	plans      plans
 	disk       *disk
@@ -105,6 +106,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	}
 	h := &Host{Channels: opts.Channels, madeOf: map[string]config.Channel{}, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
+	h.down = upkeep.New(opts.Log)
 	h.disk = &disk{dir: cfg.State, keep: h}
 	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), h.disk.file)}
 	h.lists = &taskLists{groups: &h.Current}
