@@ -29,8 +29,8 @@ const (
 	pageRoutes = "host/channel/web.TestEveryRouteOfThePageHasBounds"
 	pageDisk   = "host/channel/web.TestADiskThatIsAlmostFullTakesNoFiles host/channel/web.TestOneChatsFilesDoNotTakeTheDiskOfAll host/channel/web.TestAFullDiskOfTheHistoryIsSaidInWords"
 	pageHeld   = "e2e/remote.TestTenThousandCrawlersHoldNobodyUp"
-	bodies     = "host/channel/httpd.TestALargeWebhookIsNotRead"
-	readers    = "host/channel/httpd.TestAReaderThatCrawlsIsCutOff"
+	bodies     = "host/httpd.TestALargeWebhookIsNotRead"
+	readers    = "host/httpd.TestAReaderThatCrawlsIsCutOff"
 	doorBytes  = "host/remote.TestAFormIsNoLargerThanTheQuota host/remote.TestBoundsWereNoSettings"
 	doorCount  = "host/remote.TestUploadsThatBeginTogetherDoNotExceedWhatAGroupMay host/remote.TestARefusedUploadKeepsNoPlace host/remote.TestCallsWithoutEndFilledTheStore host/remote.TestWaitingFetchesAreBounded"
 	doorTime   = "host/remote.TestABodyThatCameFastMayNotStallForLonger host/remote.TestAnUploadIsGoneADayAfterItsLastByte"
@@ -103,7 +103,7 @@ var boundedWays = map[string]way{
 }
 
 // ofTheOperator are servers that only the operator reaches, by a token or on this machine.
-var ofTheOperator = []string{"host/operator", "host/console", "host/command/pairpage", "host/channel/httpd"}
+var ofTheOperator = []string{"host/operator", "host/console", "host/command/pairpage", "host/httpd"}
 
 // TestEveryWayInHasBounds: what one way in lacked was found at another each time. Each has a
 // test of each bound, or says why it needs none.

@@ -13,7 +13,7 @@ import (
 	"github.com/distribution/reference"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/internal/near"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -51,7 +51,7 @@ func (c *checker) loopback(key, listen, example string) {
 	if !c.has(key) {
 		return
 	}
-	if host, port, err := net.SplitHostPort(listen); err != nil || port == "" || !hostnames.Loopback(host) {
+	if host, port, err := net.SplitHostPort(listen); err != nil || port == "" || !httpd.Loopback(host) {
 		c.bad(key, fmt.Sprintf("%q is no loopback address", listen), "write host:port, such as "+example+"; a proxy may pass it on")
 	}
 }

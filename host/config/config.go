@@ -227,7 +227,7 @@ func defaults() Config {
 		Log:        Log{Level: "info", Format: "auto"},
 		Remote: Remote{Limits: RemoteLimits{
 			Fields: 64 << 10, Buffer: 20 << 20, Uploads: 4, UploadFor: 24 * hour, Header: 16 << 10, HeaderTime: Duration(10 * time.Second),
-			Pace: 16 << 10, Grace: Duration(30 * time.Second), Group: 64, Strangers: 512,
+			Speed: 16 << 10, Grace: Duration(30 * time.Second), Group: 64, Strangers: 512,
 		}},
 		Limits: Limits{
 			Pending:     64,

@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/internal/near"
 )
 
@@ -75,7 +74,7 @@ func (c *checker) told(key, address string) {
 	case address == "":
 	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "":
 		c.bad(key, "this is no web address", "write it whole, without a user: https://alerts.example.org/longshore")
-	case u.Scheme == "http" && !hostnames.Loopback(u.Hostname()):
+	case u.Scheme == "http" && !httpd.Loopback(u.Hostname()):
 		c.warn(key, "what is wrong with the host goes over the network unencrypted", "use https, or a service on this machine")
 	}
 }

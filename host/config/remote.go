@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // Remote is where assistants are let in by HTTP. Without Listen there is none.
@@ -27,7 +27,7 @@ type RemoteLimits struct {
 	UploadFor  Duration `yaml:"upload_for" min:"1m" help:"How long an upload is kept after its last byte."`
 	Header     Size     `yaml:"header" min:"8KiB" max:"1MiB" help:"Bytes of a request before its body."`
 	HeaderTime Duration `yaml:"header_time" min:"1s" help:"How long they may take."`
-	Pace       Size     `yaml:"pace" min:"1" help:"Bytes a second of the slowest body."`
+	Speed      Size     `yaml:"speed" min:"1" help:"Bytes a second of the slowest body."`
 	Grace      Duration `yaml:"grace" min:"1s" help:"How far a body may fall behind that."`
 	Group      int      `yaml:"connections" min:"1" max:"100000" help:"Connections of a group."`
 	Strangers  int      `yaml:"strangers" min:"1" max:"100000" help:"Connections that have shown no token."`
@@ -60,7 +60,7 @@ func (c *checker) remote() {
 		c.bad(key, "this stands for all addresses of the machine", "name one of them; or, if all are meant, add everywhere: true")
 		return
 	}
-	if !hostnames.Loopback(host) {
+	if !httpd.Loopback(host) {
 		c.warn(key, "tokens and files go over the network unencrypted", "listen on 127.0.0.1 and let a proxy with TLS, or ssh -L, lead there")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // Transcription is one way to turn voice notes into text.
@@ -54,7 +54,7 @@ func (c *checker) service(key string, t *Transcription) {
 		c.bad(key, "this is no web address", "write it whole, such as http://127.0.0.1:8000/v1/audio/transcriptions")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		c.bad(key, "the address holds more than host and path", "put the secret into key, and leave the rest out")
-	case u.Scheme == "http" && !hostnames.Loopback(u.Hostname()):
+	case u.Scheme == "http" && !httpd.Loopback(u.Hostname()):
 		c.warn(key, "voice notes and the key go over the network unencrypted", "use https, or a service on this machine")
 	}
 }

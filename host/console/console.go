@@ -19,8 +19,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -32,44 +33,66 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Console is the server of the operator's page.
+// Console is the server of the operator's page. New makes one.
 type Console struct {
 	o         Options
-	listener  net.Listener
-	guard     *httpd.Guard
+	at        atomic.Pointer[address] // nil: nothing listens
 	sessions  sessions
 	overviews overviews
 }
 
-// Open listens. It refuses an address that other machines can reach. Every error is
-// permanent, except a port that is in use.
-func Open(o Options) (*Console, error) {
-	l, err := httpd.Address{Listen: o.Listen}.Open()
+// address is where a Console listens.
+type address struct {
+	net.Listener
+	guard *httpd.Guard
+}
+
+// New makes a Console that does not listen.
+func New(o Options) *Console { return &Console{o: o, overviews: overviews{control: o.Control}} }
+
+// Listen listens, if that is not done. It refuses an address that other machines can reach. Run
+// must not be running.
+func (c *Console) Listen() error {
+	if c.at.Load() != nil {
+		return nil
+	}
+	l, err := httpd.Address{Listen: c.o.Listen}.Open()
 	if err != nil {
-		return nil, fmt.Errorf("serve the operator's page: %w", err)
+		return fmt.Errorf("serve the operator's page: %w", err)
 	}
 	const hint = "open it by the address that longshore page prints, or add the name to operator_page.hosts"
-	return &Console{o: o, listener: l, guard: httpd.NewGuard(l.Addr(), hint, o.Hosts...), overviews: overviews{control: o.Control}}, nil
+	c.at.Store(&address{l, httpd.NewGuard(l.Addr(), hint, c.o.Hosts...)})
+	return nil
 }
 
-// Run serves until ctx is done, which is no error, and closes what Open opened.
+// Run serves where Listen listens until ctx is done, which is no error, and stops listening.
 func (c *Console) Run(ctx context.Context) error {
-	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(c.listener.Addr()))
+	at := c.at.Load()
+	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(at.Addr()))
 	defer c.overviews.end(lookTime)
-	return httpd.Serve(ctx, c.listener, c.Handler(), c.o.Log, func() {})
+	err := httpd.Serve(ctx, at, c.Handler(), c.o.Log, func() {})
+	return errors.Join(err, c.Close())
 }
 
-// Close stops listening, if Run has not been called.
+// Close stops listening.
 func (c *Console) Close() error {
-	if err := c.listener.Close(); !errors.Is(err, net.ErrClosed) {
-		return err
+	if at := c.at.Swap(nil); at != nil {
+		if err := at.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
 	}
 	return nil
 }
 
-// SignIn returns an address that signs one browser in, once, within 10 minutes. Its
-// token is in the fragment, which browsers send to no server.
-func (c *Console) SignIn() string { return httpd.URL(c.listener.Addr()) + "#" + c.sessions.token() }
+// SignIn returns an address that signs one browser in, once, within 10 minutes; empty while nothing
+// listens. Its token is in the fragment, which browsers send to no server.
+func (c *Console) SignIn() string {
+	at := c.at.Load()
+	if at == nil {
+		return ""
+	}
+	return httpd.URL(at.Addr()) + "#" + c.sessions.token()
+}
 
 // The calls of the control protocol that the page may make.
 var (
@@ -77,7 +100,7 @@ var (
 	acts  = []string{"retry", "drop", "decide", "operate-task", "stop", "reload"}
 )
 
-// Handler serves everything that Run serves, behind its guards.
+// Handler serves everything that Run serves, behind its guards. Listen has succeeded.
 func (c *Console) Handler() http.Handler {
 	control := (&operator.Server{Control: c.o.Control, Log: c.o.Log}).Handler()
 	mux := http.NewServeMux()
@@ -93,7 +116,7 @@ func (c *Console) Handler() http.Handler {
 	for _, name := range acts {
 		mux.HandleFunc("POST /v1/"+name, c.signedIn(c.acting(control)))
 	}
-	return c.guarded(mux)
+	return c.at.Load().guarded(mux)
 }
 
 // csp allows the page to load only what this server serves. Trusted Types make the
@@ -101,7 +124,7 @@ func (c *Console) Handler() http.Handler {
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-func (c *Console) guarded(next http.Handler) http.Handler {
+func (at *address) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpd.Harden(w.Header())
 		w.Header().Set("Content-Security-Policy", csp)
@@ -109,7 +132,7 @@ func (c *Console) guarded(next http.Handler) http.Handler {
 			httpd.QuickBody(w)
 			r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
 		}
-		if p := c.guard.Check(r, r.URL.Path == "/"); p != nil {
+		if p := at.guard.Check(r, r.URL.Path == "/"); p != nil {
 			httpd.Fail(w, p)
 			return
 		}

@@ -147,11 +147,11 @@ func (c *control) Audit(_ context.Context, q operator.AuditQuery) (operator.Audi
 
 func open(t *testing.T, c operator.Control) *Console {
 	t.Helper()
-	page, err := Open(Options{Listen: "127.0.0.1:0", Hosts: []string{"ops.example"}, Control: c, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
+	page := New(Options{Listen: "127.0.0.1:0", Hosts: []string{"ops.example"}, Control: c, Log: slog.New(slog.DiscardHandler)})
+	if err := page.Listen(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { page.listener.Close() })
+	t.Cleanup(func() { page.Close() })
 	return page
 }
 
@@ -315,7 +315,7 @@ func TestManyPagesLookOnce(t *testing.T) {
 }
 
 func TestItIsServedOnLoopbackUntilTheEnd(t *testing.T) {
-	if _, err := Open(Options{Listen: "0.0.0.0:0"}); err == nil {
+	if err := New(Options{Listen: "0.0.0.0:0"}).Listen(); err == nil {
 		t.Error("it is open to other machines")
 	}
 	page := open(t, &control{name: "x"})

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 

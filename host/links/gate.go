@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // share is what may be fetched in a minute, and at once. A download of a film in a player

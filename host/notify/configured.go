@@ -3,8 +3,8 @@ package notify
 import (
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // Configured are the Settings of the configuration in force.

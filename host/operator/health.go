@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/outbox"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -313,21 +313,47 @@ func number(b bool) float64 {
 	return 0
 }
 
-// ServeHealth serves health until ctx is done, which is no error, and closes the listener. It only answers requests to the names of loopback and to hosts, and
-// never a page of another site: otherwise a website could read this machine's
-// metrics through its operator's browser.
-func ServeHealth(ctx context.Context, ln net.Listener, hosts []string, health http.Handler) error {
-	own := ownNamesOnly(hostnames.Of(ln.Addr().String(), hosts...), health)
+// HealthServer serves Health at an address beside the control socket. It only answers requests to the
+// names of loopback and to Hosts, and never a page of another site: otherwise a website could read
+// this machine's metrics through its operator's browser.
+type HealthServer struct {
+	Address  string // host:port on loopback
+	Hosts    []string
+	Health   http.Handler
+	listener net.Listener // nil: nothing listens
+}
+
+// Listen listens, if that is not done. Run must not be running.
+func (s *HealthServer) Listen() (err error) {
+	if s.listener == nil {
+		s.listener, err = net.Listen("tcp", s.Address)
+	}
+	return err
+}
+
+// Run serves where Listen listens until ctx is done, which is no error.
+func (s *HealthServer) Run(ctx context.Context) error {
+	own := ownNamesOnly(httpd.NamesOf(s.listener.Addr().String(), s.Hosts...), s.Health)
 	srv := &http.Server{Handler: own, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { srv.Close() })
 	defer stop()
-	if err := srv.Serve(ln); ctx.Err() == nil {
-		return fmt.Errorf("serve metrics: %w", err)
+	err := srv.Serve(s.listener)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("serve metrics: %w", err), s.Close())
+}
+
+// Close stops listening. Run must have returned.
+func (s *HealthServer) Close() error {
+	if s.listener != nil {
+		_ = s.listener.Close() // Run may have closed it
+		s.listener = nil
 	}
 	return nil
 }
 
-func ownNamesOnly(own hostnames.Set, next http.Handler) http.Handler {
+func ownNamesOnly(own httpd.Names, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		switch {
@@ -336,7 +362,7 @@ func ownNamesOnly(own hostnames.Set, next http.Handler) http.Handler {
 				Code: CodeUnknownHost, Message: fmt.Sprintf("this server does not answer to the name %+q", media.Printable(r.Host)),
 				Hint: "ask by the address in metrics.listen, or add the name to metrics.hosts",
 			})
-		case hostnames.Foreign(r):
+		case httpd.Foreign(r):
 			reply(w, nil, &refusal.Error{Code: CodeCrossSite, Message: "requests from other sites are refused", Hint: "open the address directly"})
 		default:
 			next.ServeHTTP(w, r)

@@ -24,15 +24,25 @@ func healthy() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 }
 
+// serveHealth serves a healthy host at addr.
+func serveHealth(ctx context.Context, addr string, hosts ...string) error {
+	s := operator.HealthServer{Address: addr, Hosts: hosts, Health: healthy()}
+	if err := s.Listen(); err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
 func TestHealthIsServedUntilTheHostEnds(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
 	if err != nil {
 		t.Fatal(err)
 	}
 	addr := ln.Addr().String()
+	ln.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- operator.ServeHealth(ctx, ln, nil, healthy()) }()
+	go func() { ended <- serveHealth(ctx, addr) }()
 	answers(t, func() error {
 		resp, err := http.Get("http://" + addr + "/healthz")
 		if err != nil {
@@ -45,6 +55,9 @@ func TestHealthIsServedUntilTheHostEnds(t *testing.T) {
 		return nil
 	})
 	http.DefaultClient.CloseIdleConnections()
+	if taken := serveHealth(ctx, addr); taken == nil {
+		t.Error("a second listener has the address too")
+	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -59,9 +72,10 @@ func TestMetricsAnswerToNoForeignName(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := ln.Addr().String()
+	ln.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- operator.ServeHealth(ctx, ln, []string{"metrics.example.org"}, healthy()) }()
+	go func() { ended <- serveHealth(ctx, addr, "metrics.example.org") }()
 	defer func() {
 		http.DefaultClient.CloseIdleConnections()
 		cancel()

@@ -128,7 +128,7 @@ type Notifier interface {
 	Test(context.Context) []Notified
 }
 
-// Page is the operator's page: *serve.Host.
+// Page is the operator's page: *console.Console.
 type Page interface {
 	// SignIn returns an address that signs one browser in; empty while the page is down.
 	SignIn() string

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
 // ServeHTTP answers a request. Nothing of it but its header is read before its token is
@@ -49,7 +48,7 @@ func (s *Server) guard(r *http.Request) *httpd.Problem {
 	if !s.names.Has(r.Host) {
 		return httpd.Refuse(http.StatusMisdirectedRequest, "unknown_host", "this server does not answer to the name "+httpd.Quote(r.Host), "use its own address, or have the operator add the name to remote.hosts")
 	}
-	if _, has := r.Header["Origin"]; has || hostnames.Foreign(r) {
+	if _, has := r.Header["Origin"]; has || httpd.Foreign(r) {
 		return httpd.Refuse(http.StatusForbidden, "cross_site", "requests of web pages are refused", "call it from a program")
 	}
 	return nil

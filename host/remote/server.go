@@ -28,12 +28,12 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/calls"
 	"github.com/longshore-bridge/longshore/host/remote/gate"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
@@ -79,7 +79,7 @@ type Server struct {
 	calls    *calls.Store
 	ready    bool         // Listen has made the directories
 	listener net.Listener // nil: nothing listens
-	names    hostnames.Set
+	names    httpd.Names
 	gate     gate.Gate
 	bodies   *intake.Bodies
 	uploads  uploads
@@ -105,11 +105,11 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.calls = calls.New(o.State, o.Limits.Calls)
-	s.names = hostnames.Of(nameOf(o.Listen), o.Hosts...)
+	s.names = httpd.NamesOf(nameOf(o.Listen), o.Hosts...)
 	return s, nil
 }
 
-// nameOf returns an address to listen on as hostnames.Of wants it.
+// nameOf returns an address to listen on as httpd.NamesOf wants it.
 func nameOf(listen string) string {
 	switch {
 	case strings.HasPrefix(listen, ":"): // every interface

@@ -2,8 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
-	"net"
 
 	"github.com/longshore-bridge/longshore/host/console"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -11,56 +9,29 @@ import (
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
-// consolePart serves the operator's page. The host runs on if it cannot.
+// consolePart serves the operator's page.
 type consolePart struct {
 	noApply
-	h *Host
+	upkeep.Listener
 }
 
 func (h *Host) openConsole(context.Context) (Part, error) {
-	if h.Config().OperatorPage.Listen == "" {
+	o := h.Config().OperatorPage
+	if o.Listen == "" {
 		return nil, nil
 	}
-	h.local.Running.Page = h
-	p := consolePart{h: h}
-	h.down.Tell(upkeep.Listener("operator_page"), p.open())
-	return p, nil
-}
-
-func (p consolePart) open() error {
-	if p.h.console.Load() != nil {
-		return nil
-	}
-	o := p.h.Config().OperatorPage
-	c, err := console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: p.h.local, Log: p.h.opts.Log})
-	if err == nil {
-		p.h.console.Store(c)
-	}
-	return err
-}
-
-func (p consolePart) Run(ctx context.Context) error {
-	p.h.down.Keep(ctx, upkeep.Listener("operator_page"), p.open, func(ctx context.Context) error {
-		err := p.h.console.Load().Run(ctx)
-		return errors.Join(err, p.Close())
-	})
-	return nil
-}
-
-func (p consolePart) Close() error {
-	if c := p.h.console.Swap(nil); c != nil {
-		return c.Close()
-	}
-	return nil
+	h.console = console.New(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: h.local, Log: h.opts.Log})
+	h.local.Running.Page = h.console
+	return consolePart{Listener: h.down.Listener("operator_page", h.console)}, nil
 }
 
 // SignIn returns an address that signs one browser in to the operator's page, once; empty if there is
 // no page, or it is down.
 func (h *Host) SignIn() string {
-	if c := h.console.Load(); c != nil {
-		return c.SignIn()
+	if h.console == nil {
+		return ""
 	}
-	return ""
+	return h.console.SignIn()
 }
 
 // controlPart answers the commands on the control socket.
@@ -82,42 +53,16 @@ func (p *controlPart) Run(ctx context.Context) error {
 	return nil
 }
 
-// metricsPart serves /healthz and /metrics at metrics.listen. The host runs on if it cannot.
+// metricsPart serves /healthz and /metrics at metrics.listen.
 type metricsPart struct {
 	noApply
-	h        *Host
-	listener net.Listener // nil while it is down; of New, then of Run
+	upkeep.Listener
 }
 
 func (h *Host) openMetrics(context.Context) (Part, error) {
-	if h.Config().Metrics.Listen == "" {
+	m := h.Config().Metrics
+	if m.Listen == "" {
 		return nil, nil
 	}
-	p := &metricsPart{h: h}
-	h.down.Tell(upkeep.Listener("metrics"), p.open())
-	return p, nil
-}
-
-func (p *metricsPart) open() (err error) {
-	if p.listener == nil {
-		p.listener, err = net.Listen("tcp", p.h.Config().Metrics.Listen)
-	}
-	return err
-}
-
-func (p *metricsPart) Run(ctx context.Context) error {
-	p.h.down.Keep(ctx, upkeep.Listener("metrics"), p.open, func(ctx context.Context) error {
-		err := operator.ServeHealth(ctx, p.listener, p.h.Config().Metrics.Hosts, p.h.local.Health())
-		return errors.Join(err, p.Close())
-	})
-	return nil
-}
-
-func (p *metricsPart) Close() error {
-	if p.listener == nil {
-		return nil
-	}
-	_ = p.listener.Close() // Run may have closed it
-	p.listener = nil
-	return nil
+	return metricsPart{Listener: h.down.Listener("metrics", &operator.HealthServer{Address: m.Listen, Hosts: m.Hosts, Health: h.local.Health()})}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -60,6 +61,9 @@ func FileRequest(s operator.Send) ipc.Request {
 
 // Unapplied returns why the last reload was refused; nil if it was not.
 func (h *Host) Unapplied() *string { return h.unapplied.Load() }
+
+// Findings implements operator.Machine.
+func (h *Host) Findings(ctx context.Context) []finding.Finding { return h.down.Findings(ctx) }
 
 // Refusals returns how many requests were refused, by code.
 func (h *Host) Refusals() map[string]int64 { return h.refusals.counts() }

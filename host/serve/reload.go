@@ -9,6 +9,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 var errNoFile = errors.New("this host has no configuration file to read again")
@@ -99,3 +101,27 @@ func newlyDenied(now, next *config.Config) (problems []*config.Problem) {
 	}
 	return problems
 }
+
+// tellDown notes which parts a configuration keeps down. A channel says it itself.
+func (h *Host) tellDown(c *config.Config) {
+	var all []finding.Finding
+	for _, p := range slices.Concat(c.Denied, c.Down) {
+		if !strings.HasPrefix(p.Part, "channel ") {
+			all = append(all, finding.Finding{Name: string(cause.Setup), Part: p.Part, Cause: p.Key + ": " + p.Message, Remedy: p.Hint})
+		}
+	}
+	h.down.Replace(string(cause.Setup), all)
+}
+
+// usesSSH reports whether the host starts an assistant over ssh.
+func usesSSH(c *config.Config) bool {
+	for _, a := range c.Assistants {
+		if a.Runtime == config.OverSSH {
+			return true
+		}
+	}
+	return false
+}
+
+// letsIn reports whether an assistant that the host starts uses the remote server.
+func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"os"
-	"slices"
 	"sync"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -29,43 +28,28 @@ func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h.down.Tell(upkeep.Listener("remote"), h.remote.Listen())
-	return remotePart{Server: h.remote, h: h}, nil
+	return remotePart{Listener: h.down.Listener("remote", h.remote), server: h.remote}, nil
 }
 
 // remotePart lets assistants elsewhere in.
 type remotePart struct {
 	noApply
-	*remote.Server
-	h *Host
+	upkeep.Listener
+	server *remote.Server
 }
 
 func (p remotePart) Run(ctx context.Context) error {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
-	sweeping.Go(func() { p.Sweep(ctx) })
-	p.h.down.Keep(ctx, upkeep.Listener("remote"), p.Listen, p.Server.Run)
-	return nil
+	sweeping.Go(func() { p.server.Sweep(ctx) })
+	return p.Listener.Run(ctx)
 }
 
 // remoteLimits returns the remote server's bounds of the configuration.
 func remoteLimits(l config.RemoteLimits) intake.Limits {
 	return intake.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
-		HeaderTime: l.HeaderTime.Std(), Pace: int64(l.Pace), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
+		HeaderTime: l.HeaderTime.Std(), Speed: int64(l.Speed), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
 }
-
-// usesSSH reports whether the host starts an assistant over ssh.
-func usesSSH(c *config.Config) bool {
-	for _, a := range c.Assistants {
-		if a.Runtime == config.OverSSH {
-			return true
-		}
-	}
-	return false
-}
-
-// letsIn reports whether an assistant that the host starts uses the remote server.
-func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }
 
 // fetching implements remote.Chats and remote.Inbox. It asks the host at each call, because the server
 // is opened before the assistants.

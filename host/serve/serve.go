@@ -75,8 +75,8 @@ type Host struct {
 	spool      *spool.Spool
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
 	assistants *turns.Manager
-	local      *operator.Local                 // nil if the host is not to run
-	console    atomic.Pointer[console.Console] // nil: no operator's page, or it is down
+	local      *operator.Local  // nil if the host is not to run
+	console    *console.Console // nil: no page
 	down       *upkeep.List
 	tasks      *tasks.Tasks // nil if the host is not to run
 	plans      plans

@@ -102,7 +102,31 @@ func (l *List) Keep(ctx context.Context, f finding.Finding, open func() error, r
 	}
 }
 
-// Listener is the finding of a part that cannot listen at the address below its key.
-func Listener(key string) finding.Finding {
-	return finding.Finding{Name: finding.Listener, Part: key, Remedy: "stop the program that holds the address, or name another one in " + key + ".listen and restart the host"}
+// Server is a part that listens.
+type Server interface {
+	// Listen listens, if that is not done.
+	Listen() error
+	// Run serves until ctx is done, which is no error. Listen has succeeded, and has to again.
+	Run(ctx context.Context) error
+	Close() error
+}
+
+// Listener runs a Server at the address below a key of longshore.yaml.
+type Listener struct {
+	Server
+	list *List
+	down finding.Finding
+}
+
+// Listener listens. After an error, Run of the Listener tries again.
+func (l *List) Listener(key string, s Server) Listener {
+	down := finding.Finding{Name: finding.Listener, Part: key, Remedy: "stop the program that holds the address, or name another one in " + key + ".listen and restart the host"}
+	l.Tell(down, s.Listen())
+	return Listener{s, l, down}
+}
+
+// Run serves until ctx is done, and returns no error.
+func (l Listener) Run(ctx context.Context) error {
+	l.list.Keep(ctx, l.down, l.Listen, l.Server.Run)
+	return nil
 }

@@ -16,7 +16,7 @@ import (
 func TestAPartThatIsDownComesUpByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := upkeep.New(slog.New(slog.DiscardHandler))
-		f := upkeep.Listener("metrics")
+		f := finding.Finding{Name: finding.Listener, Part: "metrics", Remedy: "stop it"}
 		ctx, cancel := context.WithCancel(t.Context())
 		taken, broken := errors.New("taken"), errors.New("broken")
 		var down error

@@ -95,7 +95,7 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 	if address == "" {
 		return nil, channel.Unfetchable("the message has no such file")
 	}
-	pace := transfer.PaceFor(f.Patient)
+	pace := transfer.SpeedFor(f.Patient)
 	body, err := open.Scratch.Get(ctx, d.api.files, d.api.at(address), maxFile, pace)
 	if channel.ClassOf(err) != channel.Permanent {
 		return body, err

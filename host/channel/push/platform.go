@@ -10,10 +10,9 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/setting"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -90,7 +89,7 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []ch
 		all = append(all, channel.Finding{Check: s.Name, Severity: severity, Message: message, Remedy: remedy})
 	}
 	if u, err := url.Parse(set.URL); err == nil {
-		if u.Scheme == "http" && !hostnames.Loopback(u.Hostname()) {
+		if u.Scheme == "http" && !httpd.Loopback(u.Hostname()) {
 			found(channel.Warning, "texts and files go to "+u.Host+" unencrypted", "use https, or a network that nobody else reads")
 		}
 		if err := channel.Unreachable(ctx, u); err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // Push is the channel. New of its Platform makes one.
@@ -81,5 +81,5 @@ func (p *Push) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, err
 	if err != nil {
 		return nil, err
 	}
-	return open.Scratch.Get(ctx, p.files, address, int64(p.settings.MaxFile), transfer.PaceFor(f.Patient))
+	return open.Scratch.Get(ctx, p.files, address, int64(p.settings.MaxFile), transfer.SpeedFor(f.Patient))
 }

@@ -170,7 +170,7 @@ func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f decod
 	if err := f.Refused(); err != nil {
 		return nil, err
 	}
-	body, err := scratch.Get(ctx, s.api.files, f.URL, maxFile, transfer.PaceFor(patient))
+	body, err := scratch.Get(ctx, s.api.files, f.URL, maxFile, transfer.SpeedFor(patient))
 	if err != nil {
 		return nil, err
 	}

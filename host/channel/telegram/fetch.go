@@ -59,7 +59,7 @@ func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f fi
 		return nil, channel.Unfetchable("Telegram names no place where it lies")
 	}
 	at := url.URL{Path: "/file/bot/" + where.Path}
-	return scratch.Get(ctx, t.api.client, t.api.base+at.EscapedPath(), most, transfer.PaceFor(patient))
+	return scratch.Get(ctx, t.api.client, t.api.base+at.EscapedPath(), most, transfer.SpeedFor(patient))
 }
 
 func tooLarge(most int64) error {

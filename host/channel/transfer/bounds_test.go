@@ -31,7 +31,7 @@ func (d *drip) Read(p []byte) (int, error) {
 func (d *drip) Close() error { close(d.closed); return nil }
 
 func TestASlowTransferEnds(t *testing.T) {
-	pace := transfer.Pace{PerSecond: 1000, Window: 10 * time.Second}
+	speed := transfer.Speed{PerSecond: 1000, Window: 10 * time.Second}
 	for _, tt := range []struct {
 		each int
 		want time.Duration // 0: it goes on
@@ -39,7 +39,7 @@ func TestASlowTransferEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			source := &drip{each: tt.each, closed: make(chan struct{})}
 			start, ended := time.Now(), time.Duration(0)
-			w := pace.Watch(func(error) { ended = time.Since(start); source.Close() })
+			w := speed.Watch(func(error) { ended = time.Since(start); source.Close() })
 			body := w.Body(source)
 			end := time.AfterFunc(time.Hour, func() {
 				if ended == 0 {
@@ -56,11 +56,11 @@ func TestASlowTransferEnds(t *testing.T) {
 }
 
 func TestTheTimeOfATransferIsBoundedByItsSize(t *testing.T) {
-	pace := transfer.Pace{PerSecond: 64 << 10, Window: time.Second}
-	if got := pace.Total(0); got != time.Minute {
+	speed := transfer.Speed{PerSecond: 64 << 10, Window: time.Second}
+	if got := speed.Total(0); got != time.Minute {
 		t.Errorf("nothing may take %s", got)
 	}
-	if got := pace.Total(64 << 20); got != time.Minute+1024*time.Second {
+	if got := speed.Total(64 << 20); got != time.Minute+1024*time.Second {
 		t.Errorf("64 MiB may take %s", got)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // Get downloads a member's file of at most most bytes into a file of s, and rewinds it. c is a
 // client of New. An error is Permanent for an address that c may not reach, for 403, 404 and 410,
 // and for a file that is too large; any other error is temporary.
-func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most int64, pace Pace) (_ io.ReadCloser, err error) {
-	ctx, expire := context.WithTimeoutCause(ctx, pace.Total(most), ErrSlow)
+func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most int64, speed Speed) (_ io.ReadCloser, err error) {
+	ctx, expire := context.WithTimeoutCause(ctx, speed.Total(most), ErrSlow)
 	defer expire()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -41,7 +41,7 @@ func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most 
 	if err != nil {
 		return nil, err
 	}
-	watch := pace.Watch(stop)
+	watch := speed.Watch(stop)
 	defer watch.Stop()
 	if res.ContentLength > most {
 		err = ErrTooLarge

@@ -1,4 +1,4 @@
-// Package transfer moves a channel's files: bounded in bytes, pace and room on the
+// Package transfer moves a channel's files: bounded in bytes, speed and room on the
 // disk. It is the only way in which a channel fetches what a member named.
 //
 // A platform delivers addresses, paths and sizes in a member's name. They are
@@ -23,7 +23,7 @@
 //
 // # Bounds
 //
-// [Pace] ends a transfer that is too slow, [File] takes no more bytes than it may, [Scratch] makes
+// [Speed] ends a transfer that is too slow, [File] takes no more bytes than it may, [Scratch] makes
 // files for bytes on their way and fetches into them, and [Progress] reports how far an upload is.
 // [Post] sends a message with its files, a [Body], to a platform that speaks HTTP.
 package transfer

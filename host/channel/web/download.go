@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // pdfType is shown by the browser's own viewer if the page asks for it by viewQuery: in a frame

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/channel/web/session"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/assets"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // address returns where the page is served.

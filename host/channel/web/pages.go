@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/assets"
 	"github.com/longshore-bridge/longshore/host/channel/web/session"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // pageValues returns what fills the pages; current is the open chat, if any.

@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/channel/web/session"
 	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
 // New makes the channel of a configuration.
@@ -46,7 +45,7 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []ch
 		found(channel.Fault, "the address of the web channel is not host:port", `write it as "127.0.0.1:8080"`)
 		return all
 	}
-	local, token, guessed := hostnames.Loopback(hostname), set.Token.Reveal(), channel.Fault
+	local, token, guessed := httpd.Loopback(hostname), set.Token.Reveal(), channel.Fault
 	if local {
 		guessed = channel.Warning
 	}

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/setting"
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -76,7 +75,7 @@ func (s *Settings) Check(c channel.Checker) {
 	host, port, err := net.SplitHostPort(s.Listen)
 	if err != nil || port == "" {
 		c.Bad("listen", fmt.Sprintf("%q is no address to listen at", s.Listen), "write host:port, such as 127.0.0.1:8420")
-	} else if open && !hostnames.Loopback(host) {
+	} else if open && !httpd.Loopback(host) {
 		c.Bad("listen", fmt.Sprintf("%q can be reached from other machines, and there is no token", s.Listen),
 			"listen at 127.0.0.1, or set token: ${NAME} or token_file:")
 	}

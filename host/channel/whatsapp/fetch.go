@@ -44,15 +44,15 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	if d.File == nil {
 		return nil, channel.Unfetchable("the message holds no file")
 	}
-	pace := s.w.brisk
+	speed := s.w.brisk
 	if f.Patient {
-		pace = transfer.Patient
+		speed = transfer.Patient
 	}
 	var from *types.MessageInfo
 	if m.ID != "" { // neither one of ours nor of a quote
 		from = &types.MessageInfo{MessageSource: types.MessageSource{Chat: m.Meta.Chat, Sender: m.Meta.Sender, IsGroup: m.Meta.IsGroup}, ID: m.ID}
 	}
-	file, err := s.media.Download(ctx, d.File, d.Files[0].Info, from, pace)
+	file, err := s.media.Download(ctx, d.File, d.Files[0].Info, from, speed)
 	var lost *whatsmeow.DisconnectedError
 	if errors.Is(err, whatsmeow.ErrNotConnected) || errors.As(err, &lost) {
 		return nil, unreachable(err)

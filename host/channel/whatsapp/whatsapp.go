@@ -117,10 +117,10 @@ type WhatsApp struct {
 	live     atomic.Pointer[session] // while Run has one
 	sending  link.Keyed              // by WhatsApp's message id
 	sendSlot sendSlot
-	watch    time.Duration // as in watchEvery
-	probe    time.Duration // as in probeEvery
-	unread   time.Duration // as in unreadAfter
-	brisk    transfer.Pace // of a download's first attempt
+	watch    time.Duration  // as in watchEvery
+	probe    time.Duration  // as in probeEvery
+	unread   time.Duration  // as in unreadAfter
+	brisk    transfer.Speed // of a download's first attempt
 }
 
 // New checks the options and makes the channel. It opens and starts nothing.

@@ -18,7 +18,7 @@ import (
 	"rsc.io/qr"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 //go:embed pair.html

@@ -12,7 +12,7 @@ type Limits struct {
 	UploadFor  time.Duration // how long an upload is kept after its last byte
 	Header     int           // bytes of a request before its body
 	HeaderTime time.Duration // how long they may take
-	Pace       int64         // bytes a second of the slowest body
+	Speed      int64         // bytes a second of the slowest body
 	Grace      time.Duration // how far a body may fall behind that
 	Calls      int           // of a group that are recorded
 	Group      int           // connections of a group
@@ -27,7 +27,7 @@ const (
 	uploadFor    = 24 * time.Hour
 	headerSize   = 16 << 10
 	headerTime   = 10 * time.Second
-	minPace      = 16 << 10
+	minSpeed     = 16 << 10
 	paceGrace    = 30 * time.Second
 	maxCalls     = 1_000_000 // five weeks at the usual rate of sends
 	maxGuests    = 64
@@ -37,7 +37,7 @@ const (
 // DefaultLimits are the bounds where no others are set.
 func DefaultLimits() Limits {
 	return Limits{Fields: maxFields, Buffer: maxBuffer, Uploads: maxUploads, UploadFor: uploadFor, Header: headerSize, HeaderTime: headerTime,
-		Pace: minPace, Grace: paceGrace, Calls: maxCalls, Group: maxGuests, Strangers: maxStrangers}
+		Speed: minSpeed, Grace: paceGrace, Calls: maxCalls, Group: maxGuests, Strangers: maxStrangers}
 }
 
 // Filled returns l with the defaults in place of what is zero.
@@ -49,7 +49,7 @@ func (l Limits) Filled() Limits {
 	fill(&all.UploadFor, l.UploadFor)
 	fill(&all.Header, l.Header)
 	fill(&all.HeaderTime, l.HeaderTime)
-	fill(&all.Pace, l.Pace)
+	fill(&all.Speed, l.Speed)
 	fill(&all.Grace, l.Grace)
 	fill(&all.Calls, l.Calls)
 	fill(&all.Group, l.Group)

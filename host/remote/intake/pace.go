@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // pacer says by when the next bytes of a body must have come. A body that came fast has no
@@ -21,7 +21,7 @@ func (l Limits) pacer() pacer { return pacer{l, time.Now().Add(l.Grace)} }
 
 // moved takes note of n bytes.
 func (p *pacer) moved(n int) {
-	p.due = p.due.Add(time.Duration(n) * time.Second / time.Duration(p.limits.Pace))
+	p.due = p.due.Add(time.Duration(n) * time.Second / time.Duration(p.limits.Speed))
 	if latest := time.Now().Add(p.limits.Grace); p.due.After(latest) {
 		p.due = latest
 	}

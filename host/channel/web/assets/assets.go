@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 //go:embed *.html *.css *.js *.svg *.png *.webmanifest

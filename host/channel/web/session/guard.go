@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/assets"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/web/session"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // The bounds of a subscription. Endpoints have 150 to 600 characters.

@@ -64,10 +64,10 @@ func checkPath(path string) error {
 
 // Download downloads a file into a file without a name. The library checks
 // the length, the hashes and the authentication code. Download ends with an error if
-// the bytes come more slowly than pace. If the servers no longer have the file, the phone
+// the bytes come more slowly than speed. If the servers no longer have the file, the phone
 // that sent it is asked to upload it again; from is the file's message, nil if no phone
 // can be asked.
-func (c *Client) Download(ctx context.Context, msg whatsmeow.DownloadableMessage, info media.Info, from *types.MessageInfo, pace transfer.Pace) (io.ReadCloser, error) {
+func (c *Client) Download(ctx context.Context, msg whatsmeow.DownloadableMessage, info media.Info, from *types.MessageInfo, speed transfer.Speed) (io.ReadCloser, error) {
 	f, err := remote(msg, info.Size)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (c *Client) Download(ctx context.Context, msg whatsmeow.DownloadableMessage
 	if f.size > c.most {
 		return nil, channel.Unfetchable(fmt.Sprintf("%q has %s, and members' files may have %s", info.Name, media.Size(f.size), media.Size(c.most)))
 	}
-	ctx, expire := context.WithTimeoutCause(ctx, pace.Total(f.size), transfer.ErrSlow)
+	ctx, expire := context.WithTimeoutCause(ctx, speed.Total(f.size), transfer.ErrSlow)
 	defer expire()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -83,7 +83,7 @@ func (c *Client) Download(ctx context.Context, msg whatsmeow.DownloadableMessage
 	if err != nil {
 		return nil, err
 	}
-	down := &download{pace: pace, stop: stop, file: tmp}
+	down := &download{speed: speed, stop: stop, file: tmp}
 	if err := c.download(context.WithValue(ctx, downloadKey{}, down), from, f, down); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -98,9 +98,9 @@ type downloadKey struct{}
 
 // download is one file that is being fetched.
 type download struct {
-	pace transfer.Pace
-	stop context.CancelCauseFunc // ends all further attempts of the library
-	file *transfer.File
+	speed transfer.Speed
+	stop  context.CancelCauseFunc // ends all further attempts of the library
+	file  *transfer.File
 }
 
 func (c *Client) download(ctx context.Context, from *types.MessageInfo, f remoteFile, down *download) error {

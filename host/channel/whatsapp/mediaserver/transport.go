@@ -61,10 +61,10 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return up.send(t.Base, req)
 }
 
-// receive enforces the pace from the request on. It stops the library after a
+// receive enforces the speed from the request on. It stops the library after a
 // refused address, which the library would try five times at each host.
 func (d *download) receive(base http.RoundTripper, req *http.Request) (*http.Response, error) {
-	watch := d.pace.Watch(d.stop)
+	watch := d.speed.Watch(d.stop)
 	res, err := base.RoundTrip(req)
 	if err != nil {
 		watch.Stop()

@@ -15,8 +15,8 @@ var ErrSlow = errors.New("the transfer is too slow")
 // attempt, a question to a phone.
 const grace = time.Minute
 
-// Pace is the least speed of a transfer.
-type Pace struct {
+// Speed is the least speed of a transfer.
+type Speed struct {
 	PerSecond int64         // bytes
 	Window    time.Duration // over which the speed is measured
 }
@@ -24,12 +24,12 @@ type Pace struct {
 // The speeds for files. Brisk is for a first attempt: a slower file makes room for others, and is
 // fetched later with Patient. 64 KiB/s is a poor mobile connection.
 var (
-	Brisk   = Pace{PerSecond: 256 << 10, Window: 10 * time.Second}
-	Patient = Pace{PerSecond: 64 << 10, Window: 30 * time.Second}
+	Brisk   = Speed{PerSecond: 256 << 10, Window: 10 * time.Second}
+	Patient = Speed{PerSecond: 64 << 10, Window: 30 * time.Second}
 )
 
-// PaceFor returns the speed for a first attempt, or for a patient one.
-func PaceFor(patient bool) Pace {
+// SpeedFor returns the speed for a first attempt, or for a patient one.
+func SpeedFor(patient bool) Speed {
 	if patient {
 		return Patient
 	}
@@ -37,14 +37,14 @@ func PaceFor(patient bool) Pace {
 }
 
 // Total returns how long a transfer of so many bytes may take.
-func (p Pace) Total(size int64) time.Duration {
+func (p Speed) Total(size int64) time.Duration {
 	return grace + time.Duration(size/p.PerSecond)*time.Second
 }
 
-// Watch watches a transfer from now on. If a window brings fewer bytes than Pace requires, it calls
+// Watch watches a transfer from now on. If a window brings fewer bytes than Speed requires, it calls
 // stop once with ErrSlow, in a goroutine of its own. stop must end the transfer, since a Read may
 // be blocked. Stop, or Close of the Body, ends the watch and its goroutine.
-func (p Pace) Watch(stop context.CancelCauseFunc) *Watch {
+func (p Speed) Watch(stop context.CancelCauseFunc) *Watch {
 	w := &Watch{need: p.PerSecond * int64(p.Window/time.Second), window: p.Window, stop: stop}
 	w.mu.Lock()
 	defer w.mu.Unlock()

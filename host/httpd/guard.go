@@ -3,21 +3,19 @@ package httpd
 import (
 	"net"
 	"net/http"
-
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
 // Guard refuses requests that pages of other sites send through a browser. Such pages can send
 // requests to this server and, by DNS rebinding, even read the answers.
 type Guard struct {
-	Names hostnames.Set // the names that the server answers to
-	Hint  string        // how an operator adds a name
+	Names Names  // the names that the server answers to
+	Hint  string // how an operator adds a name
 	cross http.CrossOriginProtection
 }
 
 // NewGuard returns the Guard of a server at addr, which also answers to the names in more.
 func NewGuard(addr net.Addr, hint string, more ...string) *Guard {
-	return &Guard{Names: hostnames.Of(addr.String(), more...), Hint: hint}
+	return &Guard{Names: NamesOf(addr.String(), more...), Hint: hint}
 }
 
 // Posts returns a handler that answers with status and {} once take, which the checked requests
@@ -44,7 +42,7 @@ func (g *Guard) Check(r *http.Request, opens bool) *Problem {
 		return Refuse(http.StatusMisdirectedRequest, "unknown_host", "this server does not answer to the name "+Quote(r.Host), g.Hint)
 	}
 	byLink := opens && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
-	if g.cross.Check(r) != nil || hostnames.Foreign(r) && !byLink {
+	if g.cross.Check(r) != nil || Foreign(r) && !byLink {
 		return Refuse(http.StatusForbidden, "cross_site", "requests from other sites are refused", "open the page by its own address")
 	}
 	return nil

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
-
-	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
 // MinToken is the length of the shortest token that a server accepts, in characters. A random token
@@ -54,7 +52,7 @@ func checkExposure(addr, token string) error {
 	if err != nil {
 		return fmt.Errorf("address %q: use host:port, such as 127.0.0.1:8420", addr)
 	}
-	if token != "" || hostnames.Loopback(host) {
+	if token != "" || Loopback(host) {
 		return nil
 	}
 	return fmt.Errorf("%q can be reached from other machines and there is no token: set one of at least %d random characters, or listen on 127.0.0.1", addr, MinToken)

@@ -1,10 +1,4 @@
-// Package hostnames decides which names a server answers to.
-//
-// A foreign website can make its own name point at this machine (DNS
-// rebinding). The visitor's browser then takes this server for a part of that
-// site, and lets the site read the answers. The Host header still contains the
-// foreign name. So a server that only answers to its own names is safe.
-package hostnames
+package httpd
 
 import (
 	"net"
@@ -13,19 +7,22 @@ import (
 	"strings"
 )
 
-// Set is the set of names of one server. The zero Set only has those of
-// loopback.
-type Set struct {
+// Names are the names that one server answers to; of the zero Names, those of loopback.
+//
+// A foreign website can make its own name point at this machine (DNS rebinding). The visitor's
+// browser then takes this server for a part of that site, and lets the site read the answers. The
+// Host header still contains the foreign name.
+type Names struct {
 	names map[string]bool
 	anyIP bool
 }
 
-// Of returns the names of a server that listens at addr, which is host:port:
+// NamesOf returns the names of a server that listens at addr, which is host:port:
 // the names of loopback, the host in addr, and more, each with or without a
 // port. If addr means every interface, every literal address is also a name,
 // since a literal address cannot be rebound.
-func Of(addr string, more ...string) Set {
-	s := Set{names: map[string]bool{}}
+func NamesOf(addr string, more ...string) Names {
+	s := Names{names: map[string]bool{}}
 	for _, hostport := range append([]string{addr}, more...) {
 		if host := hostOf(hostport); host != "" {
 			s.names[host] = true
@@ -38,7 +35,7 @@ func Of(addr string, more ...string) Set {
 
 // Has reports whether hostport, in the form of the Host header, is a name of
 // the server.
-func (s Set) Has(hostport string) bool {
+func (s Names) Has(hostport string) bool {
 	host := hostOf(hostport)
 	if Loopback(host) || s.names[host] {
 		return true
