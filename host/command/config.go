@@ -40,7 +40,7 @@ func (e *env) validateConfig() error {
 		return err
 	}
 	if c != nil {
-		problems = append(problems, c.Denied...)
+		problems = append(problems, c.Denied()...)
 	}
 	if len(problems) == 0 {
 		known, err := serve.Knows(context.Background(), c, store.Look)

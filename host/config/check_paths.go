@@ -64,7 +64,7 @@ func (c *checker) mounts() {
 	}
 	for i := range c.cfg.Groups {
 		names := make(map[string]bool)
-		down := len(c.cfg.Down) + len(c.cfg.Denied)
+		down := len(c.cfg.Down)
 		for j := range c.cfg.Groups[i].Mounts {
 			e, key := &c.cfg.Groups[i].Mounts[j], fmt.Sprintf("groups[%d].mounts[%d]", i, j)
 			if names[e.Name] {
@@ -73,7 +73,7 @@ func (c *checker) mounts() {
 			names[e.Name] = true
 			c.extra(key+".host", e)
 		}
-		if len(c.cfg.Down)+len(c.cfg.Denied) > down { // the group is down, and nobody sees what is in these
+		if len(c.cfg.Down) > down { // the group is down, and nobody sees what is in these
 			c.cfg.Groups[i].Mounts = slices.DeleteFunc(slices.Clone(c.cfg.Groups[i].Mounts), func(e groups.Extra) bool { return e.Host == "" })
 		}
 	}
@@ -82,7 +82,13 @@ func (c *checker) mounts() {
 // extra checks the directory of an extra mount, with links resolved. The Host of one that is missing or
 // forbidden becomes empty.
 func (c *checker) extra(key string, e *groups.Extra) {
-	written, dir := c.expandHome(e.Host), e.Host
+	written, dir, down := c.expandHome(e.Host), e.Host, len(c.cfg.Down)
+	defer func() {
+		if len(c.cfg.Down) > down {
+			e.Host = ""
+			delete(c.written, key)
+		}
+	}()
 	var err error
 	if e.Host, err = c.resolve(key, dir); err != nil {
 		c.down(key, err.Error(), "correct the path or the rights on it")
@@ -90,17 +96,8 @@ func (c *checker) extra(key string, e *groups.Extra) {
 	}
 	if info, err := os.Stat(e.Host); err != nil || !info.IsDir() {
 		c.down(key, fmt.Sprintf("%q is no directory", e.Host), "make it or mount it, or correct the path")
-		e.Host = ""
-		delete(c.written, key)
 		return
 	}
-	before := len(c.cfg.Denied)
-	defer func() {
-		if len(c.cfg.Denied) > before {
-			e.Host = ""
-			delete(c.written, key)
-		}
-	}()
 	name := cmp.Or(c.blocked(written), c.blocked(e.Host))
 	allowed, write := c.allowed(e.Host)
 	switch {

@@ -26,17 +26,20 @@ func (c *checker) warn(key, message, hint string) {
 
 // down records what this machine lacks or has wrong.
 func (c *checker) down(key, message, hint string) {
-	p := c.problem(key, message, hint)
-	p.Part = c.partOf(key)
-	c.cfg.Down = append(c.cfg.Down, p)
-	c.warn(key, message+"; meanwhile, "+p.Part+" is down", hint)
+	c.keepDown(c.problem(key, message, hint))
+	c.warn(key, message, hint)
 }
 
 // deny records a mount that is forbidden.
 func (c *checker) deny(key, message, hint string) {
 	p := c.problem(key, message, hint)
-	p.Part = c.partOf(key)
-	c.cfg.Denied = append(c.cfg.Denied, p)
+	p.Denied = true
+	c.keepDown(p)
+}
+
+func (c *checker) keepDown(p *Problem) {
+	p.Part = c.partOf(p.Key)
+	c.cfg.Down = append(c.cfg.Down, p)
 }
 
 // partOf returns the part of a host that a key belongs to.
@@ -54,28 +57,21 @@ func (c *checker) partOf(key string) string {
 	return kind
 }
 
-// WhyDown returns what keeps a part down: one of Down or Denied; nil: nothing of the file does.
+// WhyDown returns what keeps a part down; nil: nothing of the file does.
 func (c *Config) WhyDown(part string) *Problem {
-	for _, p := range slices.Concat(c.Denied, c.Down) {
-		if p.Part == part {
-			return p
-		}
+	if i := slices.IndexFunc(c.Down, func(p *Problem) bool { return p.Part == part }); i >= 0 {
+		return c.Down[i]
 	}
 	return nil
 }
 
-// Lacks returns the keys of what is down and denied, each with why.
-func (c *Config) Lacks() (all []string) {
-	for _, p := range slices.Concat(c.Denied, c.Down) {
-		all = append(all, p.Key+": "+p.Message)
-	}
-	return all
+// Denied returns those of Down that are forbidden mounts.
+func (c *Config) Denied() []*Problem {
+	return slices.DeleteFunc(slices.Clone(c.Down), func(p *Problem) bool { return !p.Denied })
 }
 
 // unset records a ${NAME} that this process does not have.
 func (c *checker) unset(key, name string) {
-	p := c.problem(key, "the environment has no "+name, "set it where the host is started and restart the host, or read the value from a file")
-	p.Part = c.partOf(key)
-	c.cfg.Down = append(c.cfg.Down, p)
+	c.keepDown(c.problem(key, "the environment has no "+name, "set it where the host is started and restart the host, or read the value from a file"))
 	c.warn(key, name+" is not set here; the service's own environment may have it", "if the service does not start either, set it where the host is started, or read the value from a file")
 }

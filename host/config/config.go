@@ -24,12 +24,9 @@ type Config struct {
 	// Warnings are settings that work but are unsafe or uncertain, in the order of the file.
 	Warnings []*Problem `yaml:"-"`
 	// Down are what this machine lacks or has wrong, in the order of the file: the value of a ${NAME}, the
-	// file of a secret or of a key, a mounted directory. Each keeps its Part down, and nothing else: an
-	// empty token would open the page. Each is a warning too, since a command may not need it.
+	// file of a secret or of a key, a mounted directory; and mounts that the operator's rules forbid.
+	// Each keeps its Part down, and nothing else. Groups lack such mounts.
 	Down []*Problem `yaml:"-"`
-	// Denied are the mounts that the operator's rules forbid, which their groups lack here. Each keeps
-	// its group down. It is refused in a file that is written now: it may have become wrong since.
-	Denied []*Problem `yaml:"-"`
 
 	// Sum is that of the text.
 	Sum [sha256.Size]byte `yaml:"-" json:"-"`

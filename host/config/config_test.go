@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +54,7 @@ func wrong(cfg *config.Config, err error) error {
 		return err
 	}
 	var all []error
-	for _, p := range slices.Concat(cfg.Denied, cfg.Down) {
+	for _, p := range cfg.Down {
 		all = append(all, p)
 	}
 	return errors.Join(all...)

@@ -110,7 +110,7 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	cfg.conform(own)
 	c.check()
 	if src.err() != nil {
-		src.problems = append(src.problems, cfg.Denied...)
+		src.problems = append(src.problems, cfg.Denied()...)
 	}
 	if err := src.err(); err != nil && len(cfg.Groups) > own {
 		return cfg.leaveOut(own, func(rest []groups.Group) (*Config, error) { return parse(name, b, env, platforms, rest) })
@@ -120,6 +120,5 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	cfg.SecretFiles = slices.Compact(slices.Sorted(maps.Values(c.secretFiles)))
 	src.finish(cfg.Warnings)
 	src.finish(cfg.Down)
-	src.finish(cfg.Denied)
 	return &cfg, nil
 }

@@ -23,7 +23,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -105,19 +104,8 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.calls = calls.New(o.State, o.Limits.Calls)
-	s.names = httpd.NamesOf(nameOf(o.Listen), o.Hosts...)
+	s.names = httpd.NamesOf(cmp.Or(o.Listen, "localhost"), o.Hosts...)
 	return s, nil
-}
-
-// nameOf returns an address to listen on as httpd.NamesOf wants it.
-func nameOf(listen string) string {
-	switch {
-	case strings.HasPrefix(listen, ":"): // every interface
-		return "[::]" + listen
-	case strings.HasPrefix(listen, gate.SocketPrefix):
-		return "localhost"
-	}
-	return cmp.Or(listen, "localhost")
 }
 
 // Listen makes the directories of the Server and listens, as far as that is not done. Before, only

@@ -3,14 +3,12 @@ package serve
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/live"
-	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/wake"
@@ -22,21 +20,13 @@ type directories struct {
 	open *live.Live
 }
 
-// Run reads the configuration again from time to time while this machine lacks something of it, and
-// applies it once that is there. A file that was changed since waits for a reload.
+// Run looks every minute, or more often while something is down, for directories that groups lack or
+// may use again, and for what this machine lacked of the configuration.
 func (d *directories) Run(ctx context.Context) error {
-	for range wake.Every(ctx, upkeep.LongestPause) {
-		now := d.h.Config()
-		if len(now.Down)+len(now.Denied) == 0 || d.h.opts.File == nil {
-			continue
-		}
-		registered, err := d.h.registered(ctx)
-		if err != nil {
-			continue
-		}
-		next, problems, err := d.h.opts.File.Load(registered)
-		if err == nil && len(problems) == 0 && next.Sum == now.Sum && !slices.Equal(next.Lacks(), now.Lacks()) {
-			_, _ = d.h.Reload(ctx, false) // it logs what keeps it from it
+	for wake.Sleep(ctx, d.h.nextLook(ctx)) {
+		d.h.checkGroups(d.h.Config(), d.h.Registry())
+		if err := d.h.recheck(ctx); err != nil {
+			d.h.opts.Log.Warn("the configuration was not looked at again", "error", err)
 		}
 	}
 	return nil

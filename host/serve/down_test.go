@@ -199,7 +199,9 @@ groups:
 		},
 		"a secret's file": {
 			text: assistant("env_from_file: {K: ./secret}"), part: "assistant b",
-			mend: func(dir string) error { return os.WriteFile(filepath.Join(dir, "secret"), []byte("s3cret-of-16-and-more"), 0o600) },
+			mend: func(dir string) error {
+				return os.WriteFile(filepath.Join(dir, "secret"), []byte("s3cret-of-16-and-more"), 0o600)
+			},
 		},
 		"the keys of an account over ssh": {
 			text: assistant("runtime: ssh, ssh: {host: far, user: u, key: ./key, known_hosts: ./key}"), part: "assistant b",

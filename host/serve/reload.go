@@ -92,9 +92,29 @@ func (h *Host) noWayBack(next *config.Config) []*config.Problem {
 	return []*config.Problem{next.Problem("assistants", "the first assistant with runtime: ssh or share: none is taken up at a start only", "restart the host")}
 }
 
+// recheck applies the configuration again if this machine has now what it lacked. A file that was
+// changed since waits for a reload.
+func (h *Host) recheck(ctx context.Context) error {
+	now := h.Config()
+	if len(now.Down) == 0 || h.opts.File == nil {
+		return nil
+	}
+	registered, err := h.registered(ctx)
+	if err != nil {
+		return err
+	}
+	next, problems, err := h.opts.File.Load(registered)
+	if err != nil || len(problems) > 0 || next.Sum != now.Sum ||
+		slices.EqualFunc(next.Down, now.Down, func(a, b *config.Problem) bool { return a.Key == b.Key && a.Message == b.Message }) {
+		return err
+	}
+	_, err = h.Reload(ctx, false)
+	return err
+}
+
 // newlyDenied returns the forbidden mounts of next that a file brings whose group is served now.
 func newlyDenied(now, next *config.Config) (problems []*config.Problem) {
-	for _, p := range next.Denied {
+	for _, p := range next.Denied() {
 		if now.WhyDown(p.Part) == nil {
 			problems = append(problems, p)
 		}
@@ -105,7 +125,7 @@ func newlyDenied(now, next *config.Config) (problems []*config.Problem) {
 // tellDown notes which parts a configuration keeps down. A channel says it itself.
 func (h *Host) tellDown(c *config.Config) {
 	var all []finding.Finding
-	for _, p := range slices.Concat(c.Denied, c.Down) {
+	for _, p := range c.Down {
 		if !strings.HasPrefix(p.Part, "channel ") {
 			all = append(all, finding.Finding{Name: string(cause.Setup), Part: p.Part, Cause: p.Key + ": " + p.Message, Remedy: p.Hint})
 		}

@@ -114,28 +114,31 @@ func (h *Host) openEngine(context.Context) (Part, error) {
 
 func (p enginePart) Apply(*live.Live) { wake.Up(p.look) }
 
-// lookEvery is how often the host looks for what keeps containers from starting, and removes the
+// lookEvery is how often the host looks for what keeps assistants from starting, and removes the
 // containers that the engine could not remove while it was away.
 const lookEvery = time.Minute
+
+// nextLook returns after which time the host looks again for what keeps assistants down.
+func (h *Host) nextLook(ctx context.Context) time.Duration {
+	if len(h.Findings(ctx)) > 0 {
+		return upkeep.LongestPause
+	}
+	return lookEvery
+}
 
 // Run looks after the engine until ctx is done.
 func (p enginePart) Run(ctx context.Context) error {
 	for {
 		p.h.reachEngine(ctx)
-		p.h.checkGroups(p.h.Config(), p.h.Registry())
 		p.h.checkImages(ctx)
 		if engine := p.h.engine.Load(); engine != nil {
 			engine.Sweep(ctx)
-		}
-		next := lookEvery
-		if len(p.h.down.Findings(ctx)) > 0 {
-			next = upkeep.LongestPause
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-p.look:
-		case <-time.After(next):
+		case <-time.After(p.h.nextLook(ctx)):
 		}
 	}
 }
