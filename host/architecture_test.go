@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 	"internal/safefs":      {},
 	"internal/confine":     {},
 	"internal/near":        {},
+	"internal/cache":       {},
 	"internal/wake":        {},
 	"internal/cause":       {},
 	"internal/finding":     {},
@@ -56,7 +57,7 @@ var rooms = map[string][]string{
 	"host/state/statetest":     {"host/state", "host/store"},
 	"host/channel":             {"host/setting", "host/state", "host/store", "groups", "media"},
 	"host/channel/transfer":    {"host/channel", "media"},
-	"host/channel/...":         {"host/channel", "host/setting", "host/state", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/httpd", "host/channel/markup", "host/channel/emoji", "host/blob", "host/store", "groups", "media", "media/...", "internal/confine"},
+	"host/channel/...":         {"host/channel", "host/setting", "host/state", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/webapi", "host/httpd", "host/channel/markup", "host/channel/emoji", "host/blob", "host/store", "groups", "media", "media/...", "internal/confine"},
 	"host/outbox":              {"host/outbox/changes", "host/outbox/records", "host/blob", "host/channel", "host/channel/ladder", "host/state", "host/store", "groups", "media"},
 	"host/outbox/changes":      {},
 	"host/outbox/records":      {"host/blob", "host/channel", "host/state", "host/store", "groups", "media"},
@@ -73,18 +74,18 @@ var rooms = map[string][]string{
 	"host/tasks":               {"host/state", "host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":            {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":          {"media", "media/probe", "media/convert", "internal/confine"},
-	"host/keys":                {"host/state", "host/store"},
+	"host/keys":                {"host/httpd", "host/state", "host/store"},
 	"host/links":               {"host/httpd", "host/state", "host/store"},
 	"host/remote":              {"host/remote/...", "agentrunner/sender", "agentrunner/tools", "host/httpd", "host/state", "host/store", "groups", "ipc", "ipc/spool", "media"},
 	"host/remote/calls":        {"host/remote/tokens", "host/httpd", "host/state", "host/store", "ipc"},
-	"host/remote/gate":         {},
+	"host/remote/gate":         {"host/httpd"},
 	"host/remote/tokens":       {"host/httpd", "host/state", "host/store", "groups"},
 	"host/remote/intake":       {"host/httpd"},
 	"host/service":             {},
 	"host/operator":            {"host/httpd", "host/turns", "host/audit", "host/tasks", "host/remote/tokens", "host/outbox", "host/outbox/records", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "ipc/spool", "media", "internal/cause"},
 	"host/notify":              {"host/config", "host/operator", "host/state", "host/httpd", "host/channel/transfer", "media"},
 	"host/console":             {"host/audit", "host/turns", "host/operator", "host/tasks", "host/httpd"},
-	"host/doctor":              {"host/turns", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/confine"},
+	"host/doctor":              {"host/httpd", "host/turns", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/confine", "internal/cause"},
 	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
 	"host/upkeep":              {},
 	"host/serve":               {"host/...", "agentrunner/cli", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "media/convert", "internal/confine", "internal/cause"},
@@ -99,7 +100,8 @@ var rooms = map[string][]string{
 	"host/channel/pace":        {"groups"},
 	"host/channel/ladder":      {"host/channel", "media"},
 	"host/channel/link":        {"host/channel"},
-	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/pace", "host/channel/transfer", "groups"},
+	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/pace", "host/channel/transfer", "host/channel/webapi", "groups"},
+	"host/channel/webapi":      {"media", "host/channel", "host/channel/link", "host/channel/transfer"},
 	"host/channel/markup":      {"media"},
 	"host/channel/journal":     {"host/channel", "host/state", "host/store", "groups"},
 	"host/channel/channeltest": {"host/channel", "host/channel/ladder", "host/channel/memory", "groups", "media"},
@@ -112,7 +114,7 @@ var rooms = map[string][]string{
 	"host/channel/web/session": {"host/channel/web/assets", "host/httpd", "host/state", "host/store"},
 	"host/channel/web/webpush": {"host/channel/web/session", "host/httpd", "host/channel/transfer", "host/state", "host/store", "media"},
 
-	"host/channel/slack":        {"host/channel/slack/decode", "host/channel", "host/channel/bot", "host/channel/emoji", "host/channel/journal", "host/channel/link", "host/channel/pace", "host/channel/transfer", "host/setting", "groups", "media"},
+	"host/channel/slack":        {"host/channel/slack/decode", "host/channel", "host/channel/bot", "host/channel/emoji", "host/channel/journal", "host/channel/link", "host/channel/pace", "host/channel/transfer", "host/channel/webapi", "host/setting", "groups", "media"},
 	"host/channel/slack/decode": {"host/channel", "host/channel/bot", "groups", "media"},
 
 	"host/channel/whatsapp":             {"host/channel/whatsapp/compose", "host/channel/whatsapp/decode", "host/channel/whatsapp/device", "host/channel/whatsapp/directory", "host/channel/whatsapp/librarylog", "host/channel/whatsapp/mediaserver", "host/channel/whatsapp/messages", "host/channel/whatsapp/outcome", "host/channel", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/state", "host/store", "groups", "media", "media/...", "internal/confine"},
@@ -131,7 +133,7 @@ var rooms = map[string][]string{
 }
 
 // floor is what every room but those of internal/ may import.
-var floor = []string{"internal/finding", "internal/refusal", "internal/safefs", "internal/wake"}
+var floor = []string{"internal/cache", "internal/finding", "internal/refusal", "internal/safefs", "internal/wake"}
 
 // TestArrows reads every import with go/parser: the answer of the go command
 // could come from its cache.

@@ -97,7 +97,7 @@ func (r *relay) wait(ctx context.Context, id string) string {
 		switch {
 		case err == nil && p.Answer != "":
 			return p.Answer
-		case codeOf(err) == "unknown_permission": // the host was restarted
+		case codeOf(err) == "unknown_permission": // it is long ago
 			return ipc.Denied
 		case err != nil:
 			wake.Sleep(ctx, retryHost)

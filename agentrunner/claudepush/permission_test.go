@@ -25,7 +25,7 @@ func fields(id string) map[string]any {
 }
 
 // TestAPermissionIsNoWithoutAnAnswer: after ten minutes, also if the host is away by then, and
-// at once if the host was restarted. If the host asks nobody, the session's dialog decides.
+// at once if the host no longer knows it. If the host asks nobody, the session's dialog decides.
 func TestAPermissionIsNoWithoutAnAnswer(t *testing.T) {
 	away := &remoteclient.Problem{Code: "unreachable"}
 	for name, test := range map[string]struct {
@@ -40,7 +40,7 @@ func TestAPermissionIsNoWithoutAnAnswer(t *testing.T) {
 		"nonsense":  {answer: "perhaps", want: "deny"},
 		"nobody":    {want: "deny", after: answerIn},
 		"away":      {then: away, want: "deny", after: answerIn},
-		"restarted": {then: &remoteclient.Problem{Code: "unknown_permission"}, want: "deny"},
+		"long ago":  {then: &remoteclient.Problem{Code: "unknown_permission"}, want: "deny"},
 		"not asked": {first: &remoteclient.Problem{Code: "no_permissions"}},
 	} {
 		t.Run(name, func(t *testing.T) {

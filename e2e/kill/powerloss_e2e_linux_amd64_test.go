@@ -334,6 +334,26 @@ func TestThePowerLossTestNoticesAMissingSync(t *testing.T) {
 	}
 }
 
+// A file's times change with each write. So fsync of the database's log waited for the file system's
+// journal, and with it for the files of all assistants.
+func TestACommitWaitedForTheFilesOfAssistants(t *testing.T) {
+	b := newKillSite(t, t.TempDir())
+	b.ask(1)
+	b.settled()
+	b.ask(2)
+	syncs := 0
+	for _, o := range b.recorded() {
+		if o.Kind == "sync" && o.Path == "longshore.db-wal" {
+			if syncs++; !o.Bare && syncs > 1 { // the first may make the log's name durable
+				t.Errorf("sync %d of the log is fsync", syncs)
+			}
+		}
+	}
+	if syncs < 2 {
+		t.Errorf("%d syncs of the log", syncs)
+	}
+}
+
 // afterLoss starts a host on what a power loss left. First the page has all that a
 // result said was sent, and the outbox or the queue has all that was queued: a host
 // carries it. Then it has everything once.

@@ -80,8 +80,8 @@ func TestAStartWithoutGroupsSaidNothing(t *testing.T) {
 		if err != nil || len(s.Groups) == 0 {
 			t.Fatalf("%+v, %v", s, err)
 		}
-		for _, f := range s.Faults {
-			if f.Name == "groups_gone" && strings.Contains(f.Message, "three, two") {
+		for _, f := range s.Findings {
+			if f.Name == "groups_gone" && strings.Contains(f.Cause, "three, two") {
 				return true
 			}
 		}

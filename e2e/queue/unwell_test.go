@@ -18,9 +18,9 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
-	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -28,7 +28,7 @@ import (
 // health asks a host as a monitor does.
 func health(h *serve.Host) (status int, words string) {
 	w := httptest.NewRecorder()
-	h.Local(true).Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	h.Local(true).Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 	var answer struct{ Message string }
 	_ = json.Unmarshal(w.Body.Bytes(), &answer) // empty words then
 	return w.Code, answer.Message
@@ -85,7 +85,7 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 			if status, words := health(h); status != http.StatusServiceUnavailable || words == "" {
 				t.Errorf("health: %d, %q", status, words)
 			}
-			if faults := h.Local(true).Faults(t.Context()).Now; !slices.ContainsFunc(faults, func(f operator.Fault) bool { return f.Name == operator.FaultAccepting }) {
+			if faults, _ := h.Local(true).Findings(t.Context(), false); !slices.ContainsFunc(faults, func(f finding.Finding) bool { return f.Name == finding.Accepting }) {
 				t.Errorf("the faults are %+v", faults)
 			}
 			stage.Must(t, os.WriteFile(filepath.Join(s.Cfg.Layout().Workspace("g0"), "a.txt"), bytes.Repeat([]byte("a"), blob.Small+1), 0o644))

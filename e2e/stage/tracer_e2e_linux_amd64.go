@@ -234,7 +234,7 @@ func (t *tracer) begin(tid int, c *call) *Operation {
 	case unix.SYS_FTRUNCATE:
 		return t.below(&Operation{Kind: "truncate", Path: t.ofFile(tid, c.fd), Offset: int64(a[1])})
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
-		return t.below(&Operation{Kind: "sync", Path: t.ofFile(tid, c.fd), Before: t.ended})
+		return t.below(&Operation{Kind: "sync", Path: t.ofFile(tid, c.fd), Before: t.ended, Bare: c.nr == unix.SYS_FDATASYNC})
 	case unix.SYS_RENAME:
 		return t.moving("rename", t.path(tid, unix.AT_FDCWD, t.text(a[0])), t.path(tid, unix.AT_FDCWD, t.text(a[1])))
 	case unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2:

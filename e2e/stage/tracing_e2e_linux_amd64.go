@@ -52,6 +52,7 @@ type Operation struct {
 	Offset int64
 	Data   []byte // of a write
 	Before int    // of a sync: how many operations had ended when it began
+	Bare   bool   // of a sync: it is fdatasync, which leaves out the file's times
 }
 
 const tracerEnv = "LONGSHORE_TEST_TRACER"

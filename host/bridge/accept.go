@@ -39,7 +39,7 @@ func (b *Bridge) accept(ctx context.Context, it *spool.Item, key string, before 
 	case changes:
 		d.Parts, d.Thread, err = b.acts(ctx, it, dst, before, assistants)
 	case it.Request.Type == ipc.TypeAsk:
-		d.Parts, err = b.question(it.Folder, it.Request, dst, before.load.Questions)
+		d.Parts, err = b.question(ctx, it.Folder, it.Request, dst, before.load.Questions)
 	default: // parts asks for room itself, before each file is copied
 		d.Parts, err = b.parts(ctx, origin{it.Folder, it.ID, b.Mounted(it.Folder), &it.Found}, it.Request, dst, before.load)
 	}

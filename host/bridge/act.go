@@ -63,7 +63,7 @@ func (d *destination) stillAllows(parts []records.Part) error {
 
 // actionOf returns the action that a part needs the right to; empty: none.
 func actionOf(p records.Part) groups.Action {
-	if q := p.Question; q != nil && q.Approval == "" {
+	if p.Question != nil && !p.Host {
 		return groups.ActAsk
 	}
 	for _, v := range verbs {

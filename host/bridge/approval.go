@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -25,7 +25,7 @@ func (b *Bridge) judge(ctx context.Context, dst destination, d records.Delivery,
 	if rule == "" || err != nil {
 		return judged{d}, err
 	}
-	d.Approval = &records.Approval{Rule: rule, Expires: d.Created.Add(dst.source.Approve.Time())}
+	d.Approval = &records.Ask{Rule: rule, Expires: d.Created.Add(dst.source.Approve.Time())}
 	for _, p := range d.Parts {
 		if q := p.Question; q != nil && q.Until.Before(d.Approval.Expires) {
 			d.Approval.Expires = q.Until
@@ -86,36 +86,30 @@ func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *records.Delive
 // Decide answers the approval that a delivery waits for, in the name of by: "operator", or
 // the id of a member. name is as for [outbox.Outbox.Get]. A yes is refused if the group may
 // no longer use that chat, such files or that action. The other errors are those of
-// [outbox.Outbox.Decide].
+// [outbox.Outbox.Answer].
 func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) error {
-	d, err := b.Outbox.Get(ctx, name)
+	a, err := b.Outbox.Approval(ctx, name)
 	if err != nil {
 		return err
 	}
-	asked, err := b.Outbox.Reader().Approval(ctx, d.Key)
-	if errors.Is(err, records.ErrNotFound) {
-		return records.ErrDecided
-	}
-	if err != nil {
-		return err
-	}
-	if yes {
-		if err := b.mayStill(ctx, &d); err != nil {
-			if now, lost := b.Outbox.Get(ctx, d.Key); lost == nil && !now.Waits() {
-				return records.ErrDecided // a no came first, and its bytes are gone
-			}
-			return err
-		}
-	}
-	if err := b.Outbox.Decide(ctx, d.Key, yes, by); err != nil {
-		return err
-	}
-	b.auditDecision(&d, records.Decision{Rule: asked.Rule, Yes: yes, By: by, Time: time.Now()})
-	return nil
+	return b.decide(ctx, a, yes, by)
 }
 
-// mayStill returns why a delivery that waited may not be sent any more; nil: it may.
-func (b *Bridge) mayStill(ctx context.Context, d *records.Delivery) error {
+// mayStill returns why a delivery that waits for an approval may not be sent any more; nil: it may.
+func (b *Bridge) mayStill(ctx context.Context, key string) error {
+	d, err := b.Outbox.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	err = b.mayGo(ctx, &d)
+	if now, lost := b.Outbox.Get(ctx, key); err != nil && lost == nil && !now.Waits() {
+		return records.ErrDecided // a no came first, and its bytes are gone
+	}
+	return err
+}
+
+// mayGo returns why a delivery that waited may not be sent any more; nil: it may.
+func (b *Bridge) mayGo(ctx context.Context, d *records.Delivery) error {
 	dst, err := b.authorize(d.Folder, ipc.Request{Chat: d.Channel + "/" + string(d.Chat)})
 	if err != nil {
 		return err
@@ -150,4 +144,30 @@ func (b *Bridge) mayFile(dst destination, f records.File, open func(read func(io
 		return records.ErrNoBytes
 	}
 	return err
+}
+
+// askApprovers asks the approvers' chat about a delivery that waits for an approval. A
+// second call, after a restart, does nothing.
+func (b *Bridge) askApprovers(ctx context.Context, d *records.Delivery) {
+	folder := b.Approvers()
+	if folder == "" || !d.Waits() {
+		return
+	}
+	a, err := b.Outbox.Reader().Approval(ctx, d.Key)
+	if err == nil && a.Shown.Delivery == 0 {
+		err = b.askFor(ctx, folder, d, a)
+	}
+	if err != nil && !errors.Is(err, records.ErrNotFound) {
+		b.Log.Error("nobody was asked to approve a delivery; the operator can", "group", d.Folder, "request", d.Request, "error", err)
+	}
+}
+
+func (b *Bridge) askFor(ctx context.Context, folder string, d *records.Delivery, a *records.Ask) error {
+	dst, err := b.authorize(folder, ipc.Request{})
+	if err != nil {
+		return err
+	}
+	ask := ownDelivery(folder, dst, "ask "+a.ID)
+	ask.Parts = showAsk(report.Approval(d, a.Rule), a, dst.limits)
+	return b.judgeAndPut(ctx, dst, ask)
 }

@@ -92,7 +92,7 @@ func TestAFileBehindALinkWasFetchedBeforeAnybodySaidYes(t *testing.T) {
 			t.Errorf("the approvers read %q", question)
 		}
 		s.wantNoLink(link)
-		check(t, s.DecideByID(t.Context(), answerTo(question), true, "U1"))
+		s.answers(question, true)
 		if seen := s.sees("mem:family", 1); !strings.Contains(seen[0].Text, link.ID) {
 			t.Errorf("the chat reads %q", seen[0].Text)
 		}
@@ -107,7 +107,7 @@ func TestALinkThatWasRefusedEndsWithTheNo(t *testing.T) {
 		s := linking(t)
 		defer s.run(&told{})()
 		link, question := s.waitsAsLink()
-		check(t, s.DecideByID(t.Context(), answerTo(question), false, "U1"))
+		s.answers(question, false)
 		s.wantNoLink(link)
 		left, err := s.outbox.Reader().Links(t.Context(), "")
 		if err != nil || len(left) > 0 {
@@ -124,7 +124,7 @@ func TestAYesToALinkThatIsGoneHeldUpTheApproversChat(t *testing.T) {
 		defer s.run(&told{})()
 		link, question := s.waitsAsLink()
 		check(t, s.outbox.EndLink(t.Context(), link.ID))
-		check(t, s.DecideByID(t.Context(), answerTo(question), true, "U1"))
+		s.answers(question, true)
 		if answer := s.sees("mem:ops", 2)[1].Text; !strings.Contains(answer, "gone") {
 			t.Errorf("the approvers read %q", answer)
 		}
@@ -176,9 +176,9 @@ func TestTheApproversReadAnEditAsAMessage(t *testing.T) {
 			}
 		}
 		wants("0001", ipc.Request{Type: ipc.TypeMessage, Text: "words", Chat: "mem:work"}, 1, "send to")
-		check(t, s.Decide(t.Context(), "0001", true, "operator"))
+		check(t, s.Decide(t.Context(), "0001", true, "operator")) // which the approvers read
 		requests := actionsOn("mem:work", s.sees("mem:work", 1)[0].ID)
-		wants("0002", requests[groups.ActEdit], 2, "change a message in")
-		wants("0003", requests[groups.ActReact], 3, "react to a message in")
+		wants("0002", requests[groups.ActEdit], 3, "change a message in")
+		wants("0003", requests[groups.ActReact], 4, "react to a message in")
 	})
 }

@@ -1,344 +1,361 @@
 package bridge_test
 
 import (
-	"context"
-	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/outbox/records"
+	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-var workChat = groups.Address{Channel: "memory", JID: "mem:work"}
-
-// polling is a site whose channel has polls.
-func polling(t *testing.T) *site {
-	limits := media.DefaultLimits()
-	limits.Poll = media.PollLimit{Choices: 4, Choice: 20, Question: 200}
-	m := memory.New(memory.Options{Online: true, Limits: limits})
-	s := newSite(t, func(o *outbox.Options) { o.Channels = []channel.Channel{memory.Acting{Channel: m}} })
-	s.memory = m
-	return s
+// asker is somebody who asks people by one of the policies. What reads returns is empty while
+// there is no answer.
+type asker struct {
+	policy   records.Policy
+	chat     groups.JID // that is asked
+	asks     func(s *site)
+	votes    func(s *site, choice string, v channel.Inbound) // choice is yes or no
+	records  func(s *site, a *records.Ask)                   // a yes, and the host dies at once
+	reads    func(s *site) string
+	yes, no  string // what reads says then
+	nobody   string // and if nobody answers
+	closed   string // how the poll ends after a yes
+	late     string // after the time is over
+	messages int    // in the chat in the end, after a yes
 }
 
-// outcome is what the result of a question says.
-type outcome struct {
-	Words   string
-	Open    bool
-	Answers []struct {
-		Name    string
-		Voter   string `json:"sender_id"`
-		Choices []string
+// lasts is for how long an answer counts.
+const lasts = 10 * time.Minute
+
+// session is a permission's id in the session that asked.
+var session string
+
+// askers has each policy. A new policy goes here.
+func askers() []asker {
+	named := func(s *site, choice string, v channel.Inbound) {
+		if v.Chat == "" {
+			v.Chat = "mem:ops"
+		}
+		_, err := s.Answer(s.t.Context(), groups.Address{Channel: "memory", JID: v.Chat}, &v)
+		check(s.t, err)
 	}
-	Counts map[string]int
-}
-
-func (s *site) outcome(id string) (o outcome) {
-	s.t.Helper()
-	synctest.Wait()
-	r, ok := s.spool.Result("work", id)
-	if !ok {
-		s.t.Fatalf("no result of %s", id)
+	ends := func(s *site, a *records.Ask) {
+		check(s.t, s.outbox.Answer(s.t.Context(), a, records.AnswerYes, "U1"))
 	}
-	check(s.t, json.Unmarshal(r.Data, &o))
-	return o
-}
-
-func (s *site) vote(v outbox.Vote) *outbox.Counted {
-	s.t.Helper()
-	if v.Time.IsZero() {
-		v.Time = time.Now()
+	return []asker{
+		{
+			policy: records.PolicyQuestion, chat: "mem:work", messages: 1,
+			asks: func(s *site) {
+				s.enqueue("work", "q", ipc.Request{Type: ipc.TypeAsk, Text: "Which?", Choices: []string{"yes", "no"}}, time.Now())
+				s.carry("work")
+			},
+			votes: func(s *site, choice string, v channel.Inbound) {
+				v.Chat, v.Text = "mem:work", strings.TrimPrefix(v.Text, "yes ")
+				_, _, _, err := s.Vote(s.t.Context(), workChat, v, "a")
+				check(s.t, err)
+			},
+			records: func(s *site, a *records.Ask) {
+				_, err := s.outbox.Vote(s.t.Context(), a, records.Answer{Name: "Ann", Voter: "a", Choices: []string{"yes"}, Time: time.Now()})
+				check(s.t, err)
+			},
+			reads: func(s *site) string {
+				switch o := s.outcome("q"); {
+				case len(o.Answers) > 0:
+					return o.Answers[0].Choices[0]
+				case !o.Open:
+					return "over"
+				}
+				return ""
+			},
+			yes: "yes", no: "no", nobody: "over", late: "Closed. Nobody answered.",
+		},
+		{
+			policy: records.PolicyApproval, chat: "mem:ops", messages: 2,
+			asks: func(s *site) {
+				s.asking().allow(func(g *groups.Group) { g.Approve.Within = setting.Duration(lasts) })
+				s.enqueue("family", "0001", file(s.write("family", "a.txt", "for you")), time.Now())
+				s.carry("family")
+			},
+			votes: named, records: ends,
+			reads: func(s *site) string {
+				d, err := s.outbox.Get(s.t.Context(), "0001")
+				check(s.t, err)
+				if d.Waits() {
+					return ""
+				}
+				return string(d.Parts[0].State) + d.Parts[0].Code
+			},
+			yes: "sent", no: "refusednot_approved", nobody: "refusedapproval_expired",
+			closed: "Approved: it is being sent.", late: "Nobody answered in time: it is not sent.",
+		},
+		{
+			policy: records.PolicyPermission, chat: "mem:ops", messages: 2,
+			asks: func(s *site) {
+				s.set.approvers, s.set.mayAsk = "ops", []string{"family"}
+				p, err := s.AskPermission(s.t.Context(), "family", "t1", ipc.Permission{Tool: "Bash", Input: "ls"})
+				check(s.t, err)
+				session = p.ID
+			},
+			votes: named, records: ends,
+			reads: func(s *site) string {
+				p, err := s.Permission(s.t.Context(), "family", "t1", session, 0)
+				check(s.t, err)
+				return p.Answer
+			},
+			yes: "allow", no: "deny", nobody: "deny",
+			closed: "Allowed: the session may use the tool, once.", late: "Nobody answered in time: the session may not use the tool.",
+		},
 	}
-	c, err := s.outbox.Vote(context.Background(), workChat, v)
-	check(s.t, err)
-	return c
 }
 
-var which = ipc.Request{Type: ipc.TypeAsk, Text: "Which **one**?", Choices: []string{"Monday", "Friday"}}
-
-func TestAQuestionIsAPollAndSaysWhoChoseWhat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := polling(t)
-		defer s.run(&told{})()
-		r := s.after("work", "q", which)
-		if r.Status != ipc.Sent || r.Parts[0].Kind != "poll" {
-			t.Fatalf("%+v", r)
-		}
-		seen := s.memory.Shown("mem:work")[0]
-		if diff := cmp.Diff(&channel.Poll{Choices: which.Choices}, seen.Poll); diff != "" || seen.Text != "Which one?" {
-			t.Errorf("the chat shows %+v: %s", seen, diff)
-		}
-		if o := s.outcome("q"); !o.Open || len(o.Answers) != 0 {
-			t.Errorf("before any answer: %+v", o)
-		}
-		if c := s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"}); c == nil || c.Target != r.MessageID {
-			t.Errorf("counted: %+v", c)
-		}
-		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "b", Name: "Bo"})
-		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "a", Name: "Anna"}) // changes her mind
-		s.vote(outbox.Vote{Poll: r.MessageID, Voter: "b", Name: "Bo"})                                // takes it back
-		for name, v := range map[string]outbox.Vote{
-			"a choice that is none": {Poll: r.MessageID, Choices: []string{"Sunday"}, Voter: "c"},
-			"two of one":            {Poll: r.MessageID, Choices: which.Choices, Voter: "c"},
-			"another message":       {Poll: "MEM9", Choices: []string{"Friday"}, Voter: "c"},
-			"text in a poll":        {Text: "1", Voter: "c"},
-		} {
-			if c := s.vote(v); c != nil {
-				t.Errorf("%s was counted: %+v", name, c)
-			}
-		}
-		o := s.outcome("q")
-		if len(o.Answers) != 1 || o.Answers[0].Name != "Anna" || o.Answers[0].Choices[0] != "Monday" || o.Counts["Monday"] != 1 || o.Counts["Friday"] != 0 {
-			t.Errorf("%+v", o)
-		}
-		if !strings.HasPrefix(o.Words, "Anna chose Monday. Members may answer until") {
-			t.Errorf("in words: %s", o.Words)
-		}
-	})
+// forms are the ways in which a chat shows what it is asked.
+var forms = map[string]func(t *testing.T) *site{
+	"poll": func(t *testing.T) *site {
+		l := media.DefaultLimits()
+		l.Poll = media.PollLimit{Choices: 4, Choice: 20, Question: 2000}
+		m := memory.New(memory.Options{Online: true, Limits: l})
+		s := newSite(t, func(o *outbox.Options) { o.Channels = []channel.Channel{memory.Acting{Channel: m}} })
+		s.memory = m
+		return s
+	},
+	"words": func(t *testing.T) *site { return newSite(t) },
 }
 
-func TestAQuestionEndsByItsTimeAlsoAfterARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := polling(t)
-		stop := s.run(&told{})
-		r := s.after("work", "q", which)
-		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"})
-		stop()
-		defer s.run(&told{})()
-		if o := s.outcome("q"); !o.Open || len(o.Answers) != 1 {
-			t.Errorf("after the restart: %+v", o)
+// by is a member's vote for what a message asks.
+func by(member string, asked memory.Seen, choice string) channel.Inbound {
+	v := channel.Inbound{Sender: member, From: "Ann", Time: time.Now()}
+	if asked.Poll == nil {
+		v.Text = choice
+		if strings.Contains(asked.Text, "`yes ") {
+			v.Text += " " + answerTo(asked.Text)
 		}
-		time.Sleep(11 * time.Minute)
-		if o := s.outcome("q"); o.Open || len(o.Answers) != 1 || !strings.Contains(o.Words, "closed") {
-			t.Errorf("after its time: %+v", o)
-		}
-		if seen := s.memory.Shown("mem:work"); len(seen) != 1 || seen[0].Closed != "Closed. Monday: 0, Friday: 1." {
-			t.Errorf("the chat shows %+v", seen)
-		}
-		if c := s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "b"}); c != nil {
-			t.Errorf("a late vote was counted: %+v", c)
-		}
-	})
+		return v
+	}
+	v.Kind, v.Target, v.Choices = channel.KindVote, asked.ID, asked.Poll.Choices[:1]
+	if choice == "no" {
+		v.Choices = asked.Poll.Choices[1:]
+	}
+	return v
 }
 
-// Where a channel has no polls, or none with so many choices, members answer in words.
-func TestWithoutPollsMembersAnswerByNumber(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
-		defer s.run(&told{})()
-		several := which
-		several.Several = true
-		one, two := s.after("work", "one", which), s.after("work", "two", several)
-		if text := s.memory.Shown("mem:work")[0].Text; !strings.Contains(text, "1. Monday\n2. Friday") || !strings.Contains(text, "Answer with the number.") {
-			t.Errorf("the chat shows %q", text)
-		}
-		for text, want := range map[string]string{
-			" 2. ": "Friday", "friday": "Friday", "1, 2": "Monday,Friday", "2,2": "Friday",
-			"3": "", "0": "", "-1": "", "on Friday": "", "1 2": "", "": "", "2,": "", "99999999999999999999": "",
-		} {
-			c := s.vote(outbox.Vote{Text: text, Voter: "a", Name: "Anna"})
-			switch {
-			case want == "" && c != nil:
-				t.Errorf("%q was counted: %+v", text, c)
-			case want != "" && (c == nil || strings.Join(c.Choices, ",") != want || c.Target != two.MessageID):
-				t.Errorf("%q: %+v, want %s of the latest question", text, c, want)
-			}
-		}
-		if c := s.vote(outbox.Vote{Text: "1", ReplyTo: one.MessageID, Voter: "a", Name: "Anna"}); c == nil || c.Target != one.MessageID {
-			t.Errorf("a reply to the first question: %+v", c)
-		}
-		if c := s.vote(outbox.Vote{Text: "1", ReplyTo: "MEM77", Voter: "a"}); c != nil {
-			t.Errorf("a reply to something else: %+v", c)
-		}
-		if c := s.vote(outbox.Vote{Text: "1", Thread: "another", Voter: "a"}); c != nil {
-			t.Errorf("in another thread: %+v", c)
-		}
-	})
+// shows runs a host until it has nothing to do, and returns what the chat shows.
+func (a *asker) shows(s *site) []memory.Seen {
+	s.runOnce()
+	return s.memory.Shown(a.chat)
 }
 
-func TestAGroupHasAtMostTenOpenQuestionsAndAFloodOfVotesIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := polling(t)
-		defer s.run(&told{})()
-		var last ipc.Result
-		for i := range 10 {
-			last = s.after("work", string(rune('a'+i)), which)
+// each runs a test for each policy and form.
+func each(t *testing.T, test func(t *testing.T, s *site, a *asker)) {
+	for form, newSite := range forms {
+		for _, a := range askers() {
+			t.Run(fmt.Sprint(a.policy, " by ", form), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { test(t, newSite(t), &a) })
+			})
 		}
-		if r := s.after("work", "eleventh", which); r.Code != "too_many_questions" {
-			t.Errorf("%+v", r)
-		}
-		for i := range 1010 {
-			s.vote(outbox.Vote{Poll: last.MessageID, Choices: []string{"Friday"}, Voter: strings.Repeat("x", i), Name: "M"})
-		}
-		o := s.outcome("j")
-		if len(o.Answers) != 100 || o.Counts["Friday"] != 1000 || !strings.Contains(o.Words, "1000 answered in all.") {
-			t.Errorf("%d answers, %v", len(o.Answers), o.Counts)
-		}
-	})
+	}
 }
 
-// A member was quicker than the platform's answer to the host: the vote would have been lost.
-func TestAVoteBeforeTheReceiptIsBroughtAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := polling(t)
-		release := make(chan struct{})
-		s.memory.Next(memory.Until(release))
-		defer s.run(&told{})()
-		s.enqueue("work", "q", which, time.Now())
-		time.Sleep(6 * time.Second)
-		if _, err := s.outbox.Vote(t.Context(), workChat, outbox.Vote{Poll: "MEM000001", Choices: []string{"Friday"}, Voter: "a"}); err == nil {
-			t.Error("the vote was taken for another one's")
-		}
-		close(release)
-		synctest.Wait()
-		if c := s.vote(outbox.Vote{Poll: "MEM000001", Choices: []string{"Friday"}, Voter: "a"}); c == nil {
-			t.Error("the vote was not counted when it came again")
-		}
-	})
+// TestWhatPeopleAreAskedOutlivesAHost that ends, or is killed after each record on the way from
+// the question to the sight of its end: once shown, once answered, once ended.
+func TestWhatPeopleAreAskedOutlivesAHost(t *testing.T) {
+	for _, dies := range []string{"never", "asked", "shown", "voted", "recorded", "everywhere"} {
+		t.Run(dies, func(t *testing.T) {
+			each(t, func(t *testing.T, s *site, a *asker) {
+				at := func(step string) {
+					if dies == step || dies == "everywhere" {
+						s.restart()
+					}
+				}
+				a.asks(s)
+				at("asked")
+				shown := a.shows(s)
+				if len(shown) != 1 || a.reads(s) != "" {
+					t.Fatalf("asked by %+v, and the answer is %q", shown, a.reads(s))
+				}
+				at("shown")
+				if dies == "recorded" || dies == "everywhere" { // the answer, and nothing that follows from it
+					open, err := s.outbox.Reader().AsksIn(t.Context(), groups.Address{Channel: "memory", JID: a.chat}, time.Now())
+					if err != nil || len(open) != 1 {
+						t.Fatal(open, err)
+					}
+					a.records(s, &open[0])
+					at("recorded")
+				} else {
+					a.votes(s, "yes", by("U1", shown[0], "yes"))
+					at("voted")
+				}
+				shown = a.shows(s)
+				if got := a.reads(s); got != a.yes {
+					t.Errorf("the asker reads %q", got)
+				}
+				if a.policy == records.PolicyQuestion { // it ends by its time
+					time.Sleep(lasts + time.Second)
+					if shown = a.shows(s); shown[0].Poll != nil && shown[0].Closed != "Closed. yes: 1, no: 0." {
+						t.Errorf("closed: %q", shown[0].Closed)
+					}
+				} else if last := shown[len(shown)-1]; shown[0].Poll != nil && shown[0].Closed != a.closed || last.Text != a.closed || last.ReplyTo != shown[0].ID {
+					t.Errorf("closed: %q, and the chat reads %+v", shown[0].Closed, last)
+				}
+				if len(shown) != a.messages {
+					t.Errorf("the chat shows %d messages: %+v", len(shown), shown)
+				}
+				s.restart()
+				if again := a.shows(s); len(again) != len(shown) || a.reads(s) != a.yes {
+					t.Errorf("the next host shows %+v, and the asker reads %q", again, a.reads(s))
+				}
+			})
+		})
+	}
 }
 
-// One question that was never shown took every "1" of the chat for an answer, and held
-// up the chat's votes in other polls for a day.
-func TestAQuestionThatNobodySeesTakesNoAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, s := range map[string]*site{"numbered": newSite(t), "poll": polling(t)} {
-			s.memory.Next(memory.Permanent())
+// TestWhatNobodyAnswersEndsAndTheChatSeesIt, whether a host runs then or not, and a later yes
+// changes nothing.
+func TestWhatNobodyAnswersEndsAndTheChatSeesIt(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		each(t, func(t *testing.T, s *site, a *asker) {
+			a.asks(s)
+			asked := a.shows(s)[0]
 			stop := s.run(&told{})
-			if r := s.after("work", "q", which); r.Status != ipc.Failed {
-				t.Fatalf("%s: %+v", name, r)
+			for range 10 { // the asker waits
+				time.Sleep(lasts / 10)
+				if a.policy == records.PolicyPermission && !away {
+					a.reads(s)
+				}
+				if away {
+					stop()
+					stop = func() {}
+				}
 			}
-			if c := s.vote(outbox.Vote{Text: "1", Voter: "a"}); c != nil {
-				t.Errorf("%s: an answer was counted: %+v", name, c)
-			}
-			if c := s.vote(outbox.Vote{Poll: "a member's", Choices: []string{"Friday"}, Voter: "a"}); c != nil {
-				t.Errorf("%s: a vote in another poll was counted: %+v", name, c)
-			}
+			time.Sleep(time.Second)
 			stop()
+			if away {
+				s.restart()
+			}
+			shown := a.shows(s)
+			if got := a.reads(s); got != a.nobody {
+				t.Errorf("the asker reads %q", got)
+			}
+			if asked.Poll != nil && shown[0].Closed != a.late {
+				t.Errorf("closed: %q", shown[0].Closed)
+			}
+			if last := shown[len(shown)-1]; len(shown) != a.messages || a.messages > 1 && last.Text != a.late {
+				t.Errorf("the chat shows %+v", shown)
+			}
+			a.votes(s, "yes", by("U1", asked, "yes"))
+			shown = a.shows(s)
+			if got := a.reads(s); got != a.nobody {
+				t.Errorf("after a late yes the asker reads %q", got)
+			}
+			if last := shown[len(shown)-1]; a.messages > 1 && !strings.HasPrefix(last.Text, "Somebody has answered before, or the time is over.") {
+				t.Errorf("the chat reads %+v", last)
+			}
+		})
+	}
+}
+
+// TestWhatNobodySeesEndsWithoutAWord: the platform refused the question.
+func TestWhatNobodySeesEndsWithoutAWord(t *testing.T) {
+	each(t, func(t *testing.T, s *site, a *asker) {
+		s.memory.Next(memory.Permanent())
+		a.asks(s)
+		if shown := a.shows(s); len(shown) != 0 {
+			t.Fatalf("%+v", shown)
+		}
+		time.Sleep(lasts + time.Second)
+		if shown := a.shows(s); len(shown) != 0 {
+			t.Errorf("the chat reads %+v", shown)
+		}
+		if got := a.reads(s); got != a.nobody {
+			t.Errorf("the asker reads %q", got)
+		}
+		due, err := s.outbox.Reader().DueAsks(t.Context(), time.Now())
+		if err != nil || len(due) != 0 {
+			t.Errorf("left: %+v, %v", due, err)
 		}
 	})
 }
 
-// The chat was slow: the poll came after its time, and stayed open there for ever.
-func TestAPollThatCameAfterItsTimeIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := polling(t)
-		s.memory.Disconnect()
-		defer s.run(&told{})()
-		s.enqueue("work", "q", which, time.Now())
-		time.Sleep(20 * time.Minute)
-		s.memory.Reconnect()
-		time.Sleep(20 * time.Minute)
-		if seen := s.memory.Shown("mem:work"); len(seen) != 1 || seen[0].Closed == "" {
-			t.Errorf("the chat shows %+v", seen)
+// TestAnAnswerOfTheWrongPersonCounts for none of the policies. Members who may not speak are
+// refused before: see TestWhoMayNotSpeakAnswersNoQuestionAndFilesAreNoAnswers in turns.
+func TestAnAnswerOfTheWrongPersonCounts(t *testing.T) {
+	each(t, func(t *testing.T, s *site, a *asker) {
+		a.asks(s)
+		asked := a.shows(s)[0]
+		wrong := map[string]func(v *channel.Inbound){
+			"a choice that is none": func(v *channel.Inbound) { v.Choices, v.Text = []string{"Sunday"}, "maybe" },
+			"another poll":          func(v *channel.Inbound) { v.Target, v.Text = "MEM99", "yes "+strings.Repeat("0", 32) },
+			"the session's own id":  func(v *channel.Inbound) { v.Target, v.Text = session, "yes "+session },
 		}
-	})
-}
-
-// "+1" says that a member agrees with somebody, and was counted as the first choice.
-func TestOnlyAPlainNumberIsAnAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
-		defer s.run(&told{})()
-		s.after("work", "q", which)
-		for _, text := range []string{"+1", "01", "-1", "0", "1e0", "1 2"} {
-			if c := s.vote(outbox.Vote{Text: text, Voter: "a"}); c != nil {
-				t.Errorf("%q: %+v", text, c)
+		if a.policy != records.PolicyQuestion {
+			wrong["another member"] = func(v *channel.Inbound) { v.Sender = "U2" }
+			wrong["nobody vouches"] = func(v *channel.Inbound) { v.Sender, v.From = "", "U1" }
+			wrong["forwarded"] = func(v *channel.Inbound) { v.Forwarded = true }
+			wrong["another chat"] = func(v *channel.Inbound) { v.Chat = "mem:family" }
+		}
+		for name, change := range wrong {
+			v := by("U1", asked, "yes")
+			change(&v)
+			a.votes(s, "yes", v)
+			a.shows(s)
+			if got := a.reads(s); got != "" {
+				t.Errorf("%s: the asker reads %q", name, got)
 			}
 		}
-		if c := s.vote(outbox.Vote{Text: "1.", Voter: "a"}); c == nil {
-			t.Error(`"1." is no answer`)
+		a.votes(s, "no", by("U1", asked, "no"))
+		a.shows(s)
+		if got := a.reads(s); got != a.no {
+			t.Errorf("after the right one the asker reads %q", got)
+		}
+		chat := groups.Address{Channel: "memory", JID: a.chat}
+		if host, err := s.outbox.Reader().Sent(t.Context(), chat, groups.Asker{}, asked.ID); err != nil || len(host) != 1 || host[0].Host != (a.messages > 1) {
+			t.Errorf("the question is whose? %+v, %v", host, err)
 		}
 	})
 }
 
-func TestAChoiceThatIsANumberIsAnAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
-		defer s.run(&told{})()
-		years := which
-		years.Choices = []string{"2026", "2027"}
-		s.after("work", "q", years)
-		if c := s.vote(outbox.Vote{Text: "2027", Voter: "a"}); c == nil || c.Choices[0] != "2027" {
-			t.Errorf("%+v", c)
+// TestAPermissionOfASessionThatIsGoneIsOver, and said to be: it lost the host, or the host lost
+// it. One that comes back in time waits on.
+func TestAPermissionOfASessionThatIsGoneIsOver(t *testing.T) {
+	for name, newSite := range forms {
+		for _, back := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, back), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSite(t)
+					all := askers()
+					a := all[slices.IndexFunc(all, func(a asker) bool { return a.policy == records.PolicyPermission })]
+					a.asks(s)
+					a.shows(s)
+					time.Sleep(5 * time.Minute) // no host runs
+					s.restart()
+					stop := s.run(&told{})
+					time.Sleep(time.Minute)
+					if back {
+						if got := a.reads(s); got != "" {
+							t.Errorf("a session that is back reads %q", got)
+						}
+					}
+					time.Sleep(90 * time.Second)
+					stop()
+					shown := s.memory.Shown(a.chat)
+					over := strings.HasPrefix(shown[len(shown)-1].Text, "This is over: the session that asked has ended")
+					if over == back || shown[0].Poll != nil && (shown[0].Closed == "") != back {
+						t.Errorf("the chat shows %+v", shown)
+					}
+					if got := a.reads(s); (got == ipc.Denied) == back {
+						t.Errorf("the session reads %q", got)
+					}
+				})
+			})
 		}
-	})
-}
-
-// A hundred long answers made a result that nobody could read back.
-func TestManyLongAnswersStayBelowTheLimitOfAResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
-		defer s.run(&told{})()
-		long := which
-		long.Several, long.Choices = true, nil
-		for i := range 12 {
-			long.Choices = append(long.Choices, strings.Repeat("<", 90)+string(rune('a'+i)))
-		}
-		s.after("work", "q", long)
-		for i := range 150 {
-			s.vote(outbox.Vote{Text: "1,2,3,4,5,6,7,8,9,10,11,12", Voter: strings.Repeat("x", i), Name: "<M>"})
-		}
-		o := s.outcome("q")
-		r, _ := s.spool.Result("work", "q")
-		if len(r.Data) > ipc.MaxData || len(o.Answers) == 0 || !strings.Contains(o.Words, "150 answered in all.") {
-			t.Errorf("%d bytes, %d answers, %s", len(r.Data), len(o.Answers), o.Words)
-		}
-	})
-}
-
-// Questions that came in one batch did not count each other.
-func TestAFloodOfQuestionsInOneBatchIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := polling(t)
-		for i := range 15 {
-			s.enqueue("work", string(rune('a'+i)), which, time.Now())
-		}
-		defer s.run(&told{})()
-		synctest.Wait()
-		time.Sleep(time.Minute)
-		if n := s.outbox.OpenQuestions("work"); n != 10 {
-			t.Errorf("%d questions are open", n)
-		}
-	})
-}
-
-// The host was killed after it had recorded an answer, and before the result said so.
-func TestTheLastAnswerBeforeACrashIsInTheResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := polling(t)
-		stop := s.run(&told{})
-		r := s.after("work", "q", which)
-		before, _ := s.spool.Result("work", "q")
-		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"})
-		stop()
-		check(t, s.spool.WriteResult("work", before))
-		defer s.run(&told{})()
-		if o := s.outcome("q"); len(o.Answers) != 1 {
-			t.Errorf("after the restart: %+v", o)
-		}
-	})
-}
-
-// The tool returns at the first answer: the others were lost to the assistant.
-func TestOnlyTheFirstAnswerIsReadByTheToolThatAsked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := polling(t)
-		defer s.run(&told{})()
-		r := s.after("work", "q", which)
-		for i, voter := range []string{"a", "a", "b"} {
-			c := s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: voter, Name: voter})
-			if c == nil || c.First != (i < 2) { // one that is brought again is the same
-				t.Errorf("answer %d: %+v", i, c)
-			}
-		}
-	})
+	}
 }

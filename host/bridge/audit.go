@@ -1,7 +1,10 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge/report"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // audit records the outcomes of deliveries that have ended.
@@ -25,16 +29,39 @@ func (b *Bridge) audit(changes []outbox.Change) {
 	b.Audit.Add(all...)
 }
 
-// auditDecision records who has answered an approval. d is the delivery as it waited, or
-// as it is now.
-func (b *Bridge) auditDecision(d *records.Delivery, a records.Decision) {
-	e := report.Entry(b.Audit, d)
+// unanswered says who has answered what no person has.
+var unanswered = map[string]string{
+	records.AnswerNone:      "nobody, in time",
+	records.AnswerGone:      "nobody: the session has ended, or cannot be reached",
+	records.AnswerWithdrawn: "the operator, who does not let the session ask any more",
+}
+
+// auditAsk records who has answered an approval, and how a permission ended.
+func (b *Bridge) auditAsk(ctx context.Context, a *records.Ask) error {
+	e, about := audit.Entry{Group: a.Folder, Thread: a.Thread, Delivery: a.Key}, ""
+	switch {
+	case a.Policy == records.PolicyPermission:
+		var p ipc.Permission
+		if err := json.Unmarshal([]byte(a.About), &p); err != nil {
+			return err
+		}
+		about = fmt.Sprintf("tool %s of the session elsewhere: ", report.Quote(p.Tool, report.ToolName))
+	case a.Policy == records.PolicyApproval && a.By != "":
+		d, err := b.Outbox.Get(ctx, a.Key)
+		if err != nil {
+			return err
+		}
+		e = report.Entry(b.Audit, &d)
+	default: // the delivery's own entry says it
+		return nil
+	}
 	e.Event, e.Time, e.Code = audit.NotApproved, a.Time.UTC(), records.CodeNotApproved
-	if a.Yes {
+	if a.Answer == records.AnswerYes {
 		e.Event, e.Code = audit.Approved, ""
 	}
-	e.Message = fmt.Sprintf("answered by %s (rule %s)", b.Audit.Mask(a.By), a.Rule)
+	e.Message = fmt.Sprintf("%sanswered by %s (rule %s)", about, cmp.Or(unanswered[a.Answer], b.Audit.Mask(a.By)), a.Rule)
 	b.Audit.Add(e)
+	return nil
 }
 
 // RecordMissing adds the answers and outcomes to the trail that a crash took from it, but
@@ -60,13 +87,9 @@ const startTime = 10 * time.Minute
 
 // repeatDecisions records the answers since then that a crash took from the trail.
 func (b *Bridge) repeatDecisions(ctx context.Context, since time.Time) error {
-	all, err := b.Outbox.Reader().DecisionsSince(ctx, since)
-	for _, a := range all {
-		d, failed := b.Outbox.Get(ctx, a.Key)
-		if failed != nil {
-			return failed
-		}
-		b.auditDecision(&d, a)
+	all, err := b.Outbox.Reader().AsksAnswered(ctx, since)
+	for i := range all {
+		err = errors.Join(err, b.auditAsk(ctx, &all[i]))
 	}
 	return err
 }

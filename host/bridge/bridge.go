@@ -8,15 +8,14 @@
 // outbox.Blob. All refusals are made here or before; once the outbox has the
 // record, only sending can fail.
 //
-// The outbox and the spool keep everything but one thing: the open questions of
-// sessions elsewhere whether they may use a tool are in memory, and a restart of the
-// host answers them with no.
+// The outbox and the spool keep everything: the bridge has no state of its own.
 package bridge
 
 import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -58,6 +57,7 @@ type Settings interface {
 	Zone(folder string) *time.Location             // of a group's hours; nil: UTC
 	LinkTerms() (terms channel.LinkTerms, ok bool) // how files too large for a chat become links, if they do
 	Wait() time.Duration                           // how long a tool waits for its result
+	MayApprove(ids ...string) bool                 // whether a member's answer to the approvers' questions counts, by the ids that the platform vouches for
 	Approvers() string                             // the folder of the group whose chat is asked for approvals; empty: only the operator is asked
 	MayAsk(folder string) bool                     // whether the session of a group elsewhere may ask the approvers for permissions
 }
@@ -74,7 +74,9 @@ type Addresses interface {
 // Bridge accepts requests. Its methods may be called from several goroutines.
 type Bridge struct {
 	Options
-	permissions permissions
+	asking sync.Mutex // held while a permission is counted and recorded
+	mu     sync.Mutex
+	news   chan struct{} // closed by the next answer; mu guards it
 }
 
 // New returns a bridge. It owns nothing of what it is given.
@@ -83,7 +85,7 @@ func New(o Options) *Bridge {
 	if o.Trace == nil {
 		o.Trace = func(string, string, string) {}
 	}
-	return &Bridge{Options: o}
+	return &Bridge{Options: o, news: make(chan struct{})}
 }
 
 // finalRefusal returns the refusal of an error that does not pass, else nil.

@@ -37,7 +37,7 @@ func (b *Bridge) roomForLink(ctx context.Context, folder string, ahead, size int
 // link returns the parts for a file that becomes a link: a message with its address and the
 // caption.
 func (b *Bridge) link(file records.File, caption string, dst destination) ([]records.Part, error) {
-	l := &records.Link{ID: randomID(), Expires: time.Now().Add(dst.links.For).Truncate(time.Second), File: file}
+	l := &records.Link{ID: outbox.RandomID(), Expires: time.Now().Add(dst.links.For).Truncate(time.Second), File: file}
 	address, err := b.Addresses.Address(dst.links.URL, l.ID, l.Expires)
 	if err != nil {
 		return nil, err

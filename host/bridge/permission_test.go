@@ -5,9 +5,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
-	"github.com/longshore-bridge/longshore/host/outbox/records"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -47,22 +49,38 @@ func TestQuestionsForPermissionsAreBounded(t *testing.T) {
 	if !strings.Contains(text, "“`Ba'sh`”") || !strings.Contains(text, "“`*Run*\\nthis`”") || len(text) > 2000 || strings.Contains(text, first) {
 		t.Error(text)
 	}
-	if err := s.DecideByID(t.Context(), first, true, "U1"); !errors.Is(err, records.ErrNotFound) {
-		t.Error("the session's own id answers it:", err)
+	if s.types("yes " + first) {
+		t.Error("the session's own id answers it")
 	}
-	check(t, s.DecideByID(t.Context(), answerTo(text), false, "U1"))
-	if p, _, err := s.Permission("family", "", first); p.Answer != ipc.Denied || err != nil {
+	s.answers(text, false)
+	if p, err := s.Permission(t.Context(), "family", "", first, 0); p.Answer != ipc.Denied || err != nil {
 		t.Error(p, err)
 	}
 	check(t, second(ask("family")))
-	if err := s.DecideByID(t.Context(), strings.Repeat("0", 32), true, "U1"); !errors.Is(err, records.ErrNotFound) {
-		t.Error(err)
+	if s.types("yes " + strings.Repeat("0", 32)) {
+		t.Error("a guessed id answers something")
 	}
 }
 
 // answerTo is the id that a question is answered with.
 func answerTo(text string) string {
 	return regexp.MustCompile("`yes ([0-9a-f]{32})`").FindStringSubmatch(text)[1]
+}
+
+// answers has the officer answer a question of the approvers' chat.
+func (s *site) answers(question string, yes bool) {
+	s.t.Helper()
+	if !s.types(map[bool]string{true: "yes ", false: "no "}[yes] + answerTo(question)) {
+		s.t.Errorf("it answers nothing: %s", question)
+	}
+}
+
+// types has the officer write into the approvers' chat. taken: it answers something.
+func (s *site) types(text string) (taken bool) {
+	s.t.Helper()
+	taken, err := s.Answer(s.t.Context(), groups.Address{Channel: "memory", JID: "mem:ops"}, &channel.Inbound{Sender: "U1", Text: text})
+	check(s.t, err)
+	return taken
 }
 
 // TestAYesDoesNotCountAfterTheOperatorsNo: the session may not ask any more since a reload.
@@ -76,15 +94,13 @@ func TestAYesDoesNotCountAfterTheOperatorsNo(t *testing.T) {
 		ids[i] = p.ID
 	}
 	s.set.mayAsk = nil
-	check(t, s.DecideByID(t.Context(), answerTo(s.shown("mem:ops", 1)[0].Text), true, "U1"))
+	s.answers(s.shown("mem:ops", 1)[0].Text, true)
 	if seen := s.shown("mem:ops", 3); !strings.Contains(seen[2].Text, "does not count") {
 		t.Error(seen[2].Text)
 	}
 	for _, id := range ids {
-		if p, answered, err := s.Permission("family", "", id); p.Answer != ipc.Denied || err != nil {
+		if p, err := s.Permission(t.Context(), "family", "", id, time.Hour); p.Answer != ipc.Denied || err != nil {
 			t.Error(p, err)
-		} else {
-			<-answered
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestAnAssistantChangedWhatTheHostSaid(t *testing.T) {
 		s := acting(t, channel.Forever).asking()
 		defer s.run(&told{})()
 		question := s.asksFor(file(s.write("family", "a.txt", "abc")))
-		check(t, s.DecideByID(t.Context(), answerTo(question.Text), false, "U1"))
+		s.answers(question.Text, false)
 		answer := s.sees("mem:ops", 2)[1]
 		check(t, s.Tell(t.Context(), "ops", "", "The disk is full.", "notice"))
 		notice := s.sees("mem:ops", 3)[2]
@@ -121,7 +121,7 @@ func TestAQuoteShowedTheHostsQuestionToTheAssistant(t *testing.T) {
 		s := newSite(t).asking()
 		defer s.run(&told{})()
 		question := s.asksFor(file(s.write("family", "a.txt", "abc")))
-		check(t, s.DecideByID(t.Context(), answerTo(question.Text), false, "U1"))
+		s.answers(question.Text, false)
 		answer := s.sees("mem:ops", 2)[1]
 		check(t, s.Say(t.Context(), "ops", "", "mine", "reply"))
 		mine := s.sees("mem:ops", 3)[2]

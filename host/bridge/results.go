@@ -48,11 +48,11 @@ func (b *Bridge) writeResults(ctx context.Context, changes *outbox.Changes, assi
 			b.Spool.Wake(d.Folder)
 		}
 		b.askApprovers(ctx, &d.Delivery)
-		r := report.Result(d.Delivery)
-		b.answers(ctx, &d.Delivery, &r)
 		if d.Request == "" || d.Batch && d.Open() {
 			continue
 		}
+		r := report.Result(d.Delivery)
+		b.answers(ctx, &d.Delivery, &r)
 		if !d.Again {
 			b.tellLate(d.Delivery, r, stands, assistants)
 		}

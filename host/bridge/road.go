@@ -46,6 +46,7 @@ func (b *Bridge) Run(ctx context.Context, assistants Assistants) {
 	for range workers {
 		working.Go(func() { b.requests(ctx, assistants) })
 	}
+	working.Go(func() { b.watchAsks(ctx) })
 	last := context.WithoutCancel(ctx) // the outbox says which result was the last
 	if err := b.Outbox.Recall(last, time.Now().Add(-recall)); err != nil {
 		b.Log.Error("write results again", "error", err)

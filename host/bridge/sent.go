@@ -2,12 +2,12 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 )
 
@@ -57,15 +57,13 @@ func sentNames(p *records.Part) (names []string) {
 // is the platform's id of the question that it answers, empty if it answers none; waited says
 // that the tool which asked still waits for the answer. Errors pass.
 func (b *Bridge) Vote(ctx context.Context, chat groups.Address, in channel.Inbound, voter string) (question string, choices []string, waited bool, err error) {
-	vote := outbox.Vote{Text: in.Text, Thread: in.Thread, Voter: voter, Name: in.From, Time: in.Time}
-	if in.Kind == channel.KindVote {
-		vote.Poll, vote.Choices, vote.Text = in.Target, in.Choices, ""
-	} else if in.Quote != nil {
-		vote.ReplyTo = in.Quote.ID
+	a, err := b.Outbox.Asked(ctx, chat, &in)
+	if errors.Is(err, records.ErrNotFound) || err == nil && (!policies[a.Policy].everybody || !a.Open(time.Now())) {
+		return "", nil, false, nil
 	}
-	counted, err := b.Outbox.Vote(ctx, chat, vote)
-	if counted == nil || err != nil {
+	if err != nil {
 		return "", nil, false, err
 	}
-	return counted.Target, counted.Choices, counted.First && time.Since(counted.Asked) < b.Wait(), nil
+	first, err := b.Outbox.Vote(ctx, a, records.Answer{Name: in.From, Voter: voter, Choices: in.Choices, Time: in.Time})
+	return a.Shown.ID, in.Choices, first && time.Since(a.Made) < b.Wait(), err
 }

@@ -34,7 +34,10 @@ type site struct {
 	opts   bridge.Options
 	set    *settings // of every bridge of the site
 	asked  int       // requests
-	turns  told
+
+	records    outbox.Options
+	closeState func()
+	turns      told
 
 	refused func(spool.Quarantined, *spool.Item) // may be nil
 }
@@ -57,6 +60,7 @@ func (s *settings) Zone(string) *time.Location          { return s.zone }
 func (s *settings) LostFiles() error                    { return nil }
 func (s *settings) Wait() time.Duration                 { return time.Minute }
 func (s *settings) Approvers() string                   { return s.approvers }
+func (s *settings) MayApprove(ids ...string) bool       { return slices.Contains(ids, "U1") }
 func (s *settings) MayAsk(folder string) bool           { return slices.Contains(s.mayAsk, folder) }
 
 func (s *settings) LinkTerms() (terms channel.LinkTerms, ok bool) {
@@ -88,10 +92,12 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	check(t, err)
 	check(t, s.layout.Prepare(all))
 	s.memory = memory.New(memory.Options{Online: true})
-	o := outbox.Options{State: statetest.Open(t, s.layout.Own()), Channels: []channel.Channel{s.memory}}
+	o := outbox.Options{Channels: []channel.Channel{s.memory}}
+	o.State, s.closeState = statetest.Start(t, s.layout.Own())
 	for _, c := range change {
 		c(&o)
 	}
+	s.records = o
 	s.outbox, err = outbox.Open(t.Context(), o)
 	check(t, err)
 	t.Cleanup(func() { check(t, s.outbox.Close()) })
@@ -112,6 +118,19 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	}
 	s.Bridge = bridge.New(s.opts)
 	return s
+}
+
+// restart is the end of a host that does not run, and the next one.
+func (s *site) restart() {
+	s.t.Helper()
+	check(s.t, s.outbox.Close())
+	s.closeState()
+	s.records.State, s.closeState = statetest.Start(s.t, s.layout.Own())
+	var err error
+	s.outbox, err = outbox.Open(s.t.Context(), s.records)
+	check(s.t, err)
+	s.opts.Outbox = s.outbox
+	s.Bridge = bridge.New(s.opts)
 }
 
 func check(t *testing.T, err error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,23 +51,49 @@ const (
 
 // Row says what a platform's refusal means, as an entry of a table.
 type Row struct {
-	Status int    // the platform's number; 0: any
-	Said   string // a part of the platform's own words, in lower case; empty: any
-	Class  Class
-	Code   string
-	Words  string
-	Hint   string
-	Form   Form // what is refused; empty: the content, or all
+	On    string // the platform's numbers or words, lower case, with | between: "404|chat not found". Words count as whole words; none: the platform said nothing
+	Class Class
+	Code  string
+	Words string
+	Hint  string
+	Form  Form // what is refused; empty: the content, or all
 }
 
-// RowOf returns the first row that fits a refusal; false if none does.
-func RowOf(rows []Row, status int, said string) (Row, bool) {
-	said = strings.ToLower(said)
-	i := slices.IndexFunc(rows, func(r Row) bool { return (r.Status == 0 || r.Status == status) && strings.Contains(said, r.Said) })
+// RowOf returns the first row that fits a refusal, by any of its numbers or by its words; false if
+// none does.
+func RowOf(rows []Row, said string, numbers ...int) (Row, bool) {
+	i := slices.IndexFunc(rows, func(r Row) bool { return Says(r.On, said, numbers...) })
 	if i < 0 {
 		return Row{}, false
 	}
 	return rows[i], true
+}
+
+// Says reports whether a platform said one of the numbers or words of on, which has the form of Row.On.
+func Says(on, said string, numbers ...int) bool {
+	said = strings.ToLower(said)
+	for one := range strings.SplitSeq(on, "|") {
+		n, err := strconv.Atoi(one)
+		if err == nil && slices.Contains(numbers, n) || err != nil && one == said || err != nil && one != "" && hasWords(said, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasWords reports whether a text has words between characters that belong to no word.
+func hasWords(text, words string) bool {
+	inWord := func(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], words)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if end := at + len(words); (at == 0 || !inWord(text[at-1])) && (end == len(text) || !inWord(text[end])) {
+			return true
+		}
+	}
 }
 
 // Error returns the row as an error. cause has the platform's words.

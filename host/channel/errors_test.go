@@ -64,3 +64,28 @@ func TestClassesHaveNames(t *testing.T) {
 		}
 	}
 }
+
+// A word that is the beginning of another one counted as that.
+func TestAPlatformsWordCountsAsAWholeOne(t *testing.T) {
+	for _, tt := range []struct {
+		on, said string
+		numbers  []int
+		want     bool
+	}{
+		{"restricted_action", "restricted_action", nil, true},
+		{"restricted_action", "restricted_action_read_only_channel", nil, false},
+		{"name|invalid_name", "INVALID_NAME", nil, true},
+		{"bot was kicked", "Forbidden: bot was kicked from the group chat", nil, true},
+		{"at not", "chat not found", nil, false},
+		{"at not|not", "chat not found", nil, true},
+		{"404|chat not found", "", []int{400, 404}, true},
+		{"404", "code 404", []int{400}, false},
+		{"a|", "", nil, true},
+		{"a|", "b", nil, false},
+		{"a", "", nil, false},
+	} {
+		if channel.Says(tt.on, tt.said, tt.numbers...) != tt.want {
+			t.Errorf("%q of %q %v is %v", tt.on, tt.said, tt.numbers, !tt.want)
+		}
+	}
+}

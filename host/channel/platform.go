@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -33,8 +34,9 @@ type Platform interface {
 	New(Setup) (Channel, error)
 
 	// Examine returns the doctor's findings about a configured channel, beside those
-	// about its stores and its connection. It only reads.
-	Examine(ctx context.Context, s Setup, running bool) []Finding
+	// about its stores and its connection. It only reads. running: it is called in a host
+	// that runs the channel.
+	Examine(ctx context.Context, s Setup, running bool) []finding.Finding
 }
 
 // OwnDirectory is implemented by a Platform whose channel of the same name keeps its

@@ -52,8 +52,8 @@ func servedMetrics(t *testing.T) map[string]bool {
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE ([a-z0-9_]+) `).FindAllStringSubmatch(w.Body.String(), -1) {
 		served[m[1]] = true
 	}
-	for _, f := range []string{"key_not_accepted", "clock_off"} {
-		if !strings.Contains(w.Body.String(), `longshore_faults{fault="`+f+`"} 1`) {
+	for f, part := range map[string]string{"key_not_accepted": "assistant helper", "clock_off": "clock"} {
+		if !strings.Contains(w.Body.String(), `longshore_finding{name="`+f+`",part="`+part+`"} 1`) {
 			t.Errorf("the fault %s is not served", f)
 		}
 	}

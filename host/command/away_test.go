@@ -9,10 +9,8 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
-	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
@@ -105,16 +103,5 @@ func TestAConfigurationThatMayNotBeReadIsNotPassedOver(t *testing.T) {
 	e := &env{getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
 	if e.find(false); e.Config != path {
 		t.Errorf("%s, not %s", e.Config, path)
-	}
-}
-
-// NanoClaw v1's layout has the logs below data/.
-func TestWhyNamesTheLogWhereItLies(t *testing.T) {
-	for _, style := range []string{"", "v1"} {
-		w := &path{env: &env{}, config: &config.Config{State: "/s", Style: style}, group: groups.Group{Folder: "g0"}}
-		want := "tail -n 20 " + filepath.Join(w.config.Layout().Logs(), "g0", "assistant.log")
-		if got := w.remedy(""); got != want || style == "v1" && !strings.Contains(got, "/s/data/logs/") {
-			t.Errorf("style %q: %s, want %s", style, got, want)
-		}
 	}
 }

@@ -137,7 +137,7 @@ or can be asked, shows them once; on others they end as uncertain, and
 
 func (e *env) restore(ctx context.Context, dir string, nothingSent bool) error {
 	if l, found := config.LayoutOf(e.Config, e.platforms); found {
-		if host, err := hostOf(ctx, l); err != nil {
+		if host, err := e.hostOf(ctx, l); err != nil {
 			return err
 		} else if host != nil {
 			return terminal.Hinted(operator.ErrRunning, "stop the host first")

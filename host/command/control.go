@@ -13,27 +13,39 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // hostOf returns a client of the host that runs on a state directory, nil if none runs. The host may
-// be unhealthy. The error is that this user may not ask.
-func hostOf(ctx context.Context, l groups.Layout) (*operator.Client, error) {
+// be unready. The error is that this user may not ask, or that the host runs and cannot be asked.
+func (e *env) hostOf(ctx context.Context, l groups.Layout) (*operator.Client, error) {
 	client := operator.NewClient(operator.ControlDir(l))
-	health := client.Health(ctx)
-	switch {
-	case errors.Is(health, operator.ErrDenied):
-		return nil, terminal.Hinted(health, terminal.AsOwner)
-	case errors.Is(health, operator.ErrNoHost):
-		return nil, nil
+	if err := client.Health(ctx); err != nil {
+		f := e.unasked(l, err)
+		if f.Name == finding.Host {
+			return nil, nil
+		}
+		return nil, terminal.Hinted(errors.New(f.Cause), f.Remedy)
 	}
 	return client, nil
+}
+
+// unasked is the finding that the host of a layout could not be asked, by the error of its client.
+func (e *env) unasked(l groups.Layout, err error) finding.Finding {
+	if errors.Is(err, operator.ErrNoHost) {
+		if pid := doctor.HostWithout("/proc", operator.ControlDir(l), e.Config); pid > 0 {
+			return finding.Gone(l.State, pid)
+		}
+	}
+	return doctor.Unasked(err)
 }
 
 // withControl calls do with the Control of the running host. If no host runs, do gets a Control of
@@ -43,7 +55,7 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	if err != nil {
 		return e.withLastGood(ctx, err, do)
 	}
-	client, err := hostOf(ctx, c.Layout())
+	client, err := e.hostOf(ctx, c.Layout())
 	if err != nil {
 		return err
 	}
@@ -76,7 +88,7 @@ func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.
 	if !found {
 		return invalid
 	}
-	client, err := hostOf(ctx, layout)
+	client, err := e.hostOf(ctx, layout)
 	if err != nil || client == nil {
 		return invalid
 	}
@@ -88,7 +100,7 @@ func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.
 // calls do with a Control that has only the channels' accounts; with messages, also what they keep
 // in the state.
 func (e *env) withAccounts(ctx context.Context, cfg *config.Config, messages bool, do func(operator.Control) error) (err error) {
-	client, err := hostOf(ctx, cfg.Layout())
+	client, err := e.hostOf(ctx, cfg.Layout())
 	if err != nil {
 		return err
 	}
@@ -165,7 +177,7 @@ func (i installation) StoredTasks(ctx context.Context, group string) ([]tasks.Ta
 }
 
 func stateInUse() error {
-	return terminal.Hinted(errors.New("the state is in use, and the process that uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
+	return terminal.Hinted(errors.New("the state is in use, and the process that uses it answers no control socket"), "wait until the host has started or the other command has ended; longshore doctor names the process")
 }
 
 // ofControl gives an error of a Control its exit code and its hint.

@@ -11,9 +11,12 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
+	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -34,7 +37,7 @@ that costs nothing.
 Ends with exit code 4 if it finds a fault.`,
 		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var findings []doctor.Finding
+			var findings []finding.Finding
 			if fix {
 				findings = e.fix()
 			}
@@ -58,23 +61,23 @@ Ends with exit code 4 if it finds a fault.`,
 
 // fix mends what it can and returns a finding for each thing it mended. It leaves an invalid
 // configuration to examine.
-func (e *env) fix() (findings []doctor.Finding) {
+func (e *env) fix() (findings []finding.Finding) {
 	c, problems, err := e.servable()
 	if err != nil || len(problems) > 0 {
 		return nil
 	}
 	done, err := doctor.Fix(c, e.Config, serve.StoresOf(c, true))
 	for _, said := range done {
-		findings = append(findings, doctor.Finding{Check: "fixed", Severity: doctor.Fine, Message: said})
+		findings = append(findings, finding.Well("fixed", said))
 	}
 	if err != nil {
-		findings = append(findings, doctor.Finding{Check: "fixed", Severity: doctor.Fault, Message: err.Error(), Remedy: terminal.AsOwner})
+		findings = append(findings, finding.Finding{Name: finding.Fixed, Part: "fixed", Severity: finding.Fault, Cause: err.Error(), Remedy: terminal.AsOwner})
 	}
 	return findings
 }
 
 // probe tries the key of each assistant that a group has.
-func (e *env) probe(ctx context.Context) (findings []doctor.Finding) {
+func (e *env) probe(ctx context.Context) (findings []finding.Finding) {
 	c, problems, err := e.servable()
 	if err != nil || len(problems) > 0 {
 		return nil
@@ -87,22 +90,33 @@ func (e *env) probe(ctx context.Context) (findings []doctor.Finding) {
 	return findings
 }
 
-// examine runs every check of the doctor. If the configuration is invalid, that is the only finding.
-func (e *env) examine(ctx context.Context) []doctor.Finding {
+// examine returns what the doctor finds. If the configuration is invalid and no host runs, that is all.
+func (e *env) examine(ctx context.Context) []finding.Finding {
 	c, problems, err := e.servable()
 	if err != nil {
-		return []doctor.Finding{{Check: "config", Severity: doctor.Fault, Message: err.Error(), Remedy: noConfigHint(err)}}
+		return []finding.Finding{{Name: finding.Invalid, Part: "configuration", Severity: finding.Fault, Cause: err.Error(), Remedy: noConfigHint(err)}}
 	}
-	if len(problems) == 0 {
-		known, err := serve.Knows(ctx, c, store.Look)
-		c = e.withRegistered(c, known)
-		var findings []doctor.Finding
-		if err != nil {
-			findings = append(findings, doctor.Finding{Check: "groups", Severity: doctor.Fault, Message: unknown(err), Remedy: remedyOf(err)})
-		}
-		return append(findings, doctor.Examine(ctx, c, e.Config, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv)...)
+	if len(problems) > 0 {
+		return finding.Merge(doctor.Invalid(finding.Invalid, finding.Fault, problems), e.ofLastGood(ctx))
 	}
-	return doctor.FindingsOf(doctor.Fault, problems)
+	known, err := serve.Knows(ctx, c, store.Look)
+	c = e.withRegistered(c, known)
+	var unread []finding.Finding
+	if err != nil {
+		unread = []finding.Finding{{Name: finding.State, Part: "groups", Severity: finding.Fault, Cause: unknown(err), Remedy: remedyOf(err)}}
+	}
+	if gone := e.unasked(c.Layout(), operator.ErrNoHost); gone.Name == finding.StateGone {
+		return []finding.Finding{gone}
+	}
+	return finding.Merge(unread, doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx))
+}
+
+// ofLastGood returns the findings of a running host whose file is invalid now.
+func (e *env) ofLastGood(ctx context.Context) (all []finding.Finding) {
+	if layout, found := config.LayoutOf(e.Config, e.platforms); found {
+		all, _ = operator.NewClient(operator.ControlDir(layout)).Findings(ctx, true) // without a host there are none
+	}
+	return all
 }
 
 // remedyOf is what an error of a store says to do.
@@ -113,20 +127,26 @@ func remedyOf(err error) string {
 	return terminal.AsOwner
 }
 
-func (e *env) printFindings(findings []doctor.Finding) error {
+func (e *env) printFindings(findings []finding.Finding) error {
+	seen := slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return f.Severity == finding.Unseen })
+	return e.printMarked(seen, func(f finding.Finding) string { return string(f.Severity) })
+}
+
+// printMarked prints findings, each with its mark and what to do.
+func (e *env) printMarked(all []finding.Finding, mark func(finding.Finding) string) error {
 	t := e.Table()
-	for _, f := range findings {
-		t.Row(string(f.Severity), f.Check, e.Remedy(f.Message))
-		if f.Remedy != "" {
+	for _, f := range all {
+		t.Row(mark(f), f.Part, e.Remedy(f.Cause))
+		if f.Remedy != "" && f.Severity != finding.Fine {
 			t.Row(" ", " ", "to do: "+e.Remedy(f.Remedy))
 		}
 	}
 	return t.Flush()
 }
 
-func faults(findings []doctor.Finding) (n int) {
+func faults(findings []finding.Finding) (n int) {
 	for _, f := range findings {
-		if f.Severity == doctor.Fault {
+		if f.Severity == finding.Fault {
 			n++
 		}
 	}

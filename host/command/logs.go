@@ -69,7 +69,7 @@ func (e *env) viewLogs(ctx context.Context, args []string, lines int) (*logView,
 		return nil, err
 	}
 	v := &logView{e: e, query: operator.LogQuery{Limit: lines}}
-	if v.host, err = hostOf(ctx, c.Layout()); err != nil {
+	if v.host, err = e.hostOf(ctx, c.Layout()); err != nil {
 		return nil, err
 	}
 	if len(args) > 0 {

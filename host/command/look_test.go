@@ -42,7 +42,7 @@ func TestAStateThatCannotBeReadLookedLikeOneWithoutGroups(t *testing.T) {
 	}
 	found, all := false, e.examine(t.Context())
 	for _, f := range all {
-		found = found || f.Check == "groups" && strings.Contains(f.Message, "registered groups could not be read: ") && f.Remedy != ""
+		found = found || f.Part == "groups" && strings.Contains(f.Cause, "registered groups could not be read: ") && f.Remedy != ""
 	}
 	if !found {
 		t.Errorf("doctor says %+v", all)

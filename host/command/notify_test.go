@@ -23,6 +23,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // told waits until n messages are shown in a chat, and returns their texts.
@@ -56,7 +57,7 @@ func TestAnUnlinkedChannelIsToldInTheOperatorsChat(t *testing.T) {
 	phone.Disconnect()
 	_, stop := s.Start(nil, chats, phone)
 	began := told(t, chats, "mem:g1", 1)[0]
-	for _, want := range []string{"Fault on ", "channel phone is not connected: the memory channel is not connected", "What to do: see: longshore doctor, longshore logs"} {
+	for _, want := range []string{"Fault on ", "channel phone is not connected: the memory channel is not connected", "What to do: correct what the platform says"} {
 		if !strings.Contains(began, want) {
 			t.Errorf("the chat is told %q, without %q", began, want)
 		}
@@ -67,8 +68,8 @@ func TestAnUnlinkedChannelIsToldInTheOperatorsChat(t *testing.T) {
 	phone.Disconnect()
 	h, _ := s.Start(nil, chats, phone)
 	time.Sleep(2 * time.Second) // longer than a fault has to last
-	if status, err := h.Local(true).Status(t.Context()); err != nil || len(status.Faults) != 1 || status.Faults[0].ID() != "channel_down of channel phone" {
-		t.Errorf("the status has the faults %+v, %v", status.Faults, err)
+	if status, err := h.Local(true).Status(t.Context()); err != nil || len(status.Findings) != 1 || status.Findings[0].ID() != "channel_down of channel phone" {
+		t.Errorf("the status has the faults %+v, %v", status.Findings, err)
 	}
 	phone.Reconnect()
 	texts := told(t, chats, "mem:g1", 2)
@@ -146,12 +147,12 @@ groups:
 			})
 		})
 	}
-	const missing, refused = "assistant helper does not answer (not_installed) in group family", "the host runs by an older longshore.yaml"
+	const missing, refused = `the command "no-such-program" of assistant "helper" was not found`, "the host runs by an older longshore.yaml"
 	h.Say("family", "hello")
 	isTold("Fault on: " + missing)
 	h.Until("the metric", func() bool {
 		metrics, err := stage.Scrape(h.Layout.State)
-		return err == nil && strings.Contains(metrics, `longshore_faults{fault="not_installed"} 1`)
+		return err == nil && strings.Contains(metrics, `longshore_finding{name="not_installed",part="assistant helper"} 1`)
 	})
 	var out bytes.Buffer
 	if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", h.File, "status"}, nil, &out, &out); code != terminal.ExitOK || !strings.Contains(out.String(), "fault not_installed: "+missing) {
@@ -164,8 +165,8 @@ groups:
 	isTold("Fault on: "+missing, "Fault on: "+refused)
 	h.Reload(strings.Replace(file, "PROGRAM", "cat", 1))
 	isTold("Fault on: "+missing, "Fault on: "+refused, "Over on: "+missing, "Over on: "+refused)
-	if s, err := h.Client.Status(t.Context()); err != nil || len(s.Faults) > 0 {
-		t.Errorf("%+v, %v", s.Faults, err)
+	if s, err := h.Client.Status(t.Context()); err != nil || len(s.Findings) > 0 {
+		t.Errorf("%+v, %v", s.Findings, err)
 	}
 }
 
@@ -178,14 +179,14 @@ func TestAClockThatIsOffByADayIsNamed(t *testing.T) {
 	host := p.Serve()
 	defer host.Stop()
 	client := operator.NewClient(filepath.Join(p.Dir, "state"))
-	var faults []operator.Fault
+	var faults []finding.Finding
 	s.Wait(t, "the fault", func() bool {
 		status, err := client.Status(t.Context())
-		faults = status.Faults
-		return err == nil && slices.ContainsFunc(faults, func(f operator.Fault) bool { return f.Name == operator.FaultClock })
+		faults = status.Findings
+		return err == nil && slices.ContainsFunc(faults, func(f finding.Finding) bool { return f.Name == finding.Clock })
 	})
 	for _, f := range faults {
-		if f.Name == operator.FaultClock && !strings.Contains(f.Message, "behind the platforms'") {
+		if f.Name == finding.Clock && !strings.Contains(f.Cause, "behind the platforms'") {
 			t.Errorf("%+v", f)
 		}
 	}

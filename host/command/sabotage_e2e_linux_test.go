@@ -134,8 +134,8 @@ func (x *sabotaged) faults() string {
 	var o operator.Overview
 	stage.Must(x.t, json.NewDecoder(resp.Body).Decode(&o))
 	var all []string
-	for _, f := range o.Status.Faults {
-		all = append(all, f.Name+": "+f.Message+" to do: "+f.Hint)
+	for _, f := range o.Status.Findings {
+		all = append(all, f.Name+": "+f.Cause+" to do: "+f.Remedy)
 	}
 	return strings.Join(all, "\n")
 }

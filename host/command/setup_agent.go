@@ -19,6 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // sampleLine is the assistant of setup.yaml.
@@ -122,7 +123,7 @@ func (s *setup) checkProgram(ctx context.Context, agent string) error {
 	defer engine.Close()
 	image := config.Assistant{Runtime: "docker", Agent: agent, Image: cmp.Or(s.image, "longshore-agent:latest")}
 	for _, f := range doctor.Containers(ctx, engine, &config.Config{Groups: []groups.Group{{Assistant: agent}}, Assistants: map[string]config.Assistant{agent: image}}) {
-		return terminal.Hinted(errors.New(f.Message), f.Remedy+then)
+		return terminal.Hinted(errors.New(f.Cause), f.Remedy+then)
 	}
 	return nil
 }
@@ -154,19 +155,19 @@ func (s *setup) tryKey(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.refused = f.Severity == doctor.Fault && f.Check == doctor.CheckModel
+	s.refused = f.Severity == finding.Fault && f.Name == finding.Model
 	switch {
-	case f.Severity == doctor.Fault:
+	case f.Severity == finding.Fault:
 		if s.refused {
 			s.model = ""
 		} else {
 			s.key, s.keyFile = "", ""
 		}
-		return &terminal.Error{Code: terminal.ExitFailed, Err: errors.New(f.Message), Hint: "nothing is written yet; give a key, and a model, that the service has"}
-	case f.Severity == doctor.Warning:
-		s.note("the key could not be tried: %s", f.Message)
+		return &terminal.Error{Code: terminal.ExitFailed, Err: errors.New(f.Cause), Hint: "nothing is written yet; give a key, and a model, that the service has"}
+	case f.Severity == finding.Warning:
+		s.note("the key could not be tried: %s", f.Cause)
 	default:
-		s.note("%s", f.Message)
+		s.note("%s", f.Cause)
 	}
 	return nil
 }

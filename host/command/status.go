@@ -33,7 +33,7 @@ func (e *env) printStatus(s operator.Status) error {
 	if !s.Backup.IsZero() {
 		e.Say("backup of the state at %s", terminal.ClockText(s.Backup))
 	}
-	e.printFaults(s)
+	e.printWrong(s)
 	if err := e.printChannels(s); err != nil {
 		return err
 	}
@@ -66,16 +66,14 @@ func (e *env) printStatus(s operator.Status) error {
 	return e.printFailures(s)
 }
 
-// printFaults prints what is wrong with the host and what to do about it.
-func (e *env) printFaults(s operator.Status) {
-	for i, f := range s.Faults {
+// printWrong prints what an operator has to know, and what to do about it.
+func (e *env) printWrong(s operator.Status) {
+	for i, f := range s.Findings {
 		if i == 0 {
 			e.Say("")
 		}
-		e.Say("fault %s: %s", f.Name, e.Remedy(media.Printable(f.Message)))
-		if f.Hint != "" {
-			e.Say("  to do: %s", e.Remedy(media.Printable(f.Hint)))
-		}
+		e.Say("%s %s: %s", f.Severity, f.Name, e.Remedy(media.Printable(f.Cause)))
+		e.Say("  to do: %s", e.Remedy(media.Printable(f.Remedy)))
 	}
 }
 

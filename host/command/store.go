@@ -38,7 +38,7 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 	if len(stores) == 0 {
 		return terminal.Usage("no store is called "+name, "the stores are "+strings.Join(names, ", "))
 	}
-	if host, err := hostOf(cmd.Context(), cfg.Layout()); err != nil {
+	if host, err := e.hostOf(cmd.Context(), cfg.Layout()); err != nil {
 		return err
 	} else if host != nil {
 		return terminal.Hinted(operator.ErrRunning, "stop the host first")

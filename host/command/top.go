@@ -92,7 +92,7 @@ func (e *env) topLines(o operator.Overview, columns int) []string {
 	if n := len(o.Requests); n > 0 {
 		e.Say("direct chats that wait for you: %d; see: longshore groups requests", n)
 	}
-	e.printFaults(s)
+	e.printWrong(s)
 	for _, print := range []func(*env, operator.Overview) error{topChannels, topGroups, topQueue, topFailed, topTasks} {
 		_ = print(e, o) // writing to a buffer does not fail
 	}

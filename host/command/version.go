@@ -31,7 +31,6 @@ func notable() []string {
 		"github.com/fsnotify/fsnotify",
 		"github.com/gabriel-vasile/mimetype",
 		"github.com/mark3labs/mcp-go",
-		"github.com/slack-go/slack",
 		"go.mau.fi/whatsmeow",
 		"modernc.org/sqlite",
 	}

@@ -1,10 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,13 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -27,11 +25,11 @@ func newWhy(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why GROUP",
 		Short: "say what keeps a group's assistant from answering",
-		Long: `Goes through everything between a member's message and an answer, in order, and
-ends at the first thing that stops it, with what to do. What only may keep the
-answer is marked with "!". GROUP is the group's folder, name or chat, or a chat that
-no group has. With --probe the service of the assistant's model is asked whether it
-takes the key and has the model; that costs nothing.
+		Long: `Shows the host's findings about everything between a member's message and an answer
+in a group, in that order, each with what to do. "no" is what stops the answer, "!" what
+may stop it. GROUP is the group's folder, name or chat, or a chat that no group has. With
+--probe the service of the assistant's model is asked whether it takes the key and has
+the model; that costs nothing.
 
 Ends with exit code 4 if something stops the answer.`,
 		Args: terminal.Exactly("group"),
@@ -42,10 +40,10 @@ Ends with exit code 4 if something stops the answer.`,
 			}
 			g, err := findGroup(c, args[0])
 			if err != nil {
-				return e.whyUnknownChat(cmd.Context(), c, args[0], err)
+				return e.whyUnknown(cmd.Context(), c, args[0], err)
 			}
-			w := &path{env: e, config: c, group: g, probe: probe}
-			w.walk(cmd.Context())
+			w := &why{env: e, config: c, group: g}
+			w.ask(cmd.Context(), probe)
 			return w.answer(g.Folder, "the assistant of group %s does not answer")
 		},
 	}
@@ -53,215 +51,139 @@ Ends with exit code 4 if something stops the answer.`,
 	return cmd
 }
 
-// step is one thing between a member's message and an answer.
-type step struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Words  string `json:"words"`
-	Remedy string `json:"remedy,omitempty"`
+// why is what is known of the way from a group's message to an answer.
+type why struct {
+	env      *env
+	config   *config.Config
+	group    groups.Group
+	status   operator.Status
+	findings []finding.Finding
 }
 
-// path is the way from a member's message to an answer, as far as walk has come.
-type path struct {
-	env     *env
-	config  *config.Config
-	group   groups.Group
-	client  *operator.Client
-	status  operator.Status
-	served  operator.Group // the group as the host serves it
-	probe   bool           // try the key
-	steps   []step
-	stopped bool // the last step keeps the assistant from answering
+func (w *why) found(name, part string, s finding.Severity, cause, remedy string) {
+	w.findings = append(w.findings, finding.Finding{Name: name, Part: part, Severity: s, Cause: cause, Remedy: remedy})
 }
 
-func (w *path) good(name, format string, args ...any) {
-	w.steps = append(w.steps, step{Name: name, OK: true, Words: fmt.Sprintf(format, args...)})
+func (w *why) well(part, format string, args ...any) {
+	w.findings = append(w.findings, finding.Well(part, fmt.Sprintf(format, args...)))
 }
 
-func (w *path) stop(name, words, remedy string) {
-	w.steps = append(w.steps, step{Name: name, Words: words, Remedy: remedy})
-	w.stopped = true
-}
-
-// warn adds what may keep the answer or a part of it.
-func (w *path) warn(name, words, remedy string) {
-	w.steps = append(w.steps, step{Name: name, Words: words, Remedy: remedy})
-}
-
-// walk takes the steps in the order of a message, up to the first that stops it.
-func (w *path) walk(ctx context.Context) {
-	for _, check := range []func(context.Context){
-		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.key, w.mounts, w.budget, w.turn, w.policy, w.queue, w.delivery,
-	} {
-		if check(ctx); w.stopped {
-			return
-		}
+// ask collects the findings of the running host about the group, and what its settings say.
+func (w *why) ask(ctx context.Context, probe bool) {
+	client := operator.NewClient(operator.ControlDir(w.config.Layout()))
+	err := client.Health(ctx)
+	var all []finding.Finding
+	if err == nil {
+		all, err = client.Findings(ctx, false)
 	}
-}
-
-// answer prints the steps. If one of them stopped the walk, it returns an error of the group or chat
-// who, with exit code 4.
-func (w *path) answer(who, failed string) error {
-	err := w.env.Answer(map[string]any{"group": who, "answers": !w.stopped, "steps": w.steps}, w.print)
-	if err == nil && w.stopped {
-		err = &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf(failed, who)}
+	if err == nil {
+		w.status, err = client.Status(ctx)
 	}
-	return err
-}
-
-func (w *path) print() error {
-	t := w.env.Table()
-	for i, s := range w.steps {
-		mark := "ok"
-		switch {
-		case !s.OK && w.stopped && i == len(w.steps)-1:
-			mark = "no"
-		case !s.OK:
-			mark = "!"
-		}
-		t.Row(mark, s.Name, w.env.Remedy(s.Words))
-		if s.Remedy != "" {
-			t.Row(" ", " ", "to do: "+w.env.Remedy(s.Remedy))
-		}
-	}
-	return t.Flush()
-}
-
-func (w *path) host(ctx context.Context) {
-	w.client = operator.NewClient(operator.ControlDir(w.config.Layout()))
-	var err error
-	w.status, err = w.client.Status(ctx)
-	switch {
-	case errors.Is(err, operator.ErrDenied):
-		w.stop("host", err.Error(), terminal.AsOwner)
-	case errors.Is(err, operator.ErrNoHost):
-		w.stop("host", "no host is running", w.env.Command("serve"))
-	case err != nil:
-		w.stop("host", "the host does not answer: "+err.Error(), w.env.Command("doctor"))
-	default:
-		w.good("host", "runs as process %d", w.status.PID)
-	}
-}
-
-func (w *path) channel(context.Context) {
-	i := slices.IndexFunc(w.status.Channels, func(c operator.Channel) bool { return c.Name == w.group.Channel })
-	switch {
-	case i < 0:
-		w.stop("channel", "the host runs without the channel "+w.group.Channel, "restart the host: a new channel needs it")
-	case !w.status.Channels[i].Connected:
-		detail := w.status.Channels[i].Detail
-		w.stop("channel", w.group.Channel+" is not connected: "+detail, operator.ChannelRemedy(detail))
-	default:
-		w.good("channel", "%s is connected: %s", w.group.Channel, terminal.OrDash(w.status.Channels[i].Detail))
-	}
-}
-
-// registration compares the group in the file with the group that the host serves.
-func (w *path) registration(context.Context) {
-	g := w.group
-	i := slices.IndexFunc(w.status.Groups, func(s operator.Group) bool { return s.Folder == g.Folder })
-	if i >= 0 {
-		w.served = w.status.Groups[i]
-	}
-	switch s := w.served; {
-	case i < 0:
-		w.stop("group", "the host does not serve this group yet", w.env.Command("reload"))
-	case s.Chat != string(g.Chat) || s.Channel != g.Channel || s.Assistant != g.Assistant || s.Trigger != g.Trigger:
-		w.stop("group", "the host still serves it as the file was before", w.env.Command("reload"))
-	default:
-		w.good("group", "%s is the chat %s", g.Folder, string(g.Chat))
-		w.faulty("group", operator.FaultChat, "channel "+g.Channel)
-	}
-}
-
-func (w *path) members(context.Context) {
-	words := "may speak: " + strings.Join(w.group.Members.Of(groups.MaySpeak), ", ")
-	if n := w.served.NotAllowed; n > 0 {
-		words += fmt.Sprintf("; %s of others not read since the host's start", media.Count(n, "message"))
-	}
-	w.good("members", "%s", words)
-}
-
-func (w *path) trigger(context.Context) {
-	switch n := w.served.NotCalled; {
-	case w.faulty("trigger", operator.FaultTrigger, "group "+w.group.Folder):
-	case w.group.Trigger == "":
-		w.good("trigger", "every message calls the assistant")
-	case n > 0:
-		w.good("trigger", "a message must have %s; %s since the host's start had not", w.group.Trigger, media.Count(n, "message"))
-	default:
-		w.good("trigger", "a message must have %s", w.group.Trigger)
-	}
-}
-
-func (w *path) assistant(ctx context.Context) {
-	if w.group.Assistant == "" {
-		w.stop("assistant", "the group has none: nobody answers",
-			fmt.Sprintf("add assistant: NAME to the group in %s, then: %s", w.env.Config, w.env.Command("reload")))
-		return
-	}
-	a := w.config.Assistants[w.group.Assistant]
-	if a.Runtime == config.Elsewhere {
-		w.elsewhere(ctx)
-		return
-	}
-	if a.Runtime == config.OverSSH {
-		w.good("assistant", "%s: agent %s, over ssh on %s as %s", w.group.Assistant, a.Agent, a.SSH.Host, a.SSH.User)
-		return
-	}
-	w.good("assistant", "%s: agent %s, runtime %s", w.group.Assistant, a.Agent, a.Runtime)
-}
-
-// elsewhere checks that a token can fetch the group's messages.
-func (w *path) elsewhere(ctx context.Context) {
-	all, err := w.client.Tokens(ctx)
-	switch {
-	case err != nil:
-		w.stop("assistant", err.Error(), w.env.Command("doctor"))
-	case !slices.ContainsFunc(all, func(t tokens.Token) bool { return t.Folder == w.group.Folder }):
-		w.stop("assistant", w.group.Assistant+" lives elsewhere, and no token lets it fetch this group's messages", w.env.Command("tokens", "new", w.group.Folder))
-	default:
-		w.good("assistant", "%s lives elsewhere and fetches its messages at %s", w.group.Assistant, w.config.Remote.Listen)
-	}
-}
-
-// program asks the host what the assistant lacks: the host's PATH and user decide.
-func (w *path) program(ctx context.Context) {
-	findings, err := w.client.Environment(ctx, w.group.Folder)
 	if err != nil {
-		w.stop("program", err.Error(), w.env.Command("doctor"))
+		f := w.env.unasked(w.config.Layout(), err)
+		f.Severity = finding.Fault
+		w.findings = []finding.Finding{f}
 		return
 	}
-	for _, f := range findings {
-		if f.Severity == channel.Fault {
-			w.stop("program", f.Message, f.Remedy)
-			return
+	w.well("host", "runs as process %d", w.status.PID)
+	for _, f := range all {
+		ofAssistant := f.Severity == finding.Note && f.Part == "assistant "+w.group.Assistant
+		if (f.Wrong() || f.Severity == finding.Fine || ofAssistant) && slices.Contains(wayOf(w.group), kindOf(f, w.group)) {
+			w.findings = append(w.findings, f)
 		}
 	}
-	w.good("program", "the host finds all that the assistant needs")
+	w.served()
+	w.settings()
+	if a := w.config.Assistants[w.group.Assistant]; probe && a.Runtime != config.Elsewhere {
+		w.findings = append(w.findings, doctor.Probe(ctx, w.group.Assistant, a))
+	}
+	slices.SortStableFunc(w.findings, func(a, b finding.Finding) int {
+		return cmp.Compare(slices.Index(wayOf(w.group), kindOf(a, w.group)), slices.Index(wayOf(w.group), kindOf(b, w.group)))
+	})
 }
 
-// key tries the assistant's key, with --probe.
-func (w *path) key(ctx context.Context) {
-	if !w.probe || w.config.Assistants[w.group.Assistant].Runtime == config.Elsewhere {
+// wayOf names the parts of a host between a group's message and its answer, in the order of a message.
+func wayOf(g groups.Group) []string {
+	return []string{"host", "configuration", "state", "disk", "clock", "machine", "channel " + g.Channel, "group " + g.Folder, "engine", "assistant " + g.Assistant, "outbox", "queue"}
+}
+
+// kindOf is the part of the way that a finding is about: the whole part's name, or that before details.
+func kindOf(f finding.Finding, g groups.Group) string {
+	for _, part := range wayOf(g) {
+		if rest, ok := strings.CutPrefix(f.Part, part); ok && (rest == "" || rest[0] == ',' || part == "configuration") {
+			return part
+		}
+	}
+	return ""
+}
+
+// served compares the group in the file with the group that the host serves.
+func (w *why) served() {
+	g, part := w.group, "group "+w.group.Folder
+	i := slices.IndexFunc(w.status.Groups, func(s operator.Group) bool { return s.Folder == g.Folder })
+	if i < 0 {
+		w.found(finding.NotServed, part, finding.Fault, "the host does not serve this group yet", "longshore reload")
 		return
 	}
-	switch f := doctor.Probe(ctx, w.group.Assistant, w.config.Assistants[w.group.Assistant]); f.Severity {
-	case channel.Fault:
-		w.stop("key", f.Message, f.Remedy)
-	case channel.Warning:
-		w.warn("key", f.Message, f.Remedy)
+	s := w.status.Groups[i]
+	if s.Chat != string(g.Chat) || s.Channel != g.Channel || s.Assistant != g.Assistant || s.Trigger != g.Trigger {
+		w.found(finding.NotServed, part, finding.Fault, "the host still serves it as the file was before", "longshore reload")
+	}
+	members := "may speak: " + strings.Join(g.Members.Of(groups.MaySpeak), ", ")
+	if s.NotAllowed > 0 {
+		members += fmt.Sprintf("; %s of others not read since the host's start", media.Count(s.NotAllowed, "message"))
+	}
+	w.well(part, "%s is the chat %s; %s", g.Folder, string(g.Chat), members)
+	switch {
+	case g.Trigger == "":
+		w.well(part, "every message calls the assistant")
+	case s.NotCalled > 0:
+		w.well(part, "a message must have %s; %s since the host's start had not", g.Trigger, media.Count(s.NotCalled, "message"))
 	default:
-		w.good("key", "%s", f.Message)
+		w.well(part, "a message must have %s", g.Trigger)
+	}
+	w.budget(s.Model)
+	if s.Pending+s.Waiting > 0 {
+		w.well("queue", "answers under way: %s, %s not yet accepted", media.Count(s.Pending, "delivery"), media.Count(s.Waiting, "request"))
 	}
 }
 
-// policy reports the rules that may delay or refuse the files of an answer.
-func (w *path) policy(context.Context) {
-	g := w.group
+// budget tells what the calls of the model have used.
+func (w *why) budget(m *operator.Spending) {
+	part := "assistant " + w.group.Assistant
+	switch {
+	case m == nil:
+	case m.Budget == "":
+		w.well(part, "no budget; calls of the model used %d tokens since the host's start", m.Input+m.Cached+m.Written+m.Output)
+	default:
+		words := fmt.Sprintf("budget %s; %d tokens, %.2f USD used, %.0f %% left until %s", m.Budget, m.SpentTokens, m.SpentUSD, 100*m.Left, m.Until.Format("2006-01-02 15:04 MST"))
+		if m.Over {
+			w.found(string(cause.Budget), part, finding.Fault, words+"; the last call needed more than is left", "wait until the budget begins anew, or raise it in longshore.yaml, then: longshore reload")
+			return
+		}
+		w.well(part, "%s", words)
+	}
+}
+
+// settings tells what the file says of the group's assistant, and the rules that may delay or refuse
+// the files of an answer.
+func (w *why) settings() {
+	g, part := w.group, "group "+w.group.Folder
+	if g.Assistant == "" {
+		w.found(finding.NoAssistant, part, finding.Fault, "the group has no assistant: nobody answers", "add assistant: NAME to the group in longshore.yaml, then: longshore reload")
+		return
+	}
+	switch a := w.config.Assistants[g.Assistant]; a.Runtime {
+	case config.Elsewhere:
+		w.well("assistant "+g.Assistant, "%s lives elsewhere and fetches its messages at %s", g.Assistant, w.config.Remote.Listen)
+	case config.OverSSH:
+		w.well("assistant "+g.Assistant, "%s: agent %s, over ssh on %s as %s", g.Assistant, a.Agent, a.SSH.Host, a.SSH.User)
+	default:
+		w.well("assistant "+g.Assistant, "%s: agent %s, runtime %s", g.Assistant, a.Agent, a.Runtime)
+	}
 	now := time.Now().In(w.config.Zone(g))
 	if hours := g.MaySend.Hours; !hours.Contain(now) {
-		w.warn("policy", fmt.Sprintf("files leave at %s only (may_send.hours), and it is %s; texts go out", hours, now.Format("15:04 MST")), "")
+		w.found(finding.Hours, part, finding.Note, fmt.Sprintf("files leave at %s only (may_send.hours), and it is %s; texts go out", hours, now.Format("15:04 MST")), "wait until then, or change may_send.hours of the group")
 	}
 	var rules []string
 	if len(g.MaySend.Kinds) > 0 {
@@ -271,78 +193,92 @@ func (w *path) policy(context.Context) {
 		rules = append(rules, "no file above "+media.Size(int64(g.MaySend.Most)))
 	}
 	if a := g.Approve; a.Files || a.First || a.Foreign || a.Above > 0 || len(a.Kinds) > 0 {
-		rules = append(rules, "some files wait for an approval, see: "+w.env.Command("approvals", "list"))
+		rules = append(rules, "some files wait for an approval: longshore approvals list")
 	}
 	if len(rules) > 0 {
-		w.good("policy", "%s", strings.Join(rules, "; "))
+		w.well(part, "%s", strings.Join(rules, "; "))
 	}
 }
 
-// budget reports what the calls of the model have used, and stops if the budget has ended.
-func (w *path) budget(context.Context) {
-	m := w.served.Model
-	if m == nil {
-		return
-	}
-	if m.Budget == "" {
-		w.good("budget", "none; calls of the model used %d tokens since the host's start", m.Input+m.Cached+m.Written+m.Output)
-		return
-	}
-	words := fmt.Sprintf("%s; %d tokens, %.2f USD used, %.0f %% left until %s", m.Budget, m.SpentTokens, m.SpentUSD, 100*m.Left, m.Until.Format("2006-01-02 15:04 MST"))
-	if m.Over {
-		w.stop("budget", words+"; the last call needed more than is left", w.remedy(cause.Budget))
-		return
-	}
-	w.good("budget", "%s", words)
+// stops reports whether a finding keeps the group's assistant from answering. What is a note of an
+// assistant stops only the group whose turn broke.
+func (w *why) stops(f finding.Finding) bool {
+	return f.Severity == finding.Fault || f.Name == finding.Channel || f.Severity == finding.Note && f.Part == "assistant "+w.group.Assistant &&
+		slices.ContainsFunc(w.status.Assistants, func(a operator.Assistant) bool {
+			return a.Group == w.group.Folder && (a.Cause == f.Name || a.Cause == "" && (a.State == "waiting" || a.State == "broken"))
+		})
 }
 
-// turn reports the assistant's last turn, or the one under way.
-func (w *path) turn(context.Context) {
-	for _, a := range w.status.Assistants {
-		if a.Group != w.group.Folder {
+// answer prints the findings. If one of them stops the answer, it returns an error of the group or chat
+// who, with exit code 4.
+func (w *why) answer(who, failed string) error {
+	stopped := slices.ContainsFunc(w.findings, w.stops)
+	err := w.env.Answer(map[string]any{"group": who, "answers": !stopped, "findings": w.findings}, w.print)
+	if err == nil && stopped {
+		err = &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf(failed, who)}
+	}
+	return err
+}
+
+func (w *why) print() error {
+	return w.env.printMarked(w.findings, func(f finding.Finding) string {
+		switch {
+		case w.stops(f):
+			return "no"
+		case f.Severity == finding.Fine:
+			return "ok"
+		}
+		return "!"
+	})
+}
+
+// whyUnknown answers for a group that only the running host has, or for a chat without a group
+// in which somebody wrote. Otherwise it returns unknown, the error of the name.
+func (e *env) whyUnknown(ctx context.Context, c *config.Config, wanted string, unknown error) error {
+	s, err := operator.NewClient(operator.ControlDir(c.Layout())).Status(ctx)
+	if err != nil {
+		return unknown
+	}
+	w := &why{env: e, findings: slices.DeleteFunc(s.Findings, func(f finding.Finding) bool { return !strings.HasPrefix(f.Part, "configuration") })}
+	if g, ok := servedAs(s, wanted, c.Groups); ok {
+		w.found(finding.Groups, "group "+g.Folder, finding.Fault, fmt.Sprintf("the host still serves group %s, and %s has it no longer", g.Folder, e.Config), doctor.GoneRemedy)
+		return w.answer(g.Folder, "group %s is gone from the file")
+	}
+	for _, one := range s.UnknownChats {
+		if wanted != one.Chat && wanted != one.Channel+"/"+one.Chat {
 			continue
 		}
-		if a.Cause != "" || a.State == "waiting" || a.State == "broken" {
-			w.stop("turn", strings.TrimSuffix(a.State+", "+a.Cause, ", ")+": "+a.Detail, w.remedy(cause.Cause(a.Cause)))
-			return
-		}
-		if a.State == "elsewhere" {
-			w.good("inbox", "%s", a.Detail)
-			continue
-		}
-		w.good("turn", "%s since %s", a.State, terminal.ClockText(a.Started))
+		w.found(finding.Chat, "channel "+one.Channel, finding.Fault, fmt.Sprintf("the chat %s is not registered: no group has it; %s came from there", one.Chat, media.Count(one.Messages, "message")),
+			"longshore groups add "+terminal.ShellWord(one.Chat)+"; or take the account out of that chat")
+		return w.answer(one.Chat, "nobody answers in the chat %s")
 	}
+	return unknown
 }
 
-// remedy returns what to do about a cause that keeps the assistant from answering.
-func (w *path) remedy(c cause.Cause) string {
-	switch name := w.group.Assistant; c {
-	case cause.Key:
-		return fmt.Sprintf("give assistants.%s in %s a key that the service accepts, then: %s", name, w.env.Config, w.env.Command("reload"))
-	case cause.Credit:
-		return "buy credit, or wait until the quota begins anew; the host tries again by itself"
-	case cause.Directory, cause.Setup:
-		return "correct what the message says; the host tries again by itself"
-	case cause.Start:
-		return fmt.Sprintf("correct what the engine says, such as a missing package; then: %s, or wait: the host tries again by itself", w.env.Command("reload"))
-	case cause.Budget:
-		return fmt.Sprintf("wait until the budget begins anew, or raise it in %s, then: %s", w.env.Config, w.env.Command("reload"))
-	case cause.Absent:
-		return "start the program that fetches the group's messages, and see that it reaches " + w.config.Remote.Listen + " and acknowledges them: see docs/remote.md"
-	case cause.Busy, cause.Failing, cause.Unreachable, cause.Silent:
-		return "the host tries again by itself; if it lasts, check the network and the service's status page"
+// servedAs returns the group that the running host serves under a folder, name or chat, and that the
+// file no longer has.
+func servedAs(s operator.Status, wanted string, file []groups.Group) (operator.Group, bool) {
+	i := slices.IndexFunc(s.Groups, func(g operator.Group) bool {
+		return (wanted == g.Folder || wanted == g.Name || wanted == g.Chat) && !slices.ContainsFunc(file, func(f groups.Group) bool { return f.Folder == g.Folder })
+	})
+	if i < 0 {
+		return operator.Group{}, false
 	}
-	return "tail -n 20 " + terminal.ShellWord(filepath.Join(w.config.Layout().Logs(), w.group.Folder, "assistant.log"))
+	return s.Groups[i], true
 }
 
-func (w *path) delivery(context.Context) {
-	s := w.served
-	if w.stopFor("answers", operator.FaultQueue, "group "+w.group.Folder) {
-		return
-	}
-	if s.Pending+s.Waiting == 0 {
-		w.good("answers", "none is on the way")
-		return
-	}
-	w.good("answers", "%s, %s not yet accepted; see: %s", media.Count(s.Pending, "delivery"), media.Count(s.Waiting, "request"), w.env.Command("queue", "list"))
+// whyByOlder answers while the file is invalid, with the findings of the host that runs by a former
+// file. It returns invalid, the error of the file, and prints nothing if no host runs.
+func (e *env) whyByOlder(ctx context.Context, invalid error) error {
+	return e.withLastGood(ctx, invalid, func(c operator.Control) error {
+		w := &why{env: e}
+		if s, err := c.Status(ctx); err == nil {
+			w.findings = s.Findings
+		}
+		w.found(finding.Invalid, "configuration", finding.Fault, "the file is invalid; the host goes on by the one that it applied last", "correct the lines that are named above, then: longshore reload")
+		if err := e.Answer(map[string]any{"answers": false, "findings": w.findings}, w.print); err != nil {
+			return err
+		}
+		return invalid
+	})
 }

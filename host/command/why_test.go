@@ -35,7 +35,7 @@ groups: [{folder: family, chat: "web:family", trigger: "@Andy", assistant: broke
 	h.Say("family", "@Andy, hello?")
 	h.Until("the broken turn", func() bool {
 		out := asked(terminal.ExitFailed, "why", "family")
-		return strings.Contains(out, "no  turn") && strings.Contains(out, "to do: tail -n 20 ")
+		return strings.Contains(out, "no  assistant broken") && strings.Contains(out, "to do: tail -n 20 ")
 	})
 	h.Until("the turn that was given up", func() bool {
 		out := asked(terminal.ExitOK, "status")
@@ -77,7 +77,7 @@ groups:
 	if out, code := ask("why", "work"); code != terminal.ExitOK || len(tried) > 0 {
 		t.Errorf("without being asked, %d tries: %d\n%s", len(tried), code, out)
 	}
-	if out, code := ask("why", "work", "--probe"); code != terminal.ExitFailed || !strings.Contains(out, "no  key") || !strings.Contains(out, "Anthropic refuses its key") || strings.Contains(out, "gone") {
+	if out, code := ask("why", "work", "--probe"); code != terminal.ExitFailed || !strings.Contains(out, "no  assistant wrong") || !strings.Contains(out, "Anthropic refuses its key") || strings.Contains(out, "gone") {
 		t.Errorf("a wrong key: %d\n%s", code, out)
 	}
 	out, code := ask("why", "family", "--probe")

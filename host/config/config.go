@@ -57,7 +57,7 @@ type Config struct {
 	Timezone string `yaml:"timezone" form:"zone" help:"The time zone of prompts and schedules, such as Europe/Berlin."`
 
 	Log          Log          `yaml:"log" restart:"true" help:"How the host logs."`
-	Metrics      Metrics      `yaml:"metrics" restart:"true" help:"Where the host answers /healthz and /metrics, beside its control socket."`
+	Metrics      Metrics      `yaml:"metrics" restart:"true" help:"Where the host answers /healthz, /readyz and /metrics, beside its control socket."`
 	OperatorPage OperatorPage `yaml:"operator_page" restart:"true" help:"The page on which the operator sees the host and acts on it."`
 
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
@@ -92,7 +92,7 @@ type Backup struct {
 	Keep      int    `yaml:"keep" min:"0" max:"1000" help:"How many stay. 0: none is made."`
 }
 
-// Metrics is where the host answers /healthz and /metrics beside its control
+// Metrics is where the host answers /healthz, /readyz and /metrics beside its control
 // socket.
 type Metrics struct {
 	Listen string   `yaml:"listen" help:"host:port on loopback. Nowhere without it."`

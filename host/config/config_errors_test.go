@@ -42,7 +42,7 @@ var configErrors = []struct {
 	{"unknown keys further in", "log:\n  levle: info\nchannels:\n  web:\n    lisen: x\n", []string{`2||unknown key "levle"`, `5||unknown key "lisen"`}},
 	{"a key twice", "name: A\nname: B\n", []string{`2||key "name" is given twice, first on line 1`}},
 	{"a tab", "groups:\n\t- name: A\n", []string{`2||a tab cannot indent`}},
-	{"no YAML", "groups: [\n", []string{`1||sequence end token`}},
+	{"no YAML", "groups: [\n", []string{`1||expected the ] of this [`}},
 	{"two documents", "name: A\n---\nname: B\n", []string{`3||second document`}},
 	{"an anchor", "name: &a Andy\n", []string{`1|name|anchors`}},
 	{"an alias", "log: {level: info}\nname: *a\n", []string{`2|name|anchors`}},

@@ -103,6 +103,16 @@ func syntaxWords(found string) (message, hint string) {
 	if strings.Contains(line, "'\t'") {
 		return "a tab cannot indent", "indent with spaces"
 	}
+	for said, expected := range map[string]string{
+		"',' or '}' must be specified": "expected , or } here, since a { above is open", "',' or ']' must be specified": "expected , or ] here, since a [ above is open",
+		"flow mapping end token '}'": "expected the } of this {", "sequence end token ']'": "expected the ] of this [",
+		"end character of double-quoted": `expected the closing " of this text`, "end character of single-quoted": "expected the closing ' of this text",
+		"value is not allowed in this context": "expected a line at the indent of the block above: this one begins at another column, or the line above already has a value",
+	} {
+		if strings.Contains(line, said) {
+			line = expected
+		}
+	}
 	return line, "indent what belongs together alike, and close every [ and {; a value with a colon, #, @ or a quote in it needs quotes"
 }
 

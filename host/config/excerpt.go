@@ -125,7 +125,7 @@ func (s *source) positionsOn(line int, text string) []*position {
 	if m := firstKey.FindStringSubmatchIndex(text); len(all) == 0 && m != nil {
 		names := make(map[string]bool)
 		s.keyNames(reflect.TypeFor[Config](), names)
-		if shown, known := names[text[m[2]:m[3]]]; known {
+		if shown, known := names[text[m[2]:m[3]]]; known || strings.HasPrefix(text[m[1]:], "{") {
 			all = []*position{{
 				key: &token.Position{Line: line, Column: inRunes(text, m[2:])[0] + 1}, value: inRunes(text, m)[1] + 1,
 				shown: shown && !strings.Contains(text[m[1]:], ": "),

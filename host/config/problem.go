@@ -37,6 +37,16 @@ func (p *Problem) Error() string {
 	return text
 }
 
+// Text is Error without the hint, on one line.
+func (p *Problem) Text() string {
+	text := p.Position() + p.Message
+	if _, line, ok := strings.Cut(p.excerpt, " | "); ok {
+		line, _, _ = strings.Cut(line, "\n")
+		text += ", in the line: " + strings.TrimSpace(line)
+	}
+	return text
+}
+
 // Position returns where the problem is in the file, in the form that stands before its message.
 func (p *Problem) Position() string {
 	at := p.File

@@ -12,7 +12,6 @@ package console
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +19,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -36,62 +36,46 @@ type Options struct {
 // Console is the server of the operator's page. New makes one.
 type Console struct {
 	o         Options
-	at        atomic.Pointer[address] // nil: nothing listens
+	guard     *httpd.Guard
+	url       atomic.Pointer[string] // nil: nothing listens
 	sessions  sessions
 	overviews overviews
 }
 
-// address is where a Console listens.
-type address struct {
-	net.Listener
-	guard *httpd.Guard
+// New makes a Console that does not listen.
+func New(o Options) *Console {
+	const hint = "open it by the address that longshore page prints, or add the name to operator_page.hosts"
+	guard := &httpd.Guard{Names: httpd.NamesOf(o.Listen, o.Hosts...), Hint: hint, Policy: csp, Pages: []string{"/"}}
+	return &Console{o: o, guard: guard, overviews: overviews{control: o.Control}}
 }
 
-// New makes a Console that does not listen.
-func New(o Options) *Console { return &Console{o: o, overviews: overviews{control: o.Control}} }
-
-// Listen listens, if that is not done. It refuses an address that other machines can reach. Run
-// must not be running.
-func (c *Console) Listen() error {
-	if c.at.Load() != nil {
-		return nil
-	}
+// Listen listens for Serve. It refuses an address that other machines can reach.
+func (c *Console) Listen() (net.Listener, error) {
 	l, err := httpd.Address{Listen: c.o.Listen}.Open()
 	if err != nil {
-		return fmt.Errorf("serve the operator's page: %w", err)
+		return nil, fmt.Errorf("serve the operator's page: %w", err)
 	}
-	const hint = "open it by the address that longshore page prints, or add the name to operator_page.hosts"
-	c.at.Store(&address{l, httpd.NewGuard(l.Addr(), hint, c.o.Hosts...)})
-	return nil
+	url := httpd.URL(l.Addr())
+	c.url.Store(&url)
+	return l, nil
 }
 
-// Run serves where Listen listens until ctx is done, which is no error, and stops listening.
-func (c *Console) Run(ctx context.Context) error {
-	at := c.at.Load()
-	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(at.Addr()))
+// Serve serves until ctx is done, which is no error, and closes l, which is of Listen.
+func (c *Console) Serve(ctx context.Context, l net.Listener) error {
+	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(l.Addr()))
 	defer c.overviews.end(lookTime)
-	err := httpd.Serve(ctx, at, c.Handler(), c.o.Log, func() {})
-	return errors.Join(err, c.Close())
-}
-
-// Close stops listening.
-func (c *Console) Close() error {
-	if at := c.at.Swap(nil); at != nil {
-		if err := at.Close(); !errors.Is(err, net.ErrClosed) {
-			return err
-		}
-	}
-	return nil
+	defer c.url.Store(nil)
+	return (&httpd.Server{Handler: c.Handler(), Log: c.o.Log, Grace: 5 * time.Second}).Serve(ctx, l)
 }
 
 // SignIn returns an address that signs one browser in, once, within 10 minutes; empty while nothing
 // listens. Its token is in the fragment, which browsers send to no server.
 func (c *Console) SignIn() string {
-	at := c.at.Load()
-	if at == nil {
+	url := c.url.Load()
+	if url == nil {
 		return ""
 	}
-	return httpd.URL(at.Addr()) + "#" + c.sessions.token()
+	return *url + "#" + c.sessions.token()
 }
 
 // The calls of the control protocol that the page may make.
@@ -100,12 +84,12 @@ var (
 	acts  = []string{"retry", "drop", "decide", "operate-task", "stop", "reload"}
 )
 
-// Handler serves everything that Run serves, behind its guards. Listen has succeeded.
+// Handler serves everything that Run serves, behind its guards.
 func (c *Console) Handler() http.Handler {
 	control := (&operator.Server{Control: c.o.Control, Log: c.o.Log}).Handler()
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", serveAsset("index.html"))
-	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
+	var mux httpd.Mux
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, "index.html") })
+	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, r.PathValue("name")) })
 	mux.HandleFunc("POST /sign-in", c.signIn)
 	mux.HandleFunc("POST /sign-out", c.signedIn(c.signOut))
 	mux.HandleFunc("GET /v1/overview", c.signedIn(c.overview))
@@ -116,7 +100,7 @@ func (c *Console) Handler() http.Handler {
 	for _, name := range acts {
 		mux.HandleFunc("POST /v1/"+name, c.signedIn(c.acting(control)))
 	}
-	return c.at.Load().guarded(mux)
+	return c.guard.Wrap(&mux)
 }
 
 // csp allows the page to load only what this server serves. Trusted Types make the
@@ -124,34 +108,12 @@ func (c *Console) Handler() http.Handler {
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-func (at *address) guarded(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		httpd.Harden(w.Header())
-		w.Header().Set("Content-Security-Policy", csp)
-		if r.ContentLength != 0 {
-			httpd.QuickBody(w)
-			r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
-		}
-		if p := at.guard.Check(r, r.URL.Path == "/"); p != nil {
-			httpd.Fail(w, p)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// keyOf returns the key that a request shows; empty if none.
-func keyOf(r *http.Request) string {
-	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return key
-}
-
 // acting logs a call that acts. What is shown after it is of after it.
 func (c *Console) acting(control http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		arg, err := io.ReadAll(r.Body)
-		if err != nil {
-			httpd.Fail(w, httpd.Refuse(http.StatusBadRequest, operator.CodeBadCall, "the call did not arrive whole", ""))
+		arg, problem := httpd.ReadAll(w, r, 4<<10)
+		if problem != nil {
+			httpd.Fail(w, problem)
 			return
 		}
 		c.o.Log.Info("an operator's action on the page", "call", strings.TrimPrefix(r.URL.Path, "/v1/"), "of", httpd.Quote(string(arg)))
@@ -164,7 +126,7 @@ func (c *Console) acting(control http.Handler) http.HandlerFunc {
 // signedIn admits requests with a session's key.
 func (c *Console) signedIn(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !c.sessions.use(keyOf(r)) {
+		if !c.sessions.use(httpd.Bearer(r)) {
 			httpd.Fail(w, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "this browser is not signed in, or its session has ended", "open a new address: longshore page"))
 			return
 		}
@@ -174,9 +136,13 @@ func (c *Console) signedIn(next http.HandlerFunc) http.HandlerFunc {
 
 // signIn begins a session for a browser that shows a token.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+	body, problem := httpd.ReadAll(w, r, 4<<10)
+	if problem != nil {
+		httpd.Fail(w, problem)
+		return
+	}
 	key, ok := c.sessions.begin(string(body))
-	if err != nil || !ok {
+	if !ok {
 		httpd.Fail(w, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "this address was used already, or is too old", "open a new one: longshore page"))
 		return
 	}
@@ -185,7 +151,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
-	c.sessions.end(keyOf(r))
+	c.sessions.end(httpd.Bearer(r))
 	httpd.Answer(w, http.StatusOK, struct{}{})
 }
 

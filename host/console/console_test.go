@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,7 +73,7 @@ func (c *control) Status(context.Context) (operator.Status, error) {
 		Channels:   []operator.Channel{{Name: "whatsapp", Detail: c.name, Scan: c.name}, {Name: "web", Connected: true}},
 		Groups:     []operator.Group{{Folder: "family", Name: c.name, Chat: c.name, Assistant: "echo", Trigger: c.name, Pending: 1, Bytes: 1000, Turns: turns.Turns{Done: time.Now(), Broke: time.Now(), Trouble: c.name}}, {Folder: "work"}},
 		Assistants: []operator.Assistant{{Group: "family", State: "broken", Detail: c.name, Cause: "model", Started: time.Now()}},
-		Faults:     []operator.Fault{{Name: "disk_low", About: "disk", Message: c.name, Hint: c.name}},
+		Findings:   []finding.Finding{{Name: "disk_low", Part: "disk", Severity: finding.Fault, Cause: c.name, Remedy: c.name, Operation: "reload"}},
 		Disk:       operator.Disk{Free: 1 << 30, Total: 2 << 30}, Quota: operator.Quota{Pending: 64, Bytes: 1 << 20},
 	}, nil
 }
@@ -148,10 +149,11 @@ func (c *control) Audit(_ context.Context, q operator.AuditQuery) (operator.Audi
 func open(t *testing.T, c operator.Control) *Console {
 	t.Helper()
 	page := New(Options{Listen: "127.0.0.1:0", Hosts: []string{"ops.example"}, Control: c, Log: slog.New(slog.DiscardHandler)})
-	if err := page.Listen(); err != nil {
+	l, err := page.Listen()
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { page.Close() })
+	t.Cleanup(func() { l.Close() })
 	return page
 }
 
@@ -315,13 +317,17 @@ func TestManyPagesLookOnce(t *testing.T) {
 }
 
 func TestItIsServedOnLoopbackUntilTheEnd(t *testing.T) {
-	if err := New(Options{Listen: "0.0.0.0:0"}).Listen(); err == nil {
+	if _, err := New(Options{Listen: "0.0.0.0:0"}).Listen(); err == nil {
 		t.Error("it is open to other machines")
 	}
 	page := open(t, &control{name: "x"})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- page.Run(ctx) }()
+	l, err := page.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { done <- page.Serve(ctx, l) }()
 	address, _, _ := strings.Cut(page.SignIn(), "#")
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Get(address)

@@ -125,7 +125,7 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
 	body, err := c.overviews.get(r.Context())
 	if err != nil {
 		c.o.Log.Warn("look at the host for the operator's page", "error", err)
-		httpd.Fail(w, httpd.Refuse(http.StatusServiceUnavailable, operator.CodeUnwell, err.Error(), "see: longshore doctor"))
+		httpd.Fail(w, httpd.Refuse(http.StatusServiceUnavailable, operator.CodeUnwell, err.Error(), "wait, if the machine is busy; otherwise restart the host: what was accepted is kept"))
 		return
 	}
 	httpd.Answer(w, http.StatusOK, body)

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/browsertest"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 var (
@@ -102,9 +103,9 @@ func (q quay) Status(ctx context.Context) (operator.Status, error) {
 	s.Groups[0].Use = operator.Use{Pending: 1, Bytes: 48 << 20, Retained: 3 << 20, Inbox: 256 << 20, Links: 1 << 30}
 	s.Groups[1].Pending, s.Groups[1].Approvals, s.Groups[1].Bytes = 1, 1, 21<<20
 	s.Assistants = []operator.Assistant{{Group: "family", State: "running", Started: now.Add(-time.Minute)}}
-	s.Faults = []operator.Fault{{
-		Name: "channel_down", About: "channel whatsapp", Hint: "see: longshore status, longshore doctor",
-		Message: "channel whatsapp is not connected: no WhatsApp account is linked: longshore pair whatsapp",
+	s.Findings = []finding.Finding{{
+		Name: "channel_down", Part: "channel whatsapp", Severity: finding.Fault, Since: now.Add(-time.Hour), Remedy: "longshore pair whatsapp",
+		Cause: "channel whatsapp is not connected: no WhatsApp account is linked: longshore pair whatsapp",
 	}}
 	return s, err
 }

@@ -2,10 +2,11 @@ package console
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 const (
@@ -15,17 +16,13 @@ const (
 	most        = 64 // tokens, and sessions; beyond it the oldest ends
 )
 
-type digest [sha256.Size]byte
-
-func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
-
 // sessions are the tokens that were not used, and the browsers that used one. They end
 // with the process. Only digests are kept, so that a comparison tells nothing by its
 // time. The zero value is ready.
 type sessions struct {
 	mu     sync.Mutex
-	tokens map[digest]session
-	keys   map[digest]session
+	tokens map[httpd.Digest]session
+	keys   map[httpd.Digest]session
 }
 
 type session struct{ made, used time.Time }
@@ -45,7 +42,7 @@ func (s *sessions) begin(token string) (key string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget()
-	id := digestOf(token)
+	id := httpd.DigestOf(token)
 	if _, ok := s.tokens[id]; !ok {
 		return "", false
 	}
@@ -60,10 +57,10 @@ func (s *sessions) use(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget()
-	one, ok := s.keys[digestOf(key)]
+	one, ok := s.keys[httpd.DigestOf(key)]
 	if ok {
 		one.used = time.Now()
-		s.keys[digestOf(key)] = one
+		s.keys[httpd.DigestOf(key)] = one
 	}
 	return ok
 }
@@ -71,25 +68,25 @@ func (s *sessions) use(key string) bool {
 func (s *sessions) end(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.keys, digestOf(key))
+	delete(s.keys, httpd.DigestOf(key))
 }
 
 // forget deletes what is too old. The caller holds mu.
 func (s *sessions) forget() {
 	now := time.Now()
-	maps.DeleteFunc(s.tokens, func(_ digest, t session) bool { return now.Sub(t.made) >= tokenAge })
-	maps.DeleteFunc(s.keys, func(_ digest, k session) bool {
+	maps.DeleteFunc(s.tokens, func(_ httpd.Digest, t session) bool { return now.Sub(t.made) >= tokenAge })
+	maps.DeleteFunc(s.keys, func(_ httpd.Digest, k session) bool {
 		return now.Sub(k.made) >= sessionAge || now.Sub(k.used) >= sessionIdle
 	})
 }
 
 // added returns all with one more secret, without the oldest if there are too many.
-func added(all map[digest]session, secret string) map[digest]session {
+func added(all map[httpd.Digest]session, secret string) map[httpd.Digest]session {
 	if all == nil {
-		all = map[digest]session{}
+		all = map[httpd.Digest]session{}
 	}
 	if len(all) >= most {
-		var oldest digest
+		var oldest httpd.Digest
 		for id, one := range all {
 			if first, ok := all[oldest]; !ok || one.made.Before(first.made) {
 				oldest = id
@@ -98,6 +95,6 @@ func added(all map[digest]session, secret string) map[digest]session {
 		delete(all, oldest)
 	}
 	now := time.Now()
-	all[digestOf(secret)] = session{now, now}
+	all[httpd.DigestOf(secret)] = session{now, now}
 	return all
 }

@@ -1,6 +1,7 @@
-// Package doctor finds problems of an installation and says what to do about
-// them. It only reads: it opens files for reading, and copies a database with
-// an unfinished log out of the state directory first.
+// Package doctor finds problems of an installation and says what to do about them: of one whose
+// host does not run, and, as a part of the running host's findings, of its own. It only reads: it
+// opens files for reading, and copies a database with an unfinished log out of the state
+// directory first.
 package doctor
 
 import (
@@ -13,23 +14,10 @@ import (
 	"strconv"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/store"
-)
-
-// The types of a finding are those that channels use.
-type (
-	Severity = channel.Severity
-	Finding  = channel.Finding
-)
-
-// The severities, from the lowest to the highest.
-const (
-	Fine    = channel.Fine
-	Note    = channel.Note
-	Warning = channel.Warning
-	Fault   = channel.Fault
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Doctor checks one installation. It writes nothing.
@@ -41,52 +29,99 @@ type Doctor struct {
 	Metrics  string         // address of the metrics; empty: they have no address of their own
 	FreeDisk int64          // limits.free_disk in bytes: space that the outbox leaves free; 0: none
 	Channels []Check        // of the configured channels
+	Running  bool           // the host itself asks: it has the stores open and the addresses taken
 
-	// Commands are the programs that start the assistants, by the name of the
-	// assistant, and CLIs those whose agent is an agent CLI. Container is the path of the container engine's socket; it is
-	// empty if no assistant runs in a container.
-	Commands  map[string]string
-	CLIs      map[string]bool
-	Container string
+	Container bool   // an assistant runs in a container
+	Proc      string // mount point of procfs; empty: /proc
 
-	Proc string // mount point of procfs; empty: /proc
+	File   string              // of the configuration; empty: it is in none
+	Config *config.Config      // nil: there is no configuration to be looked at
+	Getenv func(string) string // names the container engine
 }
 
-// Check checks one channel; running reports whether a host runs.
-type Check func(ctx context.Context, running bool) []Finding
+// Check checks one channel; running reports whether the host asks.
+type Check func(ctx context.Context, running bool) []finding.Finding
 
-// Examine runs every check. If ctx ends, it returns the findings so far.
-func (d Doctor) Examine(ctx context.Context) []Finding {
+// Of returns the Doctor for a valid configuration. served are the folders of the groups that a
+// host has served, channels the checks of the configured channels.
+func Of(c *config.Config, stores []store.Spec, served []string, channels []Check, getenv func(string) string) Doctor {
+	return Doctor{
+		Layout: c.Layout(), Groups: c.Groups, Stores: stores, Served: served, Metrics: c.Metrics.Listen, FreeDisk: int64(c.Limits.FreeDisk),
+		Channels: channels, Container: len(c.InContainers()) > 0, File: c.File, Config: c, Getenv: getenv,
+	}
+}
+
+// Findings implements finding.Source: what can be seen at any time at little cost.
+func (d Doctor) Findings(ctx context.Context) (all []finding.Finding) {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	client := operator.NewClient(operator.ControlDir(d.Layout))
-	health := client.Health(ctx)
-	if errors.Is(health, operator.ErrDenied) { // the other checks could see nothing, and would report false problems
-		return found("user", Fault, health.Error(), "run the doctor as the user that the host runs as, or as root")
-	}
-	host := hostState(health)
-	if host.running {
-		host.status, _ = client.Status(ctx) // without it, what only the host knows is left out
-	}
-	checks := []func(context.Context, hosting) []Finding{
-		d.host, d.proc, d.state, d.readable, d.disk, d.inotify, d.stores, d.queues, d.mounts, d.quarantine, d.clock, d.user, d.configured, d.metrics, d.channels, d.assistants,
-	}
-	var all []Finding
+	return each(ctx, d, Doctor.config, Doctor.proc, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.mounts, Doctor.quarantine, Doctor.clock)
+}
+
+// Examine returns what takes longer or asks others: databases, channels' platforms, assistants'
+// programs, engine and machines.
+func (d Doctor) Examine(ctx context.Context) (all []finding.Finding) {
+	d.Proc = cmp.Or(d.Proc, "/proc")
+	return each(ctx, d, Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.stores, Doctor.metrics, Doctor.channels, Doctor.keys, Doctor.environment)
+}
+
+func each(ctx context.Context, d Doctor, checks ...func(Doctor, context.Context) []finding.Finding) (all []finding.Finding) {
 	for _, check := range checks {
 		if ctx.Err() != nil {
-			break
+			return all
 		}
-		all = append(all, check(ctx, host)...)
+		all = append(all, check(d, ctx)...)
 	}
 	return all
 }
 
-func fine(check, message string) []Finding {
-	return []Finding{{Check: check, Severity: Fine, Message: message}}
+// Ask returns the findings of the host that runs, with those of its examination, and what only
+// somebody outside it can see. If none runs, it examines the installation itself.
+func (d Doctor) Ask(ctx context.Context) []finding.Finding {
+	d.Proc = cmp.Or(d.Proc, "/proc")
+	outside := append(d.user(ctx), d.advice(ctx)...) // this shell may lack variables that the service has
+	client := operator.NewClient(operator.ControlDir(d.Layout))
+	err := client.Health(ctx)
+	if err == nil {
+		var all []finding.Finding
+		if all, err = client.Findings(ctx, true); err == nil {
+			return finding.Merge(outside, all)
+		}
+	}
+	outside = append(outside, Unasked(err))
+	switch {
+	case errors.Is(err, operator.ErrDenied): // the checks could see nothing, and would report false problems
+		return outside[len(outside)-1:]
+	case errors.Is(err, operator.ErrNoHost):
+		return finding.Merge(outside, d.Findings(ctx), d.Examine(ctx))
+	}
+	d.Running = true
+	return finding.Merge(outside, d.Findings(ctx))
 }
 
-func found(check string, s Severity, message, remedy string) []Finding {
-	return []Finding{{Check: check, Severity: s, Message: message, Remedy: remedy}}
+// Unasked is the finding that a host could not be asked, by the error of a Client.
+func Unasked(err error) finding.Finding {
+	f := finding.Finding{Name: finding.Silent, Part: "host", Severity: finding.Fault, Cause: err.Error(), Remedy: operator.SilentRemedy}
+	switch {
+	case errors.Is(err, operator.ErrDenied):
+		f.Name, f.Remedy = finding.Denied, "run the command as the user that the host runs as, or as root"
+	case errors.Is(err, operator.ErrNoHost):
+		f.Name, f.Severity, f.Cause, f.Remedy = finding.Host, finding.Note, "no host is running on this state directory", "longshore serve"
+	}
+	return f
 }
+
+func (d Doctor) channels(ctx context.Context) (all []finding.Finding) {
+	for _, check := range d.Channels {
+		all = append(all, check(ctx, d.Running)...)
+	}
+	return all
+}
+
+func found(name, part string, s finding.Severity, cause, remedy string) []finding.Finding {
+	return []finding.Finding{{Name: name, Part: part, Severity: s, Cause: cause, Remedy: remedy}}
+}
+
+func well(part, words string) []finding.Finding { return []finding.Finding{finding.Well(part, words)} }
 
 // realDir describes a directory. A link to a directory is an error
 // (fs.ErrInvalid), since it would lead the host out of its state directory.
@@ -109,17 +144,36 @@ func (d Doctor) rel(path string) string {
 	return path
 }
 
-// CheckConfigFile checks the permissions of the configuration file: whoever can
-// write it decides who may send what, and which directories containers see.
-func CheckConfigFile(path string) []Finding {
-	fi, err := os.Stat(path)
+// config checks the permissions of the configuration file, because whoever can write it decides who
+// may send what, and which directories containers see.
+func (d Doctor) config(context.Context) []finding.Finding {
+	if d.File == "" {
+		return nil
+	}
+	fi, err := os.Stat(d.File)
 	switch {
 	case err != nil:
-		return found("config", Fault, err.Error(), "run the doctor as the user that the host runs as")
+		return found(finding.Invalid, "configuration", finding.Fault, err.Error(), "put the file back; a running host goes on by the one that it applied last")
 	case fi.Mode().Perm()&0o022 != 0:
-		return found("config", Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+path)
+		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+d.File)
 	}
-	return fine("config", "the configuration is valid, and only its owner may change it")
+	return well("configuration", "the configuration is valid, and only its owner may change it")
+}
+
+// advice repeats the file's warnings.
+func (d Doctor) advice(context.Context) []finding.Finding {
+	if d.Config == nil {
+		return nil
+	}
+	return Invalid(finding.Advice, finding.Warning, d.Config.Warnings)
+}
+
+// Invalid converts problems of a configuration to findings of that name.
+func Invalid(name string, severity finding.Severity, problems []*config.Problem) (all []finding.Finding) {
+	for _, p := range problems {
+		all = append(all, finding.Finding{Name: name, Part: "configuration", Severity: severity, Cause: p.Text(), Remedy: cmp.Or(p.Hint, "correct the line")})
+	}
+	return all
 }
 
 // reason is an error without its path.

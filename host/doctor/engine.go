@@ -15,6 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // WithHome adds the group's home directory, if it has one, to the mounts of its
@@ -35,41 +37,9 @@ func Connect(ctx context.Context, c *config.Config, getenv func(string) string) 
 	return docker.Connect(ctx, getenv)
 }
 
-// examineEngine checks what the containers of a configuration need: the engine,
-// the images, and directories that they can use. It returns the path of the
-// engine's socket, if the engine has one.
-func examineEngine(ctx context.Context, c *config.Config, getenv func(string) string) (socket string, findings []Finding) {
-	boxed := c.InContainers()
-	if len(boxed) == 0 {
-		return "", nil
-	}
-	engine, err := Connect(ctx, c, getenv)
-	if err != nil {
-		hint, message := "", err.Error()
-		if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
-			hint = none.Hint()
-		}
-		if fault, ok := errors.AsType[*ssh.Fault](err); ok {
-			hint, message = fault.Remedy, strings.TrimSuffix(message, "; to do: "+fault.Remedy)
-		}
-		return "", []Finding{{Check: "engine", Severity: Fault, Message: message, Remedy: hint}}
-	}
-	defer engine.Close()
-	facts := engine.Facts()
-	findings = append(findings, Finding{Check: "engine", Severity: Fine, Message: "it answers at " + facts.Host + ": " + facts.Name})
-	if len(facts.Lacks) > 0 {
-		findings = append(findings, Finding{
-			Check: "engine", Severity: Warning, Message: fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
-			Remedy: "on a rootless engine, have systemd delegate the controllers (of control groups version 2) to the user",
-		})
-	}
-	findings = append(findings, Containers(ctx, engine, c)...)
-	return engine.Socket(), append(findings, examineMounts(engine, c, boxed)...)
-}
-
 // Images checks that the engine has the image of each assistant that runs in a
 // container.
-func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (findings []Finding) {
+func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (all []finding.Finding) {
 	seen := map[string]bool{}
 	for _, g := range c.InContainers() {
 		a := c.Assistants[g.Assistant]
@@ -78,27 +48,27 @@ func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (findi
 		}
 		seen[a.Image] = true
 		if err := engine.CheckImage(ctx, a.Image); err != nil {
-			findings = append(findings, Finding{Check: "engine", Severity: Fault, Message: err.Error(), Remedy: "build it: " + BuildCommand(c, a)})
+			all = append(all, ofAssistant(g.Assistant, cause.Image, err.Error(), "build it: "+buildCommand(c, a)))
 		}
 	}
-	return findings
+	return all
 }
 
 // Containers is Images, and if none is missing has the engine start a container from one of
 // them, in which no program of the image runs.
-func Containers(ctx context.Context, engine *docker.Engine, c *config.Config) []Finding {
-	findings, boxed := Images(ctx, engine, c), c.InContainers()
-	if len(findings) > 0 || len(boxed) == 0 {
-		return findings
+func Containers(ctx context.Context, engine *docker.Engine, c *config.Config) []finding.Finding {
+	all, boxed := Images(ctx, engine, c), c.InContainers()
+	if len(all) > 0 || len(boxed) == 0 {
+		return all
 	}
 	if err := engine.Try(ctx, c.Assistants[boxed[0].Assistant].Image); err != nil {
-		return []Finding{{Check: "engine", Severity: Fault, Message: "it starts no containers: " + err.Error(), Remedy: "install or correct what it names: see docs/containers.md"}}
+		return engineFault(c, cause.Start, "it starts no containers: "+err.Error(), "install or correct what it names: docs/containers.md lists what an engine needs")
 	}
 	return nil
 }
 
-// BuildCommand returns the command that builds the image of an assistant.
-func BuildCommand(c *config.Config, a config.Assistant) string {
+// buildCommand returns the command that builds the image of an assistant.
+func buildCommand(c *config.Config, a config.Assistant) string {
 	if c.Layout().V1 {
 		return "container/build.sh in NanoClaw's directory"
 	}
@@ -110,13 +80,11 @@ func BuildCommand(c *config.Config, a config.Assistant) string {
 }
 
 // examineMounts checks that the groups' containers can use their directories.
-func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group) (findings []Finding) {
+func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group) (all []finding.Finding) {
 	for _, g := range boxed {
 		if c.Alone(g) {
 			if !engine.HasSockets() {
-				findings = append(findings, Finding{
-					Check: "engine", Severity: Fault, Message: fmt.Sprintf("group %s: the engine listens at %s", g.Folder, engine.Facts().Host), Remedy: docker.ErrFarEngine.Error(),
-				})
+				all = append(all, found(string(cause.Start), "group "+g.Folder, finding.Fault, fmt.Sprintf("group %s: the engine listens at %s", g.Folder, engine.Facts().Host), docker.ErrFarEngine.Error())...)
 			}
 			continue
 		}
@@ -124,13 +92,11 @@ func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group
 		if err == nil {
 			err = engine.AccessOf(c.State, there(c.State, WithHome(c.Layout(), g.Folder, table)))
 		}
-		for _, one := range each(err) {
-			findings = append(findings, Finding{
-				Check: "engine", Severity: Fault, Message: fmt.Sprintf("group %s: %v", g.Folder, one), Remedy: "follow the message, then start the host again",
-			})
+		if err != nil {
+			all = append(all, found(string(cause.Directory), "group "+g.Folder, finding.Fault, fmt.Sprintf("group %s: %v", g.Folder, err), "give the containers' user the rights that the message names; the host tries again by itself")...)
 		}
 	}
-	return findings
+	return all
 }
 
 // there removes the directories that the host creates at its start: those of
@@ -140,16 +106,4 @@ func there(state string, table []mounts.Mount) []mounts.Mount {
 		_, err := os.Lstat(m.Host)
 		return errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(m.Host, state+string(filepath.Separator))
 	})
-}
-
-// each returns the errors that an error was joined from.
-func each(err error) []error {
-	var joined interface{ Unwrap() []error }
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &joined):
-		return joined.Unwrap()
-	}
-	return []error{err}
 }

@@ -1,17 +1,30 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/host/runtime/ssh"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
-// Environment checks what the assistants of c's groups need of the process that calls
-// it: their programs by its PATH, the container engine by its user, the images and the
-// directories of their containers, and the machines of those that run elsewhere. The host calls it for itself.
-func Environment(ctx context.Context, c *config.Config, getenv func(string) string) []Finding {
+// programEnv names an agent CLI that is not in the PATH; agentrunner starts it.
+const programEnv = "LONGSHORE_AGENT_PROGRAM"
+
+// Environment checks what the assistants of c's groups need of the process that calls it: their
+// programs by its PATH, the container engine by its user, and the images. deep: it also has the
+// engine start a container, and logs in to the machines of assistants over ssh.
+func Environment(ctx context.Context, c *config.Config, getenv func(string) string, deep bool) []finding.Finding {
 	used := *c
 	used.Assistants = map[string]config.Assistant{}
 	for _, g := range c.Groups {
@@ -19,14 +32,126 @@ func Environment(ctx context.Context, c *config.Config, getenv func(string) stri
 			used.Assistants[g.Assistant] = a
 		}
 	}
-	d := doctorFor(&used, nil)
-	socket, findings := examineEngine(ctx, &used, getenv)
-	d.Container = socket
-	return slices.Concat(d.assistants(ctx, hosting{}), findings, examineMachines(ctx, &used))
+	all := append(programs(&used), examineEngine(ctx, &used, getenv, deep)...)
+	if deep {
+		all = append(all, examineMachines(ctx, &used)...)
+	}
+	return all
 }
 
-// ofHost asks the running host for its Environment; ok is false if it does not answer.
-func ofHost(ctx context.Context, c *config.Config) (findings []Finding, ok bool) {
-	findings, err := operator.NewClient(operator.ControlDir(c.Layout())).Environment(ctx, "")
-	return findings, err == nil
+func (d Doctor) environment(ctx context.Context) []finding.Finding {
+	if d.Config == nil {
+		return nil
+	}
+	return Environment(ctx, d.Config, d.Getenv, true)
+}
+
+// programs checks that the programs of the assistants exist.
+func programs(c *config.Config) (all []finding.Finding) {
+	for _, name := range slices.Sorted(maps.Keys(c.Assistants)) {
+		a, program, key := c.Assistants[name], "", ".command"
+		switch {
+		case a.Runtime == "docker", a.Runtime == config.Elsewhere, a.Runtime == config.OverSSH: // its programs are not on this machine's PATH
+		case a.Agent == "command" && len(a.Command) > 0:
+			program = a.Command[0]
+		case a.Agent != "sample" && a.Agent != "command":
+			program, key = cmp.Or(a.Env[programEnv].Reveal(), a.Agent), ".env."+programEnv
+		}
+		if program == "" {
+			continue
+		}
+		if _, err := exec.LookPath(program); err != nil {
+			all = append(all, ofAssistant(name, cause.NotInstalled, fmt.Sprintf("the command %q of assistant %q was not found", program, name), programRemedy(program, "assistants."+name+key)))
+		}
+	}
+	return all
+}
+
+// ofAssistant is the finding that an assistant cannot run.
+func ofAssistant(name string, c cause.Cause, words, remedy string) finding.Finding {
+	return finding.Finding{Name: string(c), Part: "assistant " + name, Severity: finding.Fault, Cause: words, Remedy: remedy}
+}
+
+// programRemedy says how the host finds the program that a key of longshore.yaml names.
+func programRemedy(program, key string) string {
+	if strings.Contains(program, "/") {
+		return "install it there, or correct " + key + " in longshore.yaml"
+	}
+	return "install it, or put its full path into longshore.yaml as " + key + ": a service has another PATH than a shell"
+}
+
+// machineTimeout is how long one machine has to answer.
+const machineTimeout = 30 * time.Second
+
+// examineMachines logs in to the machines of the assistants with runtime: ssh.
+func examineMachines(ctx context.Context, c *config.Config) (all []finding.Finding) {
+	for _, name := range slices.Sorted(maps.Keys(c.Assistants)) {
+		a := c.Assistants[name]
+		if a.Runtime != config.OverSSH {
+			continue
+		}
+		f := finding.Well("assistant "+name, fmt.Sprintf("assistant %s can run on %s as %s", name, a.SSH.Host, a.SSH.User))
+		if err := checkMachine(ctx, a); err != nil {
+			f = ofAssistant(name, cause.Unreachable, fmt.Sprintf("assistant %s cannot run on %s: %v", name, a.SSH.Host, err), "make "+a.SSH.Host+" reachable by ssh for the host's user; see docs/remote.md")
+			if known, ok := errors.AsType[*ssh.Fault](err); ok {
+				f.Remedy = known.Remedy
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func checkMachine(ctx context.Context, a config.Assistant) error {
+	ctx, cancel := context.WithTimeout(ctx, machineTimeout)
+	defer cancel()
+	program, err := ssh.Program()
+	if err != nil {
+		return err
+	}
+	return ssh.Runtime{Target: ssh.Target(a.SSH), Program: program}.Check(ctx)
+}
+
+// engineFault is the finding that the engine does not answer, or starts nothing, for each
+// assistant that runs in a container.
+func engineFault(c *config.Config, why cause.Cause, words, remedy string) (all []finding.Finding) {
+	for name, a := range c.Assistants {
+		if a.Runtime == "docker" {
+			all = append(all, ofAssistant(name, why, words, remedy))
+		}
+	}
+	return all
+}
+
+// examineEngine checks what the containers of a configuration need: the engine, the images, and
+// directories that they can use.
+func examineEngine(ctx context.Context, c *config.Config, getenv func(string) string, deep bool) (all []finding.Finding) {
+	boxed := c.InContainers()
+	if len(boxed) == 0 {
+		return nil
+	}
+	engine, err := Connect(ctx, c, getenv)
+	if err != nil {
+		remedy, words := "start the container engine, and make the host's user a member of its group", err.Error()
+		if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
+			remedy = none.Hint()
+		}
+		if fault, ok := errors.AsType[*ssh.Fault](err); ok {
+			remedy, words = fault.Remedy, strings.TrimSuffix(words, "; to do: "+fault.Remedy)
+		}
+		return engineFault(c, cause.Engine, "the container engine does not answer: "+words, remedy)
+	}
+	defer engine.Close()
+	facts := engine.Facts()
+	all = well("engine", "it answers at "+facts.Host+": "+facts.Name)
+	if len(facts.Lacks) > 0 {
+		all = append(all, found(finding.Limits, "engine", finding.Warning, fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
+			"on a rootless engine, have systemd delegate the controllers (of control groups version 2) to the user")...)
+	}
+	if deep {
+		all = append(all, Containers(ctx, engine, c)...)
+	} else {
+		all = append(all, Images(ctx, engine, c)...)
+	}
+	return append(all, examineMounts(engine, c, boxed)...)
 }

@@ -2,13 +2,14 @@ package doctor_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // running is a host that says how it is and does nothing else.
@@ -16,6 +17,10 @@ type running struct{ operator.Control }
 
 func (running) Status(context.Context) (operator.Status, error) {
 	return operator.Status{Running: true, PID: 7, State: "/state"}, nil
+}
+
+func (running) Findings(_ context.Context, deep bool) ([]finding.Finding, error) {
+	return []finding.Finding{{Name: finding.Accepting, Part: "outbox", Severity: finding.Fault, Cause: fmt.Sprint("12 B of disk are free, asked: ", deep), Remedy: "make room"}}, nil
 }
 
 func healthy() http.Handler {
@@ -52,13 +57,13 @@ func serve(t *testing.T, s *operator.Server) {
 func TestWhatTwoChannelsFindIsSaidOnce(t *testing.T) {
 	p := newPatient(t)
 	for range 2 {
-		p.Channels = append(p.Channels, func(context.Context, bool) []doctor.Finding {
-			return []doctor.Finding{{Check: "media_tools", Severity: doctor.Fine, Message: "all run confined"}}
+		p.Channels = append(p.Channels, func(context.Context, bool) []finding.Finding {
+			return []finding.Finding{finding.Well("media tools", "all run confined")}
 		})
 	}
 	n := 0
-	for _, f := range p.Examine(t.Context()) {
-		if f.Check == "media_tools" {
+	for _, f := range p.Ask(t.Context()) {
+		if f.Part == "media tools" {
 			n++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 func TestDoctorSaysWhereTheModelsKeyIs(t *testing.T) {
@@ -20,9 +21,9 @@ func TestDoctorSaysWhereTheModelsKeyIs(t *testing.T) {
 	for name := range c.Assistants {
 		c.Groups = append(c.Groups, groups.Group{Folder: name, Assistant: name})
 	}
-	found := examineKeys(c)
-	if len(found) != 4 || found[2].Severity != Note || !strings.Contains(found[2].Message, "the machine of assistant there gets") || found[3].Severity != Fine || found[0].Severity != Fine || !strings.Contains(found[0].Message, "home") ||
-		found[1].Severity != Note || !strings.Contains(found[1].Message, "out") || !strings.Contains(found[1].Remedy, "keys: proxy") {
+	found := Doctor{Config: c}.keys(t.Context())
+	if len(found) != 4 || found[2].Severity != finding.Note || !strings.Contains(found[2].Cause, "the machine of assistant there gets") || found[3].Severity != finding.Fine || found[0].Severity != finding.Fine || !strings.Contains(found[0].Cause, "home") ||
+		found[1].Severity != finding.Note || !strings.Contains(found[1].Cause, "out") || !strings.Contains(found[1].Remedy, "keys: proxy") {
 		t.Errorf("%+v", found)
 	}
 }

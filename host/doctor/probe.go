@@ -14,10 +14,9 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
-
-// CheckModel is the check of a finding that is about the model, not about its key.
-const CheckModel = "model"
 
 // probeTime bounds one call to a provider.
 const probeTime = 15 * time.Second
@@ -62,8 +61,8 @@ var providers = []provider{
 // has its model, if LONGSHORE_MODEL names one. It costs nothing: it asks for the list of
 // models. It goes out from this machine, not from the assistant's container. name is the
 // assistant's.
-func Probe(ctx context.Context, name string, a config.Assistant) Finding {
-	f := Finding{Check: "key", Severity: Note}
+func Probe(ctx context.Context, name string, a config.Assistant) finding.Finding {
+	f := finding.Finding{Name: finding.Untried, Part: "assistant " + name, Severity: finding.Note, Remedy: "give assistants." + name + " its key in env, if it needs one"}
 	for _, p := range providers {
 		for _, k := range p.keys {
 			key, set := a.Env[k.variable]
@@ -71,21 +70,21 @@ func Probe(ctx context.Context, name string, a config.Assistant) Finding {
 				continue
 			}
 			if key.Reveal() == "" {
-				f.Message = fmt.Sprintf("assistant %s: %s is not set here, so its key was not tried", name, k.variable)
+				f.Cause = fmt.Sprintf("assistant %s: %s is not set here, so its key was not tried", name, k.variable)
 				f.Remedy = "run the command with the host's environment"
 				return f
 			}
 			return p.probe(ctx, name, a, k, key.Reveal())
 		}
 	}
-	f.Message = fmt.Sprintf("assistant %s: no key that can be tried stands in its env", name)
+	f.Cause = fmt.Sprintf("assistant %s: no key that can be tried stands in its env", name)
 	return f
 }
 
-func (p provider) probe(ctx context.Context, name string, a config.Assistant, k credential, key string) Finding {
+func (p provider) probe(ctx context.Context, name string, a config.Assistant, k credential, key string) finding.Finding {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	f := Finding{Check: "key", Severity: Fine, Message: fmt.Sprintf("assistant %s: %s takes its key", name, p.name)}
+	f := finding.Well("assistant "+name, fmt.Sprintf("assistant %s: %s takes its key", name, p.name))
 	base := strings.TrimRight(cmp.Or(a.Env[p.baseEnv].Reveal(), p.base), "/")
 	status, list, err := p.get(ctx, base+p.models, k, key)
 	if err == nil && status == http.StatusOK {
@@ -94,9 +93,9 @@ func (p provider) probe(ctx context.Context, name string, a config.Assistant, k 
 			if err == nil && status == http.StatusNotFound && lists(list, model) {
 				status = http.StatusOK // many servers of an operator's own have the list only
 			}
-			f.Message += ", and has the model " + model
+			f.Cause += ", and has the model " + model
 			if err == nil && status == http.StatusNotFound {
-				f.Check, f.Severity, f.Message = CheckModel, Fault, fmt.Sprintf("assistant %s: %s has no model %s for this key", name, p.name, model)
+				f.Name, f.Severity, f.Cause = finding.Model, finding.Fault, fmt.Sprintf("assistant %s: %s has no model %s for this key", name, p.name, model)
 				f.Remedy = fmt.Sprintf("put a model that it has into LONGSHORE_MODEL of assistants.%s, then: longshore reload", name)
 				return f
 			}
@@ -104,13 +103,13 @@ func (p provider) probe(ctx context.Context, name string, a config.Assistant, k 
 	}
 	switch {
 	case err != nil:
-		f.Severity, f.Message = Warning, fmt.Sprintf("assistant %s: %s cannot be reached: %v", name, p.name, err)
+		f.Name, f.Severity, f.Cause = finding.Untried, finding.Warning, fmt.Sprintf("assistant %s: %s cannot be reached: %v", name, p.name, err)
 		f.Remedy = "check this machine's network; the assistant's container may have another way out"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		f.Severity, f.Message = Fault, fmt.Sprintf("assistant %s: %s refuses its key (%s, status %d)", name, p.name, k.variable, status)
+		f.Name, f.Severity, f.Cause = string(cause.Key), finding.Fault, fmt.Sprintf("assistant %s: %s refuses its key (%s, status %d)", name, p.name, k.variable, status)
 		f.Remedy = fmt.Sprintf("give assistants.%s a key that the service accepts, then: longshore reload", name)
 	case status != http.StatusOK:
-		f.Severity, f.Message = Warning, fmt.Sprintf("assistant %s: %s answers with status %d, which says nothing about its key", name, p.name, status)
+		f.Name, f.Severity, f.Cause = finding.Untried, finding.Warning, fmt.Sprintf("assistant %s: %s answers with status %d, which says nothing about its key", name, p.name, status)
 		f.Remedy = "try again later, and see the service's status page"
 	}
 	return f

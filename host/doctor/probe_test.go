@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // secrets is the environment of an assistant.
@@ -48,31 +49,31 @@ func TestAKeyIsTriedAtItsService(t *testing.T) {
 	for _, c := range []struct {
 		agent    string
 		env      []string
-		severity doctor.Severity
+		severity finding.Severity
 		words    string
 	}{
-		{"claude", []string{"ANTHROPIC_API_KEY", "good", "ANTHROPIC_BASE_URL", a}, doctor.Fine, "takes its key"},
-		{"claude", []string{"ANTHROPIC_AUTH_TOKEN", "good", "ANTHROPIC_BASE_URL", a, "LONGSHORE_MODEL", "sonnet"}, doctor.Fine, "takes its key"},
-		{"claude", []string{"ANTHROPIC_API_KEY", "good", "ANTHROPIC_BASE_URL", a, "LONGSHORE_MODEL", "claude-one"}, doctor.Fine, "has the model claude-one"},
-		{"claude", []string{"ANTHROPIC_API_KEY", "good", "ANTHROPIC_BASE_URL", a, "LONGSHORE_MODEL", "claude-two"}, doctor.Fault, "has no model claude-two"},
-		{"claude", []string{"ANTHROPIC_API_KEY", "bad", "ANTHROPIC_BASE_URL", a}, doctor.Fault, "refuses its key (ANTHROPIC_API_KEY, status 401)"},
-		{"claude", []string{"ANTHROPIC_API_KEY", "moved", "ANTHROPIC_BASE_URL", a}, doctor.Warning, "status 307"},
-		{"claude", []string{"ANTHROPIC_API_KEY", "tired", "ANTHROPIC_BASE_URL", a}, doctor.Warning, "status 503"},
-		{"claude", []string{"ANTHROPIC_API_KEY", "good", "ANTHROPIC_BASE_URL", dead.URL}, doctor.Warning, "cannot be reached"},
-		{"claude", []string{"ANTHROPIC_API_KEY", ""}, doctor.Note, "is not set here"},
-		{"claude", nil, doctor.Note, "no key that can be tried"},
-		{"codex", []string{"OPENAI_API_KEY", "good", "OPENAI_BASE_URL", o, "LONGSHORE_MODEL", "one"}, doctor.Fine, "has the model one"},
-		{"opencode", []string{"OPENAI_API_KEY", "good", "OPENAI_BASE_URL", o, "LONGSHORE_MODEL", "openai/two"}, doctor.Fault, "has no model two"},
-		{"opencode", []string{"OPENAI_API_KEY", "good", "OPENAI_BASE_URL", o, "LONGSHORE_MODEL", "three"}, doctor.Fine, "has the model three"},
-		{"gemini", []string{"GEMINI_API_KEY", "good", "GOOGLE_GEMINI_BASE_URL", g, "LONGSHORE_MODEL", "gemini-one"}, doctor.Fine, "Google takes its key"},
-		{"sample", []string{"OPENAI_API_KEY", "good"}, doctor.Note, "no key that can be tried"},
+		{"claude", []string{"ANTHROPIC_API_KEY", "good", "ANTHROPIC_BASE_URL", a}, finding.Fine, "takes its key"},
+		{"claude", []string{"ANTHROPIC_AUTH_TOKEN", "good", "ANTHROPIC_BASE_URL", a, "LONGSHORE_MODEL", "sonnet"}, finding.Fine, "takes its key"},
+		{"claude", []string{"ANTHROPIC_API_KEY", "good", "ANTHROPIC_BASE_URL", a, "LONGSHORE_MODEL", "claude-one"}, finding.Fine, "has the model claude-one"},
+		{"claude", []string{"ANTHROPIC_API_KEY", "good", "ANTHROPIC_BASE_URL", a, "LONGSHORE_MODEL", "claude-two"}, finding.Fault, "has no model claude-two"},
+		{"claude", []string{"ANTHROPIC_API_KEY", "bad", "ANTHROPIC_BASE_URL", a}, finding.Fault, "refuses its key (ANTHROPIC_API_KEY, status 401)"},
+		{"claude", []string{"ANTHROPIC_API_KEY", "moved", "ANTHROPIC_BASE_URL", a}, finding.Warning, "status 307"},
+		{"claude", []string{"ANTHROPIC_API_KEY", "tired", "ANTHROPIC_BASE_URL", a}, finding.Warning, "status 503"},
+		{"claude", []string{"ANTHROPIC_API_KEY", "good", "ANTHROPIC_BASE_URL", dead.URL}, finding.Warning, "cannot be reached"},
+		{"claude", []string{"ANTHROPIC_API_KEY", ""}, finding.Note, "is not set here"},
+		{"claude", nil, finding.Note, "no key that can be tried"},
+		{"codex", []string{"OPENAI_API_KEY", "good", "OPENAI_BASE_URL", o, "LONGSHORE_MODEL", "one"}, finding.Fine, "has the model one"},
+		{"opencode", []string{"OPENAI_API_KEY", "good", "OPENAI_BASE_URL", o, "LONGSHORE_MODEL", "openai/two"}, finding.Fault, "has no model two"},
+		{"opencode", []string{"OPENAI_API_KEY", "good", "OPENAI_BASE_URL", o, "LONGSHORE_MODEL", "three"}, finding.Fine, "has the model three"},
+		{"gemini", []string{"GEMINI_API_KEY", "good", "GOOGLE_GEMINI_BASE_URL", g, "LONGSHORE_MODEL", "gemini-one"}, finding.Fine, "Google takes its key"},
+		{"sample", []string{"OPENAI_API_KEY", "good"}, finding.Note, "no key that can be tried"},
 	} {
 		got := doctor.Probe(t.Context(), "helper", config.Assistant{Agent: c.agent, Env: secrets(c.env...)})
-		if got.Severity != c.severity || !strings.Contains(got.Message, c.words) || (got.Severity == doctor.Fault || got.Severity == doctor.Warning) && got.Remedy == "" {
+		if got.Severity != c.severity || !strings.Contains(got.Cause, c.words) || (got.Severity == finding.Fault || got.Severity == finding.Warning) && got.Remedy == "" {
 			t.Errorf("%s %q: %+v", c.agent, c.env, got)
 		}
-		if strings.Contains(got.Message, "good") || strings.Contains(got.Message, "bad") {
-			t.Errorf("the key stands in %q", got.Message)
+		if strings.Contains(got.Cause, "good") || strings.Contains(got.Cause, "bad") {
+			t.Errorf("the key stands in %q", got.Cause)
 		}
 	}
 }
@@ -91,7 +92,7 @@ func TestAServiceThatHangsEndsTheProbe(t *testing.T) {
 		cancel()
 	}()
 	got := doctor.Probe(ctx, "helper", config.Assistant{Agent: "claude", Env: secrets("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", service.URL)})
-	if got.Severity != doctor.Warning || !strings.Contains(got.Message, "no answer") {
+	if got.Severity != finding.Warning || !strings.Contains(got.Cause, "no answer") {
 		t.Errorf("%+v", got)
 	}
 }

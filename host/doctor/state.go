@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
-	"time"
+	"path/filepath"
+	"strings"
+	"syscall"
 
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -21,128 +23,172 @@ const (
 	lowInodes = 10_000
 )
 
-// hosting says whether a host runs on the state directory.
-type hosting struct {
-	running bool
-	err     error           // the problem that a running host reports
-	status  operator.Status // of a running host; zero if it gives none
-}
-
-func hostState(err error) hosting {
-	if errors.Is(err, operator.ErrNoHost) {
-		return hosting{}
-	}
-	return hosting{running: true, err: err}
-}
-
-func (d Doctor) host(_ context.Context, h hosting) []Finding {
-	switch {
-	case !h.running:
-		return found("host", Note, "no host is running on this state directory", "start it with: longshore serve")
-	case h.err != nil:
-		return found("host", Fault, "the host runs but reports a problem: "+h.err.Error(), "see: longshore status")
-	}
-	var all []Finding
-	for _, f := range h.status.Faults {
-		severity := Warning
-		if slices.Contains([]string{operator.FaultConfig, operator.FaultGroups, operator.FaultQueue}, f.Name) {
-			severity = Fault // no other check sees it
-		}
-		all = append(all, found("host", severity, "the host reports "+f.Name+": "+f.Message, f.Hint)...)
-	}
-	if len(all) > 0 {
-		return all
-	}
-	words := "the host runs and reports no problem"
-	if at := h.status.Backup; !at.IsZero() {
-		words += "; backup of the state at " + at.Local().Format(time.DateTime)
-	}
-	return fine("host", words)
-}
-
 // state checks the state directory and the parts of it that only the host may
 // use.
-func (d Doctor) state(context.Context, hosting) []Finding {
-	fi, err := realDir(d.Layout.State)
-	left := d.Layout.Interrupted()
-	switch {
-	case left != "":
-		return found("state", Fault, "a restore was interrupted and has left "+left, d.Layout.AfterInterruption())
-	case errors.Is(err, fs.ErrNotExist):
-		return found("state", Note, "the state directory does not exist yet", "longshore serve creates it")
-	case errors.Is(err, fs.ErrInvalid):
-		return found("state", Fault, "the state directory is not a directory itself", "put the real path into longshore.yaml, not a link to it")
-	case err != nil:
-		return found("state", Fault, err.Error(), "run the doctor as the user that the host runs as")
+func (d Doctor) state(context.Context) (all []finding.Finding) {
+	bad := func(name, cause, remedy string) {
+		all = append(all, found(name, "state", finding.Fault, cause, remedy)...)
 	}
-	var all []Finding
+	fi, err := realDir(d.Layout.State)
+	switch {
+	case d.Layout.Interrupted() != "":
+		return found(finding.Restore, "state", finding.Fault, "a restore was interrupted and has left "+d.Layout.Interrupted(), d.Layout.AfterInterruption())
+	case errors.Is(err, fs.ErrNotExist) && d.Running:
+		return []finding.Finding{finding.Gone(d.Layout.State, os.Getpid())}
+	case errors.Is(err, fs.ErrNotExist):
+		return found(finding.StateNone, "state", finding.Note, "the state directory does not exist yet", "longshore serve creates it")
+	case errors.Is(err, fs.ErrInvalid):
+		return found(finding.State, "state", finding.Fault, "the state directory is not a directory itself", "put the real path into longshore.yaml, not a link to it")
+	case err != nil:
+		return []finding.Finding{d.unusable(finding.State, "state", d.Layout.State, err)}
+	}
 	if !safefs.Mine(fi) && os.Geteuid() != 0 {
-		all = append(all, found("state", Fault, "the state directory belongs to another user", "run longshore as its owner, or change the owner with chown -R")...)
+		bad(finding.State, "the state directory belongs to another user", "run longshore as its owner, or change the owner with chown -R")
 	}
 	if fi.Mode().Perm()&0o022 != 0 {
-		all = append(all, found("state", Fault, fmt.Sprintf("others may write to the state directory (mode %04o)", fi.Mode().Perm()), "chmod go-w "+d.Layout.State)...)
+		bad(finding.StateOpen, fmt.Sprintf("others may write to the state directory (mode %04o)", fi.Mode().Perm()), "chmod go-w "+d.Layout.State)
 	}
-	for _, path := range []string{d.Layout.Groups(), d.Layout.Global(), d.Layout.IPCDir()} {
+	for _, path := range append(privateDirs(d.Layout, d.Stores), d.Layout.Groups(), d.Layout.Global(), d.Layout.IPCDir()) {
 		if _, err := realDir(path); errors.Is(err, fs.ErrInvalid) {
-			all = append(all, found("state", Fault, d.rel(path)+" in the state directory is not a directory itself", "stop the host, find out who replaced it, and move it away")...)
+			bad(finding.State, d.rel(path)+" in the state directory is not a directory itself", "stop the host, find out who replaced it, and move it away; or restore it from a backup")
+		}
+	}
+	for _, path := range privateDirs(d.Layout, d.Stores) {
+		if fi, err := realDir(path); err == nil && fi.Mode().Perm()&0o077 != 0 {
+			bad(finding.StateOpen, fmt.Sprintf("%s is open to other users (mode %04o)", d.rel(path), fi.Mode().Perm()), "chmod 0700 "+path)
 		}
 	}
 	if err := operator.CheckSocket(operator.ControlDir(d.Layout)); err != nil {
-		all = append(all, found("state", Fault, err.Error(), "find out who made it, and move it away")...)
-	}
-	for _, path := range privateDirs(d.Layout, d.Stores) {
-		all = append(all, d.private(path)...)
+		bad(finding.State, err.Error(), "find out who made it, and move it away")
 	}
 	if len(all) == 0 {
-		return fine("state", "the state directory is ours, and its private parts are closed to others")
+		return well("state", "the state directory is ours, and its private parts are closed to others")
 	}
 	return all
 }
 
-// private checks that only its owner may enter a directory.
-func (d Doctor) private(path string) []Finding {
-	name := d.rel(path)
-	fi, err := realDir(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case errors.Is(err, fs.ErrInvalid):
-		return found("state", Fault, name+" in the state directory is not a directory itself", "stop the host, find out who replaced it, and restore it from a backup")
-	case err != nil:
-		return found("state", Fault, err.Error(), "run the doctor as the user that the host runs as")
+// maxUnusable is how many files and directories are named.
+const maxUnusable = 20
+
+// usable finds what the host has to read and write and may not: every directory of the state, two
+// levels deep, and the files in them. Deeper ones are the queues', and bytes that are opened one by
+// one. What is below a workspace or a home is its assistant's.
+func (d Doctor) usable(context.Context) (all []finding.Finding) {
+	for _, root := range []string{d.Layout.State, d.Layout.Own()} {
+		if err := safefs.Writable(root, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return []finding.Finding{d.unusable(finding.State, "state", root, err)}
+		}
 	}
-	if fi.Mode().Perm()&0o077 != 0 {
-		return found("state", Fault, fmt.Sprintf("%s is open to other users (mode %04o)", name, fi.Mode().Perm()), "chmod 0700 "+path)
+	for _, root := range []string{d.Layout.Own(), d.Layout.Groups(), d.Layout.Store()} {
+		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // every error is reported, or is that of a missing state
+			if err != nil || e.Name() == "lost+found" || len(all) >= maxUnusable {
+				return skip(e)
+			}
+			if !e.IsDir() && !e.Type().IsRegular() {
+				return nil
+			}
+			rel, _ := filepath.Rel(root, path)
+			top, _, deep := strings.Cut(rel, string(filepath.Separator))
+			if err := d.needs(root, top, deep, e.IsDir())(path, e.IsDir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				all = append(all, d.unusable(finding.State, "state", path, err))
+				return skip(e)
+			}
+			if deep || root == d.Layout.Groups() && rel != "." {
+				return skip(e)
+			}
+			return nil
+		})
+	}
+	return append(all, d.gone()...)
+}
+
+// needs returns the check of a file or directory below root: whether the host writes it, or only
+// reads it. Backups, the trail of former days and what was set aside are not written again.
+func (d Doctor) needs(root, top string, deep, dir bool) func(string, bool) error {
+	switch {
+	case root != d.Layout.Own() || !deep:
+		return safefs.Writable
+	case top == filepath.Base(d.Layout.Aside()), !dir && top != "channels" && top != filepath.Base(d.Layout.Store()):
+		return safefs.Readable
+	}
+	return safefs.Writable
+}
+
+// gone names the directories that a running host has made at its start and that are missing.
+func (d Doctor) gone() (all []finding.Finding) {
+	for _, path := range append(privateDirs(d.Layout, d.Stores), d.Layout.Groups(), d.Layout.IPCDir()) {
+		if _, err := os.Lstat(path); d.Running && errors.Is(err, fs.ErrNotExist) {
+			all = append(all, d.unusable(finding.State, "state", path, err))
+		}
+	}
+	return all
+}
+
+func skip(e fs.DirEntry) error {
+	if e != nil && e.IsDir() {
+		return fs.SkipDir
 	}
 	return nil
 }
 
+// unusable is the finding that the host may not use a file or directory.
+func (d Doctor) unusable(name, part, path string, err error) finding.Finding {
+	f := finding.Finding{
+		Name: name, Part: part, Severity: finding.Fault, Cause: fmt.Sprintf("%s cannot be read and written: %v", d.rel(path), reason(err)),
+		Remedy: "chmod u+rwX " + path + ", as its owner or as root",
+	}
+	fi, _ := os.Lstat(path)
+	switch host, ok := d.owner(); {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Cause = fmt.Sprintf("%s is gone", d.rel(path))
+		f.Remedy = "put it back from a backup; or, if nothing in it is needed, restart the host, which makes it again"
+	case errors.Is(err, syscall.EROFS):
+		f.Remedy = "mount its file system for writing: " + path
+	case fi != nil && ok && path != d.Layout.State:
+		if uid, known := safefs.UID(fi); known && uid != host {
+			f.Remedy = fmt.Sprintf("chown %d %s", host, path)
+		}
+	}
+	return f
+}
+
 // disk checks the free space and the kind of file system.
-func (d Doctor) disk(context.Context, hosting) []Finding {
+func (d Doctor) disk(context.Context) (all []finding.Finding) {
 	fsys, err := safefs.VolumeOf(d.Layout.State)
 	if err != nil {
-		return found("disk", Warning, "the state of the file system is unknown: "+err.Error(), "")
+		return nil // state says so
 	}
-	var all []Finding
-	left := media.Size(int64(fsys.Free)) + " free"
-	switch {
-	case d.FreeDisk > 0 && int64(fsys.Free) < d.FreeDisk:
-		all = append(all, found("disk", Fault, left+", and limits.free_disk is "+media.Size(d.FreeDisk)+": nothing new is accepted", "make room on the file system of the state directory")...)
-	case int64(fsys.Free) < d.FreeDisk+lowSpace:
-		all = append(all, found("disk", Warning, left, "make room on the file system of the state directory")...)
+	left := media.Size(int64(fsys.Free)) + " free on the disk of the state directory"
+	below := "; below " + media.Size(d.FreeDisk) + " nothing more is accepted"
+	switch free := int64(fsys.Free); {
+	case d.FreeDisk > 0 && free < d.FreeDisk:
+		all = found(finding.Disk, "disk", finding.Fault, left+", and limits.free_disk is "+media.Size(d.FreeDisk)+": nothing new is accepted", MakeRoom)
+	case free < 2*d.FreeDisk:
+		all = found(finding.Disk, "disk", finding.Warning, left+below, MakeRoom)
+	case free < d.FreeDisk+lowSpace:
+		all = found(finding.Disk, "disk", finding.Note, left+below, MakeRoom)
 	}
 	if fsys.Inodes > 0 && fsys.InodesFree < lowInodes {
-		all = append(all, found("disk", Warning, fmt.Sprintf("%d inodes free", fsys.InodesFree), "remove small files on the file system of the state directory")...)
-	}
-	switch {
-	case fsys.Network:
-		all = append(all, found("disk", Warning, "the state directory is on "+fsys.Name+": no inotify events come from other machines, and SQLite's locks may not hold",
-			"move the state directory to a local disk")...)
-	case fsys.Volatile:
-		all = append(all, found("disk", Warning, "the state directory is on "+fsys.Name+" and is lost when the machine restarts", "move the state directory to a disk")...)
+		all = append(all, found(finding.Disk, "disk", finding.Warning, fmt.Sprintf("%d inodes free on the disk of the state directory", fsys.InodesFree), "remove small files there")...)
 	}
 	if len(all) == 0 {
-		return fine("disk", left+" on "+fsys.Name)
+		return well("disk", left)
 	}
 	return all
 }
+
+// volume checks the kind of file system.
+func (d Doctor) volume(context.Context) []finding.Finding {
+	switch fsys, err := safefs.VolumeOf(d.Layout.State); {
+	case err != nil: // state says so
+	case fsys.Network:
+		return found(finding.DiskKind, "disk", finding.Warning, "the state directory is on "+fsys.Name+": no inotify events come from other machines, and SQLite's locks may not hold",
+			"move the state directory to a local disk")
+	case fsys.Volatile:
+		return found(finding.DiskKind, "disk", finding.Warning, "the state directory is on "+fsys.Name+" and is lost when the machine restarts", "move the state directory to a disk")
+	}
+	return nil
+}
+
+// MakeRoom is what to do about a full disk.
+const MakeRoom = "make room on the file system of the state directory, or lower limits.free_disk"

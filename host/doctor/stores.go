@@ -8,46 +8,43 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // stores reports everything that keeps a host from opening a store, and reads
-// each database completely. If a host runs, it has its stores open and reports
-// on them itself, so nothing is read.
-func (d Doctor) stores(ctx context.Context, h hosting) []Finding {
-	var all []Finding
+// each database completely. A running host has its stores open and notices itself.
+func (d Doctor) stores(ctx context.Context) (all []finding.Finding) {
 	for _, s := range d.Stores {
-		if h.running {
-			all = append(all, fine(s.Name, "the running host has the store "+s.Name+" open")...)
-			continue
+		if !d.Running {
+			all = append(all, d.store(ctx, s)...)
 		}
-		all = append(all, d.store(ctx, s)...)
 	}
 	return append(all, d.aside()...)
 }
 
-func (d Doctor) store(ctx context.Context, s store.Spec) []Finding {
+func (d Doctor) store(ctx context.Context, s store.Spec) []finding.Finding {
 	pid := lockHolder(d.Proc, filepath.Join(s.Dir, s.Lock))
 	there, err := store.Examine(ctx, s, true)
 	var known *store.Error
 	switch {
 	case pid > 0:
-		return found(s.Name, Fault, fmt.Sprintf("process %d holds the %s and does not answer on the control socket", pid, s.Name),
-			"it is a hanging host or another command: find it with ps, and stop it")
+		return found(finding.Locked, s.Name, finding.Fault, fmt.Sprintf("process %d holds the %s and does not answer on the control socket", pid, s.Name),
+			fmt.Sprintf("it is a hanging host or another command: look at it with ps %d, and stop it with kill %d", pid, pid))
 	case errors.As(err, &known):
-		return found(s.Name, Fault, known.Message, known.Remedy)
+		return found(finding.Damaged, s.Name, finding.Fault, known.Message, known.Remedy)
 	case err != nil:
-		return found(s.Name, Fault, fmt.Sprintf("the %s's database cannot be read: %v", s.Name, err), "restore it from a backup; see docs/operations.md")
+		return found(finding.Damaged, s.Name, finding.Fault, fmt.Sprintf("the %s's database cannot be read: %v", s.Name, err), "restore it from a backup with longshore restore, as docs/operations.md says")
 	case !there:
-		return fine(s.Name, "the store "+s.Name+" does not exist yet: longshore serve creates it")
+		return well(s.Name, "the store "+s.Name+" does not exist yet: longshore serve creates it")
 	}
-	return fine(s.Name, "the database of the store "+s.Name+" is whole")
+	return well(s.Name, "the database of the store "+s.Name+" is whole")
 }
 
 // aside reports files that were moved aside. They stay until an operator
 // deletes them, or for a week if a sweep at the start moved them.
-func (d Doctor) aside() []Finding {
+func (d Doctor) aside() []finding.Finding {
 	entries, err := safefs.ReadDir(d.Layout.Aside())
 	if err != nil || len(entries) == 0 {
 		return nil
@@ -58,6 +55,6 @@ func (d Doctor) aside() []Finding {
 		bytes += store.Size(filepath.Join(d.Layout.Aside(), e.Name()))
 		names = append(names, fmt.Sprintf("%q", e.Name()))
 	}
-	return found("aside", Note, fmt.Sprintf("%s were moved aside to %s: %s", media.Size(bytes), d.rel(d.Layout.Aside()), strings.Join(names, ", ")),
+	return found(finding.Aside, "aside", finding.Note, fmt.Sprintf("%s were moved aside to %s: %s", media.Size(bytes), d.rel(d.Layout.Aside()), strings.Join(names, ", ")),
 		"check these files and delete those that you do not need. The host deletes swept files itself after "+fmt.Sprint(store.KeepSwept))
 }

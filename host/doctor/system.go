@@ -3,18 +3,15 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"maps"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/httpd"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
@@ -42,32 +39,32 @@ func NoProc(proc string) (message, remedy string) {
 	return "there is no /proc: no file of an assistant can be opened, so none can be sent", "mount it: mount -t proc proc /proc"
 }
 
-func (d Doctor) proc(context.Context, hosting) []Finding {
+func (d Doctor) proc(context.Context) []finding.Finding {
 	if message, remedy := NoProc(d.Proc); message != "" {
-		return found("proc", Fault, message, remedy)
+		return found(finding.Process, "machine", finding.Fault, message, remedy)
 	}
 	return nil
 }
 
 // inotify checks the kernel's limits. Without inotify the host polls, so
 // nothing here is more than a warning.
-func (d Doctor) inotify(context.Context, hosting) []Finding {
+func (d Doctor) inotify(context.Context) []finding.Finding {
 	instances, ok1 := d.number("sys/fs/inotify/max_user_instances")
 	watches, ok2 := d.number("sys/fs/inotify/max_user_watches")
 	if !ok1 || !ok2 {
-		return found("inotify", Note, "the limits of inotify are unknown here; the host polls if it cannot watch", "")
+		return found(finding.Inotify, "inotify", finding.Note, "the limits of inotify are unknown here; the host polls if it cannot watch", "mount /proc, if the host is to watch its queues")
 	}
-	var all []Finding
+	var all []finding.Finding
 	if used := d.instancesUsed(); instances-used < fewInstances {
-		all = append(all, found("inotify", Warning, fmt.Sprintf("%d of the %d inotify instances of this user are in use; without one the host polls", used, instances),
+		all = append(all, found(finding.Inotify, "inotify", finding.Warning, fmt.Sprintf("%d of the %d inotify instances of this user are in use; without one the host polls", used, instances),
 			"sysctl fs.inotify.max_user_instances=512, and find out which program uses them")...)
 	}
 	if need := watchesPerGroup * (len(d.Groups) + 1); watches < need {
-		all = append(all, found("inotify", Warning, fmt.Sprintf("%d inotify watches are allowed, the groups need about %d", watches, need),
+		all = append(all, found(finding.Inotify, "inotify", finding.Warning, fmt.Sprintf("%d inotify watches are allowed, the groups need about %d", watches, need),
 			"sysctl fs.inotify.max_user_watches=65536")...)
 	}
 	if len(all) == 0 {
-		return fine("inotify", fmt.Sprintf("%d instances and %d watches are allowed", instances, watches))
+		return well("inotify", fmt.Sprintf("%d instances and %d watches are allowed", instances, watches))
 	}
 	return all
 }
@@ -101,32 +98,32 @@ func (d Doctor) instancesUsed() int {
 
 // clock checks that the time is plausible: requests, receipts and TLS
 // certificates depend on it.
-func (d Doctor) clock(context.Context, hosting) []Finding {
+func (d Doctor) clock(context.Context) []finding.Finding {
 	if now := time.Now(); now.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
-		return found("clock", Fault, "the clock shows "+now.UTC().Format(time.DateOnly), "set the clock, and synchronize it by NTP: platforms refuse a host whose clock is far off")
+		return found(finding.Clock, "clock", finding.Fault, "the clock shows "+now.UTC().Format(time.DateOnly), "set the clock, and synchronize it by NTP: platforms refuse a host whose clock is far off")
 	}
 	if synced, known := clockSynchronized(); known && !synced {
-		return found("clock", Note, "the kernel reports that the clock is not synchronized", "run an NTP client such as systemd-timesyncd or chrony")
+		return found(finding.Unsynced, "clock", finding.Note, "the kernel reports that the clock is not synchronized", "run an NTP client such as systemd-timesyncd or chrony")
 	}
-	return fine("clock", "the clock is plausible")
+	return well("clock", "the clock is plausible")
 }
 
 // user compares the user who runs the doctor with the host's user, who owns the
 // state directory.
-func (d Doctor) user(context.Context, hosting) []Finding {
+func (d Doctor) user(context.Context) []finding.Finding {
 	host, ok := d.owner()
 	if !ok {
 		return nil
 	}
 	if self := os.Geteuid(); self == 0 && host != 0 {
-		return found("user", Note, fmt.Sprintf("this is root, and the state directory belongs to user %d", host),
+		return found(finding.User, "user", finding.Note, fmt.Sprintf("this is root, and the state directory belongs to user %d", host),
 			fmt.Sprintf("run longshore as that user, with sudo -u '#%d': the host cannot change files that root creates there", host))
 	}
-	if host == 0 && d.Container != "" {
-		return found("user", Note, fmt.Sprintf("the host runs as root, assistants as user %d", agentUser(host)),
+	if host == 0 && d.Container {
+		return found(finding.User, "user", finding.Note, fmt.Sprintf("the host runs as root, assistants as user %d", agentUser(host)),
 			"a user of its own, a member of the container engine's group, is enough for the host")
 	}
-	return fine("user", "the state directory belongs to the user who runs this")
+	return well("user", "the state directory belongs to the user who runs this")
 }
 
 // owner returns the owner of the state directory.
@@ -148,48 +145,12 @@ func agentUser(host int) int {
 }
 
 // metrics checks that the address of the metrics is free.
-func (d Doctor) metrics(ctx context.Context, h hosting) []Finding {
-	if d.Metrics == "" || h.running {
+func (d Doctor) metrics(ctx context.Context) []finding.Finding {
+	if d.Metrics == "" || d.Running {
 		return nil
 	}
-	if taken := channel.AddressTaken(ctx, d.Metrics); taken != nil {
-		return found("metrics", Fault, "the metrics' address cannot be used: "+taken.Error(), "choose another address in metrics.listen, or stop the program that uses this one")
+	if taken := httpd.Taken(d.Metrics); taken != nil {
+		return found(finding.Listener, "listener metrics", finding.Fault, "the metrics' address cannot be used: "+taken.Error(), "choose another address in metrics.listen, or stop the program that uses this one")
 	}
-	return fine("metrics", "the metrics' address is free")
-}
-
-// programRemedy says how the host finds the program of an assistant. cli says that its
-// agent is a CLI, which has no key command in longshore.yaml.
-func programRemedy(name, command string, cli bool) string {
-	key := "assistants." + name + ".command"
-	if cli {
-		key = "assistants." + name + ".env." + programEnv
-	}
-	if strings.Contains(command, "/") {
-		return "install it there, or correct " + key + " in longshore.yaml"
-	}
-	return "install it, or put its full path into longshore.yaml as " + key + ": a service has another PATH than a shell"
-}
-
-// assistants checks that the programs of the assistants exist.
-func (d Doctor) assistants(context.Context, hosting) []Finding {
-	var all []Finding
-	for _, name := range slices.Sorted(maps.Keys(d.Commands)) {
-		command := d.Commands[name]
-		if _, err := exec.LookPath(command); err != nil {
-			all = append(all, found("assistant", Fault, fmt.Sprintf("the command %q of assistant %q was not found", command, name),
-				programRemedy(name, command, d.CLIs[name]))...)
-		}
-	}
-	if d.Container != "" {
-		if conn, err := net.DialTimeout("unix", d.Container, time.Second); err != nil {
-			all = append(all, found("assistant", Fault, "the container engine does not answer: "+err.Error(), "start it, and make the host's user a member of its group")...)
-		} else {
-			_ = conn.Close()
-		}
-	}
-	if len(all) == 0 && len(d.Commands) > 0 {
-		return fine("assistant", "every assistant's command was found")
-	}
-	return all
+	return well("listener metrics", "the metrics' address is free")
 }

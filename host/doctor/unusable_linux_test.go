@@ -1,7 +1,6 @@
 package doctor_test
 
 import (
-	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,8 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/longshore-bridge/longshore/host/doctor"
-	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -48,23 +46,24 @@ func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
 	for _, leaf := range []string{ipc.MessagesDir, ipc.FilesDir, ipc.InputDir} { // a host that is root gives them to the containers' user
 		p.must(os.Chown(p.Layout.IPC("family", leaf), os.Geteuid(), -1))
 	}
-	worst := func() (worst doctor.Severity, said string) {
+	p.must(os.Chown(p.Layout.Workspace("family"), os.Geteuid(), -1))
+	worst := func() (worst finding.Severity, said string) {
 		asOwner(t, func() {
-			findings := p.Examine(t.Context())
+			findings := p.Ask(t.Context())
 			for _, f := range findings {
-				if f.Check == "disk" || f.Check == "clock" || f.Severity == doctor.Fine {
+				if f.Part == "disk" || f.Part == "clock" || f.Severity == finding.Fine {
 					continue
 				}
-				said += f.Message + "; "
+				said += f.Cause + "; "
 				if strings.Contains(f.Remedy, "remove it") || strings.Contains(f.Remedy, "delete the") {
 					t.Errorf("a dangerous remedy: %+v", f)
 				}
-				worst = worstOf([]doctor.Finding{{Severity: worst}, f})
+				worst = worstOf([]finding.Finding{{Severity: worst}, f})
 			}
 		})
 		return worst, said
 	}
-	if is, said := worst(); is == doctor.Fault {
+	if is, said := worst(); is == finding.Fault {
 		t.Fatalf("a state that is well: %s", said)
 	}
 	var paths []string
@@ -81,7 +80,7 @@ func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		p.must(err, os.Chmod(path, 0))
-		if is, said := worst(); is != doctor.Fault {
+		if is, said := worst(); is != finding.Fault {
 			t.Errorf("%s with mode 0: %s %s", path, is, said)
 		}
 		p.must(os.Chmod(path, info.Mode().Perm()))
@@ -93,37 +92,21 @@ func TestDoctorFollowedTheLinkThatServeRefuses(t *testing.T) {
 	p := newPatient(t)
 	p.database(false)
 	p.must(os.Symlink(t.TempDir(), filepath.Join(p.Layout.Own(), "blobs")))
-	if is := worstOf(p.Examine(t.Context())); is != doctor.Fault {
+	if is := worstOf(p.Ask(t.Context())); is != finding.Fault {
 		t.Errorf("%s", is)
 	}
 }
 
-// lately is a host that serves a group which the file has lost.
-type lately struct{ running }
-
-func (lately) Status(context.Context) (operator.Status, error) {
-	return operator.Status{
-		Running: true, Groups: []operator.Group{{Folder: "work"}},
-		Faults: []operator.Fault{{Name: operator.FaultConfig, Message: "the last reload was refused"}},
-	}, nil
-}
-
-// TestDoctorAdvisedToRemoveALiveGroup that the file has lost, and said that the host has no problem.
+// TestDoctorAdvisedToRemoveALiveGroup that the file has lost.
 func TestDoctorAdvisedToRemoveALiveGroup(t *testing.T) {
-	for _, alive := range []bool{true, false} {
-		p := newPatient(t)
-		p.must(os.MkdirAll(p.Layout.IPC("work", ipc.MessagesDir), 0o700))
-		if alive {
-			serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: lately{}, Health: healthy()})
-		} else {
-			p.Served = []string{"family", "work"}
-		}
-		var said string
-		for _, f := range p.Examine(t.Context()) {
-			said += f.Message + "; " + f.Remedy + "\n"
-		}
-		if strings.Contains(said, "remove the directory") || !strings.Contains(said, "gone from longshore.yaml: work") || strings.Contains(said, "config_refused") != alive {
-			t.Errorf("alive: %v: it says\n%s", alive, said)
-		}
+	p := newPatient(t)
+	p.must(os.MkdirAll(p.Layout.IPC("work", ipc.MessagesDir), 0o700))
+	p.Served = []string{"family", "work"}
+	var said string
+	for _, f := range p.Ask(t.Context()) {
+		said += f.Cause + "; " + f.Remedy + "\n"
+	}
+	if strings.Contains(said, "remove the directory") || !strings.Contains(said, "gone from longshore.yaml: work") {
+		t.Errorf("it says\n%s", said)
 	}
 }

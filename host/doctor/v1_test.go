@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // In NanoClaw v1's layout the agent's user owns its whole queue directory, and
@@ -17,8 +17,8 @@ func TestDoctorFindsAV1QueueWell(t *testing.T) {
 	p.must(os.Mkdir(root, 0o700))
 	p.Layout = groups.Layout{State: root, Project: root, V1: true}
 	p.must(p.Layout.Prepare(p.Groups))
-	for _, f := range p.Examine(t.Context()) {
-		if f.Check == "queue" && f.Severity != doctor.Fine {
+	for _, f := range p.Ask(t.Context()) {
+		if f.Name == finding.Queue && f.Severity != finding.Fine {
 			t.Errorf("%+v", f)
 		}
 	}

@@ -3,11 +3,13 @@ package httpd
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestOthersNeedAToken(t *testing.T) {
@@ -59,7 +61,10 @@ func TestTheGuardStopsOtherSites(t *testing.T) {
 		for k, v := range tt.header {
 			r.Header.Set(k, v)
 		}
-		p, code := g.Check(r, tt.opens), ""
+		if g.Pages = nil; tt.opens {
+			g.Pages = []string{"/", "/x"}
+		}
+		p, code := g.check(r), ""
 		if p != nil {
 			code = p.Code
 		}
@@ -82,7 +87,9 @@ func TestServeEndsItsRequests(t *testing.T) {
 		_, _ = rw.Write([]byte("last words"))
 	})
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, h, slog.New(slog.DiscardHandler), func() { close(over) }) }()
+	go func() {
+		served <- (&Server{Handler: h, Grace: 5 * time.Second, Ending: func() { close(over) }}).Serve(ctx, l)
+	}()
 	res, err := http.Get(URL(l.Addr()))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +101,36 @@ func TestServeEndsItsRequests(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
 	}
-	if err := Serve(t.Context(), l, h, slog.New(slog.DiscardHandler), func() {}); err == nil {
+	if err := (&Server{Handler: h}).Serve(t.Context(), l); err == nil {
 		t.Error("served on a listener that is closed")
+	}
+}
+
+// TestASocketIsForTheHostsUserAlone, and one that was left behind is replaced.
+func TestASocketIsForTheHostsUserAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d.sock")
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	_ = left.Close()
+	l, err := Listen(SocketPrefix + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	if _, err := Listen(SocketPrefix + path); err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Error(err)
+	}
+	_ = l.Close()
+	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(SocketPrefix + path); err == nil {
+		t.Error("a file was replaced")
 	}
 }

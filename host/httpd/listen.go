@@ -1,19 +1,14 @@
 package httpd
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
-	"time"
+	"os"
+	"strings"
+	"syscall"
 )
-
-// MinToken is the length of the shortest token that a server accepts, in characters. A random token
-// of that length cannot be guessed over a network, so attempts need not be counted.
-const MinToken = 16
 
 // Address is the address of a server, and who may use it.
 type Address struct {
@@ -39,9 +34,52 @@ func (a Address) Open() (net.Listener, error) {
 	if err := checkExposure(a.Listen, a.Token); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", a.Listen)
+	return Listen(a.Listen)
+}
+
+// SocketPrefix begins the address of a unix socket.
+const SocketPrefix = "unix:"
+
+// Listen listens on an address, host:port or SocketPrefix and a path, for clients that show a token.
+func Listen(address string) (net.Listener, error) {
+	if path, socket := strings.CutPrefix(address, SocketPrefix); socket {
+		return ListenUnix(path)
+	}
+	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; another program may hold the port: choose another one with listen", a.Listen, err)
+		return nil, fmt.Errorf("listen on %s: %w; another program may hold the port: choose another one with listen", address, err)
+	}
+	return l, nil
+}
+
+// Taken returns why nobody could listen on an address now, or nil.
+func Taken(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// ListenUnix listens on a socket for the host's own user. A socket that a host has left behind is
+// replaced, another file is not.
+func ListenUnix(path string) (*net.UnixListener, error) {
+	at := &net.UnixAddr{Name: path, Net: "unix"}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == os.ModeSocket {
+		c, err := net.DialUnix("unix", nil, at)
+		if err == nil {
+			return nil, errors.Join(fmt.Errorf("listen on %s: another program listens there", path), c.Close())
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			_ = os.Remove(path)
+		}
+	}
+	l, err := net.ListenUnix("unix", at)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %s: %w", path, err), l.Close())
 	}
 	return l, nil
 }
@@ -69,42 +107,4 @@ func URL(addr net.Addr) string {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, port) + "/"
-}
-
-// endTime is how long requests may run on when the server ends.
-const endTime = 5 * time.Second
-
-// Serve serves until ctx is done, which is no error. It then calls ending,
-// which must end everything that would go on for ever, such as streams. A
-// request that takes 5 seconds longer is cut off; its client may repeat it.
-// Bodies set their own deadlines: see QuickBody and Body. A client that does not read its
-// answers, or reads them more slowly than 8 KiB/s for longer than half a minute, is cut off.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger, ending func()) error {
-	srv := &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       60 * time.Second,
-		MaxHeaderBytes:    16 << 10,
-		ConnState:         ownDeadlineEnds,
-		ConnContext:       withConn,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(bounded{l}) }()
-	var err error
-	select {
-	case <-ctx.Done():
-	case err = <-served:
-		err = fmt.Errorf("serve: %w", err)
-	}
-	ending()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-	defer cancel()
-	if srv.Shutdown(grace) != nil {
-		_ = srv.Close()
-	}
-	if err == nil {
-		<-served
-	}
-	return err
 }

@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"net"
-	"net/http"
 	"net/netip"
 	"strings"
 )
@@ -59,14 +58,6 @@ func Loopback(host string) bool {
 func address(host string) (netip.Addr, bool) {
 	ip, err := netip.ParseAddr(host)
 	return ip, err == nil && ip.Zone() == ""
-}
-
-// Foreign reports whether a browser sends the request for a page of another
-// site, or of another port of this machine. Browsers say so in Sec-Fetch-Site;
-// other programs do not send that header.
-func Foreign(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return site != "" && site != "same-origin" && site != "none"
 }
 
 // hostOf returns the name or address in host:port or host.

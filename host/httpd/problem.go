@@ -1,6 +1,7 @@
-// Package httpd is shared by the HTTP servers of channels. They only listen on this machine unless
+// Package httpd is the craft of the host's HTTP servers. They only listen on this machine unless
 // there is a token, answer only to their own names, refuse requests of other sites' pages, end
-// requests that are too slow, verify signed webhooks, and report errors in JSON.
+// requests that are too large or too slow, compare secrets, verify signed webhooks, and report errors
+// in JSON.
 package httpd
 
 import (
@@ -11,7 +12,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -35,6 +35,9 @@ func (p *Problem) Error() string { return p.Message }
 func Fail(rw http.ResponseWriter, p *Problem) {
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
 		rw.Header().Set("Retry-After", "2")
+	}
+	if p.Status == http.StatusUnauthorized {
+		rw.Header().Set("WWW-Authenticate", `Bearer realm="longshore"`)
 	}
 	Answer(rw, p.Status, map[string]*Problem{"error": p})
 }
@@ -65,14 +68,6 @@ func Decode(body []byte, into any) error {
 		return errors.New("there is something behind the object")
 	}
 	return nil
-}
-
-// QuickBody ends a request whose body does not arrive within 10 seconds; an upload later sets its
-// own deadlines. Do not call it for a request without a body: the server then waits for the client
-// to leave, and would treat the deadline as that.
-func QuickBody(rw http.ResponseWriter) {
-	// Recorders of tests have no deadlines.
-	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(10 * time.Second))
 }
 
 // Quote makes untrusted text safe for a message.

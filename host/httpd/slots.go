@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -164,8 +165,16 @@ func (p *UploadSlot) Leave() {
 	p.of.give()
 }
 
+// Body is the body of the slot's post, of at most that many bytes.
+func (p *UploadSlot) Body(rw http.ResponseWriter, r *http.Request, most int64) io.ReadCloser {
+	return newBody(rw, r, most, Steady, p)
+}
+
 // moved counts received bytes of the body.
 func (p *UploadSlot) moved(n int) {
+	if p == nil {
+		return
+	}
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	before := p.n / fairChunk
@@ -177,6 +186,9 @@ func (p *UploadSlot) moved(n int) {
 
 // Lost reports whether the slot was taken away for a waiting post.
 func (p *UploadSlot) Lost() bool {
+	if p == nil {
+		return false
+	}
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	return p.evicted

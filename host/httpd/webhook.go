@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -64,13 +63,10 @@ func sign(key []byte, id, at string, content []byte) string {
 // Webhook reads a webhook of at most most bytes. It returns the id and the content if one of the
 // keys has signed them within WebhookWindow. The caller checks whether the id was seen before.
 func (k WebhookKeys) Webhook(rw http.ResponseWriter, r *http.Request, most int64) (id string, content []byte, p *Problem) {
-	if r.ContentLength != 0 {
-		QuickBody(rw)
+	if content, p = ReadAll(rw, r, most); p != nil {
+		return "", nil, p
 	}
-	content, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, most))
-	if err != nil {
-		return "", nil, Refuse(http.StatusRequestEntityTooLarge, "body_too_large", fmt.Sprintf("the body did not come whole, or has more than %d bytes", most), "send less at once")
-	}
+	var err error
 	if id, err = k.verify(r.Header, content, time.Now()); err != nil {
 		return "", nil, Refuse(http.StatusUnauthorized, "bad_signature", err.Error(), "sign as Standard Webhooks, with the channel's secret and the present time")
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"sync"
 	"syscall"
 	"time"
@@ -13,23 +12,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bounded is a listener whose connections end if their reader is too slow. Whoever opens
+// timed is a listener whose connections end if their reader is too slow. Whoever opens
 // a connection and does not read would otherwise hold a handler for ever.
-type bounded struct{ net.Listener }
+type timed struct {
+	net.Listener
+	speed Speed
+}
 
-func (b bounded) Accept() (net.Conn, error) {
-	c, err := b.Listener.Accept()
+func (t timed) Accept() (net.Conn, error) {
+	c, err := t.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &pacedConn{Conn: c, left: paceGrace}, nil
+	return &timedConn{Conn: c, speed: t.speed, left: t.speed.Grace}, nil
 }
 
-// pacedConn fails writes to a reader that is slower than a body may be: half a minute of
-// grace, then 8 KiB/s. Only the time in which a write waits counts, so a stream that says
-// nothing for an hour goes on.
-type pacedConn struct {
+// timedConn fails writes to a reader that is slower than speed. Only the time in which a write
+// waits counts, so a stream that says nothing for an hour goes on.
+type timedConn struct {
 	net.Conn
+	speed   Speed
 	mu      sync.Mutex
 	left    time.Duration // how long the next write may wait, beside the time for its bytes
 	own     time.Time     // a handler's deadline; zero: none
@@ -38,7 +40,7 @@ type pacedConn struct {
 
 // SetWriteDeadline sets a handler's own deadline. The earlier of that and ours counts. It
 // costs a timer, so it is set only if a write waits; the next write sets it otherwise.
-func (c *pacedConn) SetWriteDeadline(t time.Time) error {
+func (c *timedConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.own = t
@@ -49,15 +51,15 @@ func (c *pacedConn) SetWriteDeadline(t time.Time) error {
 }
 
 // SetDeadline is for both directions.
-func (c *pacedConn) SetDeadline(t time.Time) error {
+func (c *timedConn) SetDeadline(t time.Time) error {
 	if err := c.SetWriteDeadline(t); err != nil {
 		return err
 	}
 	return c.SetReadDeadline(t)
 }
 
-func (c *pacedConn) Write(p []byte) (int, error) {
-	n, err := c.pace(int64(len(p)), func() (int64, error) {
+func (c *timedConn) Write(p []byte) (int, error) {
+	n, err := c.inTime(int64(len(p)), func() (int64, error) {
 		n, err := c.Conn.Write(p)
 		return int64(n), err
 	})
@@ -66,7 +68,7 @@ func (c *pacedConn) Write(p []byte) (int, error) {
 
 // CloseWrite ends the direction to the client. net/http calls it after an answer to a request that
 // it does not read to its end: without it the client gets a reset instead of the answer.
-func (c *pacedConn) CloseWrite() error {
+func (c *timedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
@@ -77,7 +79,7 @@ func (c *pacedConn) CloseWrite() error {
 const pieceBytes = 256 << 10
 
 // ReadFrom lets the system copy a file to the connection, a piece at a time.
-func (c *pacedConn) ReadFrom(r io.Reader) (sent int64, err error) {
+func (c *timedConn) ReadFrom(r io.Reader) (sent int64, err error) {
 	to, ok := c.Conn.(io.ReaderFrom)
 	if !ok {
 		return io.Copy(struct{ io.Writer }{c}, r)
@@ -92,7 +94,7 @@ func (c *pacedConn) ReadFrom(r io.Reader) (sent int64, err error) {
 		if rest > 0 {
 			piece = min(piece, rest)
 		}
-		n, err := c.pace(piece, func() (int64, error) { return to.ReadFrom(io.LimitReader(r, piece)) })
+		n, err := c.inTime(piece, func() (int64, error) { return to.ReadFrom(io.LimitReader(r, piece)) })
 		sent += n
 		if rest > 0 {
 			rest -= n
@@ -104,11 +106,11 @@ func (c *pacedConn) ReadFrom(r io.Reader) (sent int64, err error) {
 	return sent, nil
 }
 
-// pace runs a write of so many bytes under a deadline, and counts the time that it took.
-func (c *pacedConn) pace(bytes int64, write func() (int64, error)) (int64, error) {
+// inTime runs a write of so many bytes under a deadline, and counts the time that it took.
+func (c *timedConn) inTime(bytes int64, write func() (int64, error)) (int64, error) {
 	start := time.Now()
 	c.mu.Lock()
-	allowed := c.left + timeFor(bytes)
+	allowed := c.left + c.speed.timeFor(bytes)
 	until := start.Add(allowed)
 	if !c.own.IsZero() && c.own.Before(until) {
 		until = c.own
@@ -123,28 +125,15 @@ func (c *pacedConn) pace(bytes int64, write func() (int64, error)) (int64, error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.writing = false
-	c.left = min(paceGrace, allowed-time.Since(start))
+	c.left = min(c.speed.Grace, allowed-time.Since(start))
 	return n, err
-}
-
-// ownDeadlineEnds ends the deadline that a request's handler set, with the request.
-func ownDeadlineEnds(c net.Conn, s http.ConnState) {
-	if s == http.StateIdle {
-		_ = c.SetWriteDeadline(time.Time{}) // a connection that is closed needs none
-	}
-}
-
-type connKey struct{}
-
-func withConn(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
 }
 
 // AtOnce returns a Writer that writes what a request's connection takes without a wait; nil
 // if the connection has none. It bypasses the buffer of net/http: a handler uses it after a
 // Flush, in an answer without a length and without chunks.
 func AtOnce(ctx context.Context) io.Writer {
-	c, ok := ctx.Value(connKey{}).(*pacedConn)
+	c, ok := ctx.Value(connKey{}).(*timedConn)
 	if !ok {
 		return nil
 	}
@@ -172,7 +161,7 @@ func (a atOnce) Write(p []byte) (n int, err error) {
 // SendBuffer bounds what the system holds for a request's client that does not read, in
 // bytes. It is for streams: a large file needs what the system gives by itself.
 func SendBuffer(ctx context.Context, bytes int) {
-	if c, ok := ctx.Value(connKey{}).(*pacedConn); ok {
+	if c, ok := ctx.Value(connKey{}).(*timedConn); ok {
 		if tcp, ok := c.Conn.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(bytes) // it then holds more
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -42,7 +41,7 @@ func serveOne(t *testing.T, h http.HandlerFunc) net.Conn {
 	l := pipes{make(chan net.Conn, 1), make(chan struct{})}
 	l.conns <- there
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, h, slog.New(slog.DiscardHandler), func() {}) }()
+	go func() { served <- (&Server{Handler: h, Grace: 5 * time.Second}).Serve(ctx, l) }()
 	t.Cleanup(func() {
 		here.Close()
 		cancel()
@@ -199,7 +198,7 @@ func TestAFileIsServedWhole(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(ctx, l, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { http.ServeFile(rw, r, path) }), slog.New(slog.DiscardHandler), func() {})
+		served <- (&Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { http.ServeFile(rw, r, path) }), Grace: 5 * time.Second}).Serve(ctx, l)
 	}()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for part, from := range map[string]int{"": 0, "bytes=7-": 7, "bytes=300000-": 300_000} {
@@ -235,7 +234,7 @@ func TestAnAnswerToAHugeHeaderWasCutOff(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, http.NotFoundHandler(), slog.New(slog.DiscardHandler), func() {}) }()
+	go func() { served <- (&Server{Handler: http.NotFoundHandler()}).Serve(ctx, l) }()
 	defer func() {
 		cancel()
 		if err := <-served; err != nil {

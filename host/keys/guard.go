@@ -1,8 +1,10 @@
 package keys
 
 import (
-	"crypto/subtle"
 	"net/http"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // Guard is the proxy for callers who know the pass. On a machine that several users share,
@@ -22,11 +24,8 @@ func (p *Proxy) Guard(pass string) http.Handler {
 func carries(h http.Header, pass string) bool {
 	for _, values := range h {
 		for _, v := range values {
-			before := len(v) - len(pass)
-			if before < 0 || subtle.ConstantTimeCompare([]byte(v[before:]), []byte(pass)) == 0 {
-				continue
-			}
-			if before == 0 || v[before-1] == ' ' {
+			_, token, scheme := strings.Cut(v, " ")
+			if httpd.Same(v, pass) || scheme && httpd.Same(token, pass) {
 				return true
 			}
 		}

@@ -29,6 +29,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 const (
@@ -36,10 +38,12 @@ const (
 	largeBody  = 4 << 20          // of which a group's are checked one after the other
 	maxCalls   = 4                // of a group, at once
 	queueTime  = 30 * time.Second // for which a call waits for another's end
-	bodyTime   = 2 * time.Minute  // in which a call's body must have come
 	silence    = 10 * time.Minute // after which an answer that stands still is cut
 	maxFailure = 64 << 10         // bytes of a provider's error
 )
+
+// bodySpeed is that of the slowest body.
+var bodySpeed = httpd.Speed{PerSecond: 64 << 10, Grace: 30 * time.Second}
 
 // Settings are what a group's assistant may use.
 type Settings struct {
@@ -110,7 +114,7 @@ func New(folder string, access Access, ledger *Ledger, log *slog.Logger) *Proxy 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	set := p.access.ModelAccess(p.folder)
-	c, refused := match(r, set)
+	c, refused := match(w, r, set)
 	if refused != nil {
 		refused.write(w, c.form)
 		return
@@ -210,12 +214,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, &refusal{http.StatusUnsupportedMediaType, "send the body without a Content-Encoding"}
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // a test's recorder has none
 	var body bytes.Buffer
 	body.Grow(int(min(max(r.ContentLength, 0), maxBody)) + bytes.MinRead)
-	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = control.SetReadDeadline(time.Time{})
+	_, err := body.ReadFrom(httpd.Body(w, r, maxBody, bodySpeed))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &refusal{http.StatusRequestEntityTooLarge, "a call has at most 32 MiB"}
 	}
@@ -327,7 +328,6 @@ func stream(w http.ResponseWriter, from io.Reader, cancel func(), m *meter, secr
 		idle.Reset(silence)
 		if n > 0 {
 			m.read(buf[:n])
-			_ = control.SetWriteDeadline(time.Now().Add(silence)) // an assistant that does not read
 			if _, err := w.Write(secret.next(buf[:n])); err != nil {
 				return
 			}

@@ -1,13 +1,14 @@
 package keys
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // form is how a provider reads calls and writes answers and errors.
@@ -107,7 +108,7 @@ var parameters = map[string]string{"alt": "sse", "beta": "true"}
 
 // match finds the row of a call. The target is compared as it came, so that no
 // escape and no dots have a second reading.
-func match(r *http.Request, set Settings) (call, *refusal) {
+func match(w http.ResponseWriter, r *http.Request, set Settings) (call, *refusal) {
 	c := call{method: r.Method, form: formOf(r.RequestURI)}
 	target, _, _ := strings.Cut(r.RequestURI, "?")
 	if r.Header.Get("Upgrade") != "" {
@@ -119,11 +120,19 @@ func match(r *http.Request, set Settings) (call, *refusal) {
 			continue
 		}
 		c.form, c.upstream = u.form, u
+		var methods []string
 		for _, row := range u.rows(set.Own) {
-			if row.method == r.Method && row.path.MatchString(rest) {
+			if !row.path.MatchString(rest) {
+				continue
+			}
+			if methods = append(methods, row.method); row.method == r.Method {
 				c.path, c.query, c.answers, c.raw = rest, query(r.URL.Query(), set.Own), row.answers, row.raw
 				return c, nil
 			}
+		}
+		if methods != nil {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			return c, &refusal{http.StatusMethodNotAllowed, "this call is made by another method"}
 		}
 		return c, &refusal{http.StatusForbidden, "the host passes on only calls that create an answer, count tokens or list models"}
 	}
@@ -195,10 +204,7 @@ func (r *refusal) write(w http.ResponseWriter, f form) {
 	case google:
 		doc = map[string]any{"error": map[string]any{"code": r.status, "message": message, "status": status}}
 	}
-	body, _ := json.Marshal(doc) // strings and numbers: cannot fail
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(r.status)
-	_, _ = w.Write(body)
+	httpd.Answer(w, r.status, doc)
 }
 
 // code is OpenAI's for an error, by which CLIs tell a quota from a rate.

@@ -130,7 +130,7 @@ func TestAnswerThatIsCutCountsToo(t *testing.T) {
 			rw.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		})
-		res, err := w.client.Post("http://x"+toClaude, "application/json", strings.NewReader(`{"model":"m","max_tokens":500}`))
+		res, err := w.client.Post("http://localhost"+toClaude, "application/json", strings.NewReader(`{"model":"m","max_tokens":500}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestACutAnswerThatThoughtCountedTooLittle(t *testing.T) {
 				}
 				io.WriteString(rw, claudeEnds)
 			})
-			res, err := w.client.Post("http://x"+toClaude, "application/json", strings.NewReader(body))
+			res, err := w.client.Post("http://localhost"+toClaude, "application/json", strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
 			}

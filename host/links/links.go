@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -79,7 +80,7 @@ func (k *Keys) Parse(token string) (id string, expires time.Time, ok bool) {
 		return "", time.Time{}, false
 	}
 	signed, sum := token[:idLen+timeLen], token[idLen+timeLen:]
-	if !hmac.Equal([]byte(mac(key, signed)), []byte(sum)) {
+	if !httpd.Same(sum, mac(key, signed)) {
 		return "", time.Time{}, false
 	}
 	at, err := hex.DecodeString(signed[idLen:])

@@ -29,6 +29,10 @@ func (c *Current) SharesDirectories(g groups.Group) bool {
 // operator approves.
 func (c *Current) Approvers() string { return c.Config().Approval.Group }
 
+// MayApprove reports whether a member's answer to the approvers' questions counts. The ids are those by
+// which the platform vouches for the member.
+func (c *Current) MayApprove(ids ...string) bool { return c.Config().Approval.May(ids...) }
+
 // MayAsk reports whether a group's assistant may ask members for permissions.
 func (c *Current) MayAsk(folder string) bool {
 	g, ok := c.Registry().ByFolder(folder)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -31,9 +32,9 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// Watched is what may have faults: operator.Local.
+// Watched is what has findings: operator.Local.
 type Watched interface {
-	Faults(context.Context) operator.Faults // what is wrong now
+	Findings(ctx context.Context, deep bool) ([]finding.Finding, error)
 }
 
 // Settings are those that an operator may change while the host runs.
@@ -66,7 +67,7 @@ type Notifier struct {
 
 // sighting is a fault that is there, or that is told and not over yet.
 type sighting struct {
-	fault operator.Fault
+	fault finding.Finding
 	since time.Time
 	gone  time.Time // zero: it is there
 }
@@ -74,7 +75,7 @@ type sighting struct {
 // told is a fault of which a target was told, or is being told. It is durable.
 type told struct {
 	Target string
-	Fault  operator.Fault
+	Fault  finding.Finding
 	Since  time.Time
 	Sent   bool // the target has taken it
 }
@@ -115,10 +116,13 @@ func (n *Notifier) look(ctx context.Context) {
 	if len(targets) == 0 && n.idle() {
 		return
 	}
-	faults := n.o.Watched.Faults(ctx)
+	all, err := n.o.Watched.Findings(ctx, false)
+	if err != nil {
+		return
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.sight(faults, time.Now())
+	n.sight(all, time.Now())
 	n.forget(targets)
 	for _, t := range targets {
 		l := n.lines[t.Name()]
@@ -142,10 +146,14 @@ func (n *Notifier) idle() bool {
 	return len(n.told) == 0
 }
 
-// sight compares the faults with those of the look before. The caller holds mu.
-func (n *Notifier) sight(faults operator.Faults, now time.Time) {
-	there := map[string]bool{}
-	for _, f := range faults.Now {
+// sight compares the findings with those of the look before. The caller holds mu.
+func (n *Notifier) sight(all []finding.Finding, now time.Time) {
+	there, unseen := map[string]bool{}, map[string]bool{}
+	for _, f := range all {
+		if !f.Wrong() {
+			unseen[f.Part] = unseen[f.Part] || f.Severity == finding.Unseen
+			continue
+		}
 		there[f.ID()] = true
 		if s := n.seen[f.ID()]; s != nil {
 			if n.over(s, now) {
@@ -158,7 +166,7 @@ func (n *Notifier) sight(faults operator.Faults, now time.Time) {
 	}
 	for id, s := range n.seen {
 		switch {
-		case there[id] || !s.gone.IsZero() || slices.Contains(faults.Unknown, s.fault.About):
+		case there[id] || !s.gone.IsZero() || unseen[s.fault.Part]:
 		case n.has(id):
 			s.gone = now
 		default:
@@ -235,7 +243,7 @@ func (n *Notifier) inOrder() []*sighting {
 }
 
 // message makes a message. Its id depends on nothing that differs between attempts.
-func (n *Notifier) message(kind Kind, f operator.Fault, since, until time.Time, target string) Message {
+func (n *Notifier) message(kind Kind, f finding.Finding, since, until time.Time, target string) Message {
 	sum := sha256.Sum256([]byte(string(kind) + "\x00" + target + "\x00" + f.ID() + "\x00" + since.UTC().Format(time.RFC3339Nano)))
 	return Message{ID: hex.EncodeToString(sum[:16]), Kind: kind, Host: n.o.Host, Fault: f, Since: since, Until: until}
 }
@@ -297,7 +305,7 @@ func (n *Notifier) Test(ctx context.Context) []operator.Notified {
 	for i, t := range targets {
 		all[i].Target = t.Name()
 		work.Go(func() {
-			if err := n.attempt(ctx, t, n.message(Test, operator.Fault{}, time.Now(), time.Time{}, t.Name())); err != nil {
+			if err := n.attempt(ctx, t, n.message(Test, finding.Finding{}, time.Now(), time.Time{}, t.Name())); err != nil {
 				all[i].Error = err.Error()
 			}
 		})

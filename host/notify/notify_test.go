@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +27,7 @@ type world struct {
 	db *state.DB
 
 	mu      sync.Mutex
-	now     operator.Faults
+	now     []finding.Finding
 	targets []string
 	heard   []string            // "chat: fault of channel_down of channel mem"
 	ids     map[string][]string // of the messages, by target
@@ -61,10 +61,10 @@ func (w *world) start() (stop func()) {
 
 func (w *world) After() time.Duration { return time.Minute }
 
-func (w *world) Faults(context.Context) operator.Faults {
+func (w *world) Findings(context.Context, bool) ([]finding.Finding, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.now
+	return w.now, nil
 }
 
 // target is a target of the world.
@@ -104,14 +104,14 @@ func (w *world) take(ctx context.Context, target string, m Message) error {
 func (w *world) fault(names ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.now = operator.Faults{}
+	w.now = nil
 	for _, name := range names {
 		about, unknown := strings.CutPrefix(name, "unknown ")
 		if unknown {
-			w.now.Unknown = append(w.now.Unknown, about)
+			w.now = append(w.now, finding.Finding{Part: about, Severity: finding.Unseen})
 			continue
 		}
-		w.now.Now = append(w.now.Now, operator.Fault{Name: "broken", About: name, Message: name + " is broken", Hint: "mend it"})
+		w.now = append(w.now, finding.Finding{Name: "broken", Part: name, Severity: finding.Warning, Cause: name + " is broken", Remedy: "mend it"})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/httpd"
-	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -32,9 +32,9 @@ type Message struct {
 	ID    string // the same in every attempt
 	Kind  Kind
 	Host  string
-	Fault operator.Fault // zero in a Test
-	Since time.Time      // when the fault was first seen
-	Until time.Time      // since when it is gone; zero unless the kind is Over
+	Fault finding.Finding // zero in a Test
+	Since time.Time       // when the fault was first seen
+	Until time.Time       // since when it is gone; zero unless the kind is Over
 }
 
 // Title is a line without the fault's own words.
@@ -43,9 +43,9 @@ func (m Message) Title() string {
 	case Test:
 		return "Longshore on " + m.Host + ": test"
 	case Over:
-		return "Longshore on " + m.Host + ": " + m.Fault.About + " is well again"
+		return "Longshore on " + m.Host + ": " + m.Fault.Part + " is well again"
 	}
-	return "Longshore on " + m.Host + ": " + m.Fault.About
+	return "Longshore on " + m.Host + ": " + m.Fault.Part
 }
 
 // Text is the message for people.
@@ -54,11 +54,11 @@ func (m Message) Text() string {
 	case Test:
 		return "This is a test of the notifications of Longshore on " + m.Host + ". Nothing is wrong."
 	case Over:
-		return fmt.Sprintf("Over on %s after %s: %s", m.Host, span(m.Until.Sub(m.Since)), m.Fault.Message)
+		return fmt.Sprintf("Over on %s after %s: %s", m.Host, span(m.Until.Sub(m.Since)), m.Fault.Cause)
 	}
-	text := "Fault on " + m.Host + ": " + m.Fault.Message
-	if m.Fault.Hint != "" {
-		text += "\nWhat to do: " + m.Fault.Hint
+	text := "Fault on " + m.Host + ": " + m.Fault.Cause
+	if m.Fault.Remedy != "" {
+		text += "\nWhat to do: " + m.Fault.Remedy
 	}
 	return text
 }
@@ -114,7 +114,7 @@ type payload struct {
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until,omitzero"`
 
-	operator.Fault
+	finding.Finding
 }
 
 // Webhook posts messages as JSON to an address of the operator's, signed as Standard

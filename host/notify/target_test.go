@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/httpd"
-	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 var (
 	since = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	began = Message{ID: "0123456789abcdef", Kind: Began, Host: "box", Since: since,
-		Fault: operator.Fault{Name: "channel_down", About: "channel whatsapp", Message: "channel whatsapp is not connected: logged out", Hint: "longshore pair whatsapp"}}
+		Fault: finding.Finding{Name: "channel_down", Part: "channel whatsapp", Cause: "channel whatsapp is not connected: logged out", Remedy: "longshore pair whatsapp"}}
 	over = Message{ID: "fedcba9876543210", Kind: Over, Host: "box", Since: since, Until: since.Add(12 * time.Minute), Fault: began.Fault}
 )
 
@@ -79,7 +79,7 @@ func TestAWebhookIsSigned(t *testing.T) {
 		t.Fatalf("%s %s: %v", r.path, r.body, err)
 	}
 	for key, want := range map[string]string{
-		"type": "over", "id": over.ID, "host": "box", "fault": "channel_down", "about": "channel whatsapp", "hint": "longshore pair whatsapp",
+		"type": "over", "id": over.ID, "host": "box", "name": "channel_down", "part": "channel whatsapp", "remedy": "longshore pair whatsapp",
 		"since": "2026-03-01T12:00:00Z", "until": "2026-03-01T12:12:00Z", "title": "Longshore on box: channel whatsapp is well again",
 		"text": "Over on box after 12 minutes: channel whatsapp is not connected: logged out",
 	} {

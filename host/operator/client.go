@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
@@ -33,9 +34,35 @@ func NewClient(dir string) *Client {
 	}}}
 }
 
-// Health returns nil if the host is healthy, and otherwise the host's reason.
+// answerTime is how long a host has to say that it runs.
+const answerTime = 5 * time.Second
+
+// ErrSilent means that a host runs and does not answer.
+var ErrSilent = errors.New("the host is running and not answering: it has not said within 5 seconds that it is alive")
+
+// SilentRemedy is what to do about it.
+const SilentRemedy = "wait, if the machine is busy; otherwise end the process and start it again (systemctl restart longshore, or kill -9 and longshore serve): what was accepted is kept"
+
+// Health returns nil if a host answers, and otherwise ErrNoHost, ErrDenied or ErrSilent.
 func (c *Client) Health(ctx context.Context) error {
-	return c.call(ctx, http.MethodGet, "/healthz", nil, nil)
+	short, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err := c.call(short, http.MethodGet, "/healthz", nil, nil)
+	switch {
+	case err != nil && short.Err() != nil && ctx.Err() == nil:
+		return ErrSilent
+	case errors.Is(err, errAnswered), refusal.Of(err) != nil:
+		return nil
+	}
+	return err
+}
+
+// errAnswered is of a host whose answer says nothing.
+var errAnswered = errors.New("the host answered")
+
+// Ready returns nil if the host can accept deliveries and serve, and otherwise the host's reason.
+func (c *Client) Ready(ctx context.Context) error {
+	return c.call(ctx, http.MethodGet, "/readyz", nil, nil)
 }
 
 // call makes one call and decodes the answer into out, unless out is nil.
@@ -48,7 +75,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		}
 		body = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://longshore"+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+socketHost+path, body)
 	if err != nil {
 		return fmt.Errorf("make call: %w", err)
 	}
@@ -67,14 +94,14 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("read the host's answer: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
-		answer := &refusal.Error{}
-		if json.Unmarshal(data, answer) != nil || answer.Message == "" {
-			return fmt.Errorf("the host answered %d", res.StatusCode)
+		var answer struct{ Error refusal.Error }
+		if json.Unmarshal(data, &answer) != nil || answer.Error.Message == "" {
+			return fmt.Errorf("%w %d", errAnswered, res.StatusCode)
 		}
-		if answer.Code == codeInternal {
-			return errors.New(answer.Message)
+		if answer.Error.Code == codeInternal {
+			return errors.New(answer.Error.Message)
 		}
-		return answer
+		return &answer.Error
 	}
 	if out == nil {
 		return nil

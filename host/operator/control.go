@@ -6,6 +6,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Control is what an operator may do to a host: *Client through the running host's socket,
@@ -53,10 +54,9 @@ type Control interface {
 	Links(ctx context.Context, group string) ([]Link, error)
 	// RevokeLink deletes a link and its file.
 	RevokeLink(ctx context.Context, id string) error
-	// Environment checks what the assistant of the group with that folder needs, or all
-	// assistants if it is empty, in the host's own environment: programs, engine,
-	// images, directories.
-	Environment(ctx context.Context, folder string) ([]channel.Finding, error)
+	// Findings returns what the parts of the host know of themselves. deep: also what takes
+	// longer to find out, by asking platforms, engine and machines.
+	Findings(ctx context.Context, deep bool) ([]finding.Finding, error)
 	// StopAssistant ends the turns that the assistants of the group with that folder are
 	// in, and drops the messages that wait, as a member's /stop for the whole chat does.
 	StopAssistant(ctx context.Context, folder string) (Stopped, error)

@@ -2,8 +2,6 @@ package operator
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,19 +12,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/longshore-bridge/longshore/host/httpd"
-	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // Health returns the handler of
 //
-//	/healthz   200 while deliveries can be accepted and recorded, else 503;
-//	           both with a JSON object that says what is wrong
+//	/healthz   200 while the host runs; a restart is of no use
+//	/readyz    200 while deliveries can be accepted and sent, else 503
 //	/metrics   the host's metrics in Prometheus's format
 //
-// A channel that is not connected does not make the host unhealthy: accepted
-// deliveries are stored, and a restart would not help.
+// Both of the first have a JSON object with the findings that an operator has to know. A channel that is
+// not connected does not make the host unready: accepted deliveries are stored.
 func (l *Local) Health() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -34,67 +31,28 @@ func (l *Local) Health() http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		if err := l.healthy(r.Context()); err != nil {
-			reply(w, nil, err)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(l.wellness()) //nolint:errcheck // the caller went away
-	})
+	mux := &httpd.Mux{}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { l.well(w, r, "ok", false) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { l.well(w, r, "ready", true) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return mux
 }
 
-// healthy returns why nothing can be accepted, or nil.
-func (l *Local) healthy(ctx context.Context) error {
-	if l.Outbox == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
-	err := l.Outbox.Check(ctx)
-	if err == nil && l.Running != nil {
-		if lost := l.Running.Machine.LostFiles(); lost != nil {
-			return &refusal.Error{
-				Code: CodeUnwell, Message: "no delivery can be accepted: " + lost.Error(),
-				Hint: "let no second host start; put them back, or stop the host, see docs/operations.md, and start it",
-			}
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	if full, ok := errors.AsType[*outbox.FullError](err); ok {
-		return &refusal.Error{
-			Code: CodeUnwell, Message: fmt.Sprintf("no delivery can be accepted: %v", full.Cause),
-			Hint: "make room on the file system of the state directory",
-		}
-	}
-	return &refusal.Error{Code: CodeUnwell, Message: "no delivery can be recorded in the outbox: " + err.Error(), Hint: "see: longshore doctor, docs/operations.md"}
+// wellness is the answer of /healthz and /readyz. If the host is not ready, it is a refusal too.
+type wellness struct {
+	Status   string            `json:"status"`
+	Findings []finding.Finding `json:"findings"`
+	Error    *refusal.Error    `json:"error,omitempty"`
 }
 
-// wellness is the answer of /healthz for a host that accepts deliveries. It names assistants
-// that do not answer, by group and cause; a restart would not help them.
-func (l *Local) wellness() map[string]any {
-	answer := map[string]any{"status": "ok"}
-	if causes := l.causes(); len(causes) > 0 {
-		answer["assistants"] = causes
+func (l *Local) well(w http.ResponseWriter, r *http.Request, status string, ready bool) {
+	all, _ := l.Findings(r.Context(), false) // Local returns no error
+	answer := wellness{Status: status, Findings: finding.Wrong(all)}
+	code := http.StatusOK
+	if why := RefusalOf(all); ready && why != nil {
+		answer.Status, answer.Error, code = "unready", why, http.StatusServiceUnavailable
 	}
-	return answer
-}
-
-// causes returns why assistants do not answer now, by group. Of two threads of a
-// group, one counts.
-func (l *Local) causes() map[string]string {
-	causes := map[string]string{}
-	for _, a := range l.assistants() {
-		if a.Cause != "" {
-			causes[a.Group] = a.Cause
-		}
-	}
-	return causes
+	httpd.Answer(w, code, answer)
 }
 
 // checkTime limits a check, since the disk of the outbox may hang.
@@ -143,7 +101,7 @@ func newCollector(l *Local) *collector {
 		budget:      desc("budget_left_ratio", "Part of the group's budget that is left until it begins anew.", "group"),
 		refusals:    desc("refused_total", "Requests that were refused since the host started, by code.", "code"),
 		told:        desc("told_in_words_total", "Messages of members that could only be told in words since the host started.", "channel", "kind"),
-		faults:      desc("faults", "What is wrong with the host now, as notify tells it.", "fault"),
+		faults:      desc("finding", "What is wrong with the host now, by name and part, as longshore status says it.", "name", "part"),
 		ahead:       desc("clock_ahead_seconds", "How far this machine's clock is ahead of the platforms'."),
 	}
 }
@@ -257,12 +215,13 @@ func (c *collector) wrong(out chan<- prometheus.Metric, gauge func(*prometheus.D
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	faults := map[string]int{}
-	for _, f := range c.local.Faults(ctx).Now {
-		faults[f.Name]++
-	}
-	for name, n := range faults {
-		gauge(c.faults, float64(n), name)
+	all, _ := c.local.Findings(ctx, false) // Local returns no error
+	seen := map[string]bool{}
+	for _, f := range finding.Wrong(all) {
+		if !seen[f.ID()] {
+			gauge(c.faults, 1, f.Name, f.Part)
+		}
+		seen[f.ID()] = true
 	}
 }
 
@@ -313,59 +272,25 @@ func number(b bool) float64 {
 	return 0
 }
 
-// HealthServer serves Health at an address beside the control socket. It only answers requests to the
-// names of loopback and to Hosts, and never a page of another site: otherwise a website could read
-// this machine's metrics through its operator's browser.
+// HealthServer serves Health beside the control socket. It only answers requests to the names of
+// loopback and to Hosts, and never a page of another site: otherwise a website could read this
+// machine's metrics through its operator's browser.
 type HealthServer struct {
-	Address  string // host:port on loopback
-	Hosts    []string
-	Health   http.Handler
-	listener net.Listener // nil: nothing listens
+	Address string // host:port on loopback
+	Hosts   []string
+	Health  http.Handler
 }
 
-// Listen listens, if that is not done. Run must not be running.
-func (s *HealthServer) Listen() (err error) {
-	if s.listener == nil {
-		s.listener, err = net.Listen("tcp", s.Address)
-	}
-	return err
+// Listen listens for Serve.
+func (s HealthServer) Listen() (net.Listener, error) {
+	return httpd.Address{Listen: s.Address}.Open()
 }
 
-// Run serves where Listen listens until ctx is done, which is no error.
-func (s *HealthServer) Run(ctx context.Context) error {
-	own := ownNamesOnly(httpd.NamesOf(s.listener.Addr().String(), s.Hosts...), s.Health)
-	srv := &http.Server{Handler: own, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
-	stop := context.AfterFunc(ctx, func() { srv.Close() })
-	defer stop()
-	err := srv.Serve(s.listener)
-	if ctx.Err() != nil {
-		return nil
-	}
-	return errors.Join(fmt.Errorf("serve metrics: %w", err), s.Close())
-}
-
-// Close stops listening. Run must have returned.
-func (s *HealthServer) Close() error {
-	if s.listener != nil {
-		_ = s.listener.Close() // Run may have closed it
-		s.listener = nil
+// Serve serves until ctx is done, which is no error, and closes l.
+func (s HealthServer) Serve(ctx context.Context, l net.Listener) error {
+	guard := httpd.NewGuard(l.Addr(), "ask by the address in metrics.listen, or add the name to metrics.hosts", s.Hosts...)
+	if err := (&httpd.Server{Handler: guard.Wrap(s.Health)}).Serve(ctx, l); err != nil {
+		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil
-}
-
-func ownNamesOnly(own httpd.Names, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		switch {
-		case !own.Has(r.Host):
-			reply(w, nil, &refusal.Error{
-				Code: CodeUnknownHost, Message: fmt.Sprintf("this server does not answer to the name %+q", media.Printable(r.Host)),
-				Hint: "ask by the address in metrics.listen, or add the name to metrics.hosts",
-			})
-		case httpd.Foreign(r):
-			reply(w, nil, &refusal.Error{Code: CodeCrossSite, Message: "requests from other sites are refused", Hint: "open the address directly"})
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
 }

@@ -27,10 +27,11 @@ func healthy() http.Handler {
 // serveHealth serves a healthy host at addr.
 func serveHealth(ctx context.Context, addr string, hosts ...string) error {
 	s := operator.HealthServer{Address: addr, Hosts: hosts, Health: healthy()}
-	if err := s.Listen(); err != nil {
+	l, err := s.Listen()
+	if err != nil {
 		return err
 	}
-	return s.Run(ctx)
+	return s.Serve(ctx, l)
 }
 
 func TestHealthIsServedUntilTheHostEnds(t *testing.T) {
@@ -55,8 +56,9 @@ func TestHealthIsServedUntilTheHostEnds(t *testing.T) {
 		return nil
 	})
 	http.DefaultClient.CloseIdleConnections()
-	if taken := serveHealth(ctx, addr); taken == nil {
-		t.Error("a second listener has the address too")
+	taken := serveHealth(ctx, addr)
+	if taken == nil {
+		t.Errorf("a second listener: %v", taken)
 	}
 	cancel()
 	if err := <-ended; err != nil {
@@ -176,7 +178,7 @@ func TestAnswersToApprovalsWereNotCounted(t *testing.T) {
 	ask := func(key string, expires time.Time) string {
 		d := records.Delivery{
 			Key: key, Folder: "family", Request: "r-" + key, Channel: "mem", Chat: "mem:family", Parts: []records.Part{{Text: "words"}},
-			Approval: &records.Approval{Rule: "approve.foreign", Expires: expires},
+			Approval: &records.Ask{Rule: "approve.foreign", Expires: expires},
 		}
 		if err := c.outbox.Put(t.Context(), []records.Delivery{d}); err != nil {
 			t.Fatal(err)
@@ -186,14 +188,20 @@ func TestAnswersToApprovalsWereNotCounted(t *testing.T) {
 	later := time.Now().Add(time.Hour)
 	ask(strings.Repeat("a", 32), later)
 	for key, yes := range map[string]bool{strings.Repeat("b", 32): true, strings.Repeat("c", 32): false, strings.Repeat("d", 32): false} {
-		if err := c.outbox.Decide(t.Context(), ask(key, later), yes, "operator"); err != nil {
+		if err := c.decide(t.Context(), ask(key, later), yes); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.outbox.Decide(t.Context(), key, yes, "operator"); !errors.Is(err, records.ErrDecided) {
+		if err := c.decide(t.Context(), key, yes); !errors.Is(err, records.ErrDecided) {
 			t.Errorf("a second answer: %v", err)
 		}
 	}
-	c.work(ask(strings.Repeat("e", 32), time.Now()), "refused")
+	late, err := c.outbox.Approval(t.Context(), ask(strings.Repeat("e", 32), time.Now()))
+	if err == nil {
+		err = c.outbox.Answer(t.Context(), late, records.AnswerNone, "")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	rec := httptest.NewRecorder()
 	c.Health().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{`waiting 1`, `total{answer="yes"} 1`, `total{answer="no"} 2`, `total{answer="none"} 1`, `total{answer="lost"} 0`} {
@@ -208,8 +216,8 @@ func TestAFaultOfTheHostIsItsOwnCode(t *testing.T) {
 	c := &control{err: errors.New("disk on fire")}
 	w := httptest.NewRecorder()
 	(&operator.Server{Control: c, Log: slog.New(slog.DiscardHandler)}).Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/drop", strings.NewReader(`"x"`)))
-	var answer refusal.Error
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusInternalServerError || answer.Code != "internal" || answer.Message != "disk on fire" {
+	var answer struct{ Error refusal.Error }
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusInternalServerError || answer.Error.Code != "internal" || answer.Error.Message != "disk on fire" {
 		t.Errorf("%d %s, %v", w.Code, w.Body, err)
 	}
 }

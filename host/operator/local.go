@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -22,6 +23,7 @@ type Options struct {
 	Records  *records.Reader   // read if Outbox is nil; nil, too: nothing was ever accepted
 	Road     Road              // with Outbox
 	Running  *Running          // nil: this process does not run the host
+	Parts    Examiner          // what makes findings; nil: nothing
 }
 
 // Groups are the groups that are configured now.
@@ -48,6 +50,7 @@ type Road interface {
 type Local struct {
 	Options
 	health checkup
+	list   finding.List
 }
 
 // NewLocal returns a Local. The caller owns everything in o.

@@ -115,6 +115,15 @@ func (c *counter) accept(folder, name, caption string) records.Delivery {
 }
 
 // work lets the outbox send until the delivery of that id has a state.
+// decide answers an approval as the host does.
+func (c *counter) decide(ctx context.Context, id string, yes bool) error {
+	a, err := c.outbox.Approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.outbox.Answer(ctx, a, map[bool]string{true: records.AnswerYes, false: records.AnswerNo}[yes], "operator")
+}
+
 func (c *counter) work(id, state string) {
 	c.t.Helper()
 	ctx, stop := context.WithCancel(c.t.Context())
@@ -232,10 +241,10 @@ func TestADropOfWhatWaitedWasNoAnswer(t *testing.T) {
 	var answers []string
 	c.rooms.decide = func(ctx context.Context, id string, yes bool) error {
 		answers = append(answers, fmt.Sprint(id, " ", yes))
-		return c.outbox.Decide(ctx, id, yes, "operator")
+		return c.decide(ctx, id, yes)
 	}
 	d := records.Delivery{Key: strings.Repeat("c", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family", Parts: []records.Part{{Text: "hi"}},
-		Approval: &records.Approval{Rule: "approve.foreign", Expires: time.Now().Add(time.Hour)}}
+		Approval: &records.Ask{Rule: "approve.foreign", Expires: time.Now().Add(time.Hour)}}
 	if err := c.outbox.Put(t.Context(), []records.Delivery{d}); err != nil {
 		t.Fatal(err)
 	}
@@ -289,9 +298,9 @@ func TestAnOutboxThatCannotBeWrittenIsUnwell(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	c.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
-	var answer refusal.Error
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusServiceUnavailable || answer.Code != operator.CodeUnwell {
+	c.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	var answer struct{ Error refusal.Error }
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusServiceUnavailable || answer.Error.Code != operator.CodeUnwell {
 		t.Errorf("%d %s, %v", w.Code, w.Body, err)
 	}
 }

@@ -41,7 +41,7 @@ func TestEachMethodOfControlHasItsCall(t *testing.T) {
 }
 
 // queries are the methods of Control that only read, and answer without a host.
-var queries = []string{"Status", "List", "Show", "Tasks", "Audit"}
+var queries = []string{"Status", "List", "Show", "Tasks", "Audit", "Findings"}
 
 // nothingOpens is an installation whose outbox cannot be opened.
 type nothingOpens struct{}

@@ -169,13 +169,11 @@ const (
 	CodeSettled   = "settled"    // the delivery has ended
 	CodeSending   = "sending"    // the delivery is being sent at this moment
 	CodeNoBytes   = "no_bytes"   // the delivery's files are no longer stored
-	CodeUnwell    = "unwell"     // of /healthz
+	CodeUnwell    = "unwell"     // of /readyz
 	CodeBadCall   = "bad_call"
 	CodePageOff   = "page_off" // the host serves no operator's page
 
-	CodeUnknownHost = "unknown_host" // of the metrics' address
-	CodeCrossSite   = "cross_site"
-	codeInternal    = "internal" // only on the socket: every other error
+	codeInternal = "internal" // only on the socket: every other error
 )
 
 // ErrNoHost means that no host answers on the control socket.
@@ -193,9 +191,9 @@ func badCall(message string) *refusal.Error {
 }
 
 func noGroup(folder string) error {
-	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("no group has the folder %q", folder), Hint: "see: longshore status"}
+	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("no group has the folder %q", folder), Hint: "longshore status lists the groups"}
 }
 
 func notFound(id string) error {
-	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}
+	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "longshore queue list --all and longshore errors list show what there is"}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // op makes one call of a Control. Its argument and its answer are JSON.
@@ -34,7 +35,7 @@ var ops = map[string]op{
 		return c.OperateTask(ctx, in.ID, in.Verb)
 	}),
 	"links": askFor(Control.Links), "revoke-link": tell(Control.RevokeLink),
-	"environment": askFor(Control.Environment), "stop": askFor(Control.StopAssistant),
+	"findings": askFor(Control.Findings), "stop": askFor(Control.StopAssistant),
 	"link": askFor(Control.Link), "unpair": tell(Control.Unpair), "page": ask(Control.PageURL),
 	"log": askFor(Control.Log), "audit": askFor(Control.Audit), "notify-test": ask(Control.NotifyTest),
 	"tokens": ask(Control.Tokens), "make-token": askFor(Control.MakeToken), "revoke-token": tell(Control.RevokeToken),
@@ -128,8 +129,8 @@ func (c *Client) RevokeLink(ctx context.Context, id string) error {
 	return c.tell(ctx, "revoke-link", id)
 }
 
-func (c *Client) Environment(ctx context.Context, folder string) ([]channel.Finding, error) {
-	return answerTo[[]channel.Finding](ctx, c, "environment", folder)
+func (c *Client) Findings(ctx context.Context, deep bool) ([]finding.Finding, error) {
+	return answerTo[[]finding.Finding](ctx, c, "findings", deep)
 }
 
 func (c *Client) StopAssistant(ctx context.Context, folder string) (Stopped, error) {

@@ -97,7 +97,7 @@ func (c *counter) ask(names ...string) {
 	for _, name := range names {
 		all = append(all, records.Delivery{
 			Key: fmt.Sprintf("%032x", time.Now().UnixNano()), Folder: "family", Request: "r-" + name, Channel: "mem", Chat: "mem:family",
-			Approval: &records.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
+			Approval: &records.Ask{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
 			Parts:    []records.Part{{Text: name}},
 		})
 	}
@@ -148,7 +148,7 @@ func TestAnApprovalDidNotNameItsFiles(t *testing.T) {
 	file.Name, file.Alt, file.Kind = "report.pdf", "a table of tides", "document"
 	d := records.Delivery{
 		Key: strings.Repeat("a", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family",
-		Approval: &records.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
+		Approval: &records.Ask{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
 	}
 	for range 5 {
 		blob, err := c.outbox.Copy(t.Context(), strings.NewReader("bytes"), 5)

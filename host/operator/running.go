@@ -6,12 +6,10 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
-	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -36,13 +34,8 @@ type Running struct {
 // Host is the configuration that a host runs by: *serve.Host.
 type Host interface {
 	Applied() time.Time
-	// Unapplied is why the last reload was refused; nil if it was not.
-	Unapplied() *string
 	// Reload is Control's.
 	Reload(ctx context.Context, remove bool) (Reloaded, error)
-	// LostGroups are the folders of groups that the host has served and the file lacks, if
-	// these are more than half.
-	LostGroups() []string
 	Quota() Quota
 	// Refusals counts refused requests by code since the host's start.
 	Refusals() map[string]int64
@@ -52,17 +45,9 @@ type Host interface {
 
 // Machine is what a host finds around it: *serve.Host.
 type Machine interface {
-	// LostFiles is the error that files of the state are no longer those that the host has opened.
-	LostFiles() error
-	// Findings are the parts of the host that are down.
-	Findings(ctx context.Context) []finding.Finding
-	// MissingMounts are the directories shared with groups that are not in their place.
-	MissingMounts() []MissingMount
 	// ClockAhead is how far this machine's clock is ahead of the platforms'; ok is false if
 	// no platform has sent its time lately.
 	ClockAhead() (ahead time.Duration, ok bool)
-	// Environment is Control's.
-	Environment(ctx context.Context, folder string) []channel.Finding
 	// Backup is how the daily backup of the state stands.
 	Backup() Backup
 }
@@ -89,8 +74,6 @@ type Assistants interface {
 type Models interface {
 	// Spending is what the calls of a group have used; ok is false if the host does not pass them on.
 	Spending(ctx context.Context, folder string) (s Spending, ok bool)
-	// RefusedCalls are the calls refused lately that the operator might allow.
-	RefusedCalls() []RefusedCall
 }
 
 // Pairing are the chats that no group has, and in which somebody wrote: *serve.Host.
@@ -164,14 +147,6 @@ func (l *Local) ApprovePairing(ctx context.Context, code string) error {
 		return ErrNoHost
 	}
 	return l.Running.Pairing.ApprovePairing(ctx, code)
-}
-
-// Environment implements Control.
-func (l *Local) Environment(ctx context.Context, folder string) ([]channel.Finding, error) {
-	if l.Running == nil {
-		return nil, ErrNoHost
-	}
-	return l.Running.Machine.Environment(ctx, folder), nil
 }
 
 // StopAssistant implements Control.

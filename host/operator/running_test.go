@@ -11,25 +11,20 @@ import (
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
-	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
 // rooms are all parts of a running host, as a test says.
 type rooms struct {
 	groups    []groups.Group
-	unapplied *string
-	lost      []string
 	freeDisk  int64
 	backup    operator.Backup
-	missing   []operator.MissingMount
 	ahead     time.Duration
 	status    []turns.Status
 	notCalled int
 	turns     map[string]turns.Turns // empty: each was answered now
 	told      []turns.Told
 	spending  map[string]operator.Spending
-	calls     []operator.RefusedCall
 	unknown   []operator.UnknownChat
 	stuck     map[string]spool.Stuck
 	inbox     map[string]int64
@@ -55,8 +50,6 @@ func (r *rooms) SendFor(_ context.Context, s operator.Send) (records.Delivery, e
 }
 
 func (r *rooms) Applied() time.Time         { return time.Now() }
-func (r *rooms) Unapplied() *string         { return r.unapplied }
-func (r *rooms) LostGroups() []string       { return r.lost }
 func (r *rooms) Quota() operator.Quota      { return operator.Quota{} }
 func (r *rooms) FreeDisk() int64            { return r.freeDisk }
 func (r *rooms) Refusals() map[string]int64 { return nil }
@@ -64,14 +57,10 @@ func (r *rooms) Reload(context.Context, bool) (operator.Reloaded, error) {
 	return operator.Reloaded{}, nil
 }
 
-func (r *rooms) LostFiles() error                           { return nil }
-func (r *rooms) Findings(context.Context) []finding.Finding { return nil }
-func (r *rooms) MissingMounts() []operator.MissingMount     { return r.missing }
 func (r *rooms) ClockAhead() (ahead time.Duration, ok bool) { return r.ahead, true }
 func (r *rooms) Backup() operator.Backup {
 	return operator.Backup{Last: r.backup.Last, Problem: r.backup.Problem, Known: true}
 }
-func (r *rooms) Environment(context.Context, string) []channel.Finding { return nil }
 
 func (r *rooms) Status() []turns.Status { return r.status }
 func (r *rooms) Ignored(string) turns.Ignored {
@@ -93,7 +82,6 @@ func (r *rooms) Spending(_ context.Context, folder string) (operator.Spending, b
 	s, ok := r.spending[folder]
 	return s, ok
 }
-func (r *rooms) RefusedCalls() []operator.RefusedCall { return r.calls }
 
 func (r *rooms) Codes() []operator.PairingCode                { return nil }
 func (r *rooms) ApprovePairing(context.Context, string) error { return nil }

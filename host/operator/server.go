@@ -3,17 +3,17 @@ package operator
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // maxBody is the size of the largest request body on the control socket, in
@@ -24,8 +24,8 @@ const maxBody = 64 << 10
 //
 //	POST /v1/<name>   the calls of ops
 //
-// and the paths of Health below /healthz and /metrics. Errors are a JSON object
-// with code, message and hint.
+// and the paths of Health below /healthz, /readyz and /metrics. Errors are Problems
+// of package httpd.
 //
 // The caller has locked the outbox, which gives it the right to the socket.
 type Server struct {
@@ -46,53 +46,52 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { at.remove() }()
-	log := cmp.Or(s.Log, slog.New(slog.DiscardHandler))
-	srv := &http.Server{
-		Handler:           s.Handler(),
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-	}
-	done := make(chan error, 1)
-	serve := func() {
-		ln := peerListener{at.UnixListener, log}
-		go func() { done <- srv.Serve(ln) }()
-	}
-	serve()
-	look := time.Tick(cmp.Or(s.Look, 5*time.Second))
-	for ctx.Err() == nil {
-		select {
-		case err = <-done:
+	for at != nil {
+		if err := s.serve(ctx, at); err != nil {
 			return fmt.Errorf("serve control socket: %w", err)
-		case <-ctx.Done():
-		case <-look:
-			if at.there() {
-				continue
-			}
-			next, failed := listen(ctx, s.Dir, s.Runtime)
-			if failed != nil {
-				log.Error("the control socket was deleted and cannot be made again", "error", failed)
-				continue
-			}
-			log.Warn("the control socket was deleted, and is made again")
-			at.remove()
-			<-done
-			at = next
-			serve()
 		}
+		at = s.listenAgain(ctx)
 	}
-	// The calls in progress end with ctx; their replies get one second.
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	if srv.Shutdown(stop) != nil {
-		_ = srv.Close()
-	}
-	<-done
 	return nil
 }
+
+// serve serves until ctx is done or the socket was deleted, and removes it. The calls in progress
+// end then; their replies get one second.
+func (s *Server) serve(ctx context.Context, at *socket) error {
+	defer at.remove()
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	defer cancel()
+	looking.Go(func() {
+		defer cancel()
+		for range wake.Every(ctx, s.every()) {
+			if !at.there() {
+				return
+			}
+		}
+	})
+	guard := httpd.Guard{Names: httpd.NamesOf(socketHost), Programs: true, Hint: "ask for http://" + socketHost}
+	srv := httpd.Server{Handler: guard.Wrap(s.Handler()), Log: s.Log, Cancel: true, Grace: time.Second}
+	return srv.Serve(ctx, peerListener{at.UnixListener, s.log()})
+}
+
+// listenAgain makes the socket that was deleted; nil: ctx is done.
+func (s *Server) listenAgain(ctx context.Context) *socket {
+	for ctx.Err() == nil {
+		at, err := listen(ctx, s.Dir, s.Runtime)
+		if err == nil {
+			s.log().Warn("the control socket was deleted, and is made again")
+			return at
+		}
+		s.log().Error("the control socket was deleted and cannot be made again", "error", err)
+		wake.Sleep(ctx, s.every())
+	}
+	return nil
+}
+
+func (s *Server) every() time.Duration { return cmp.Or(s.Look, 5*time.Second) }
+func (s *Server) log() *slog.Logger    { return cmp.Or(s.Log, slog.New(slog.DiscardHandler)) }
 
 // peerListener only accepts connections of our own user and of root.
 type peerListener struct {
@@ -116,39 +115,40 @@ func (l peerListener) Accept() (net.Conn, error) {
 
 // Handler returns the control protocol without its socket.
 func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
+	mux := &httpd.Mux{}
 	for name, do := range ops {
 		mux.HandleFunc("POST /v1/"+name, func(w http.ResponseWriter, r *http.Request) {
-			in, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-			if err != nil || !utf8.Valid(in) {
-				reply(w, nil, badCall("the call is no text of at most "+strconv.Itoa(maxBody)+" bytes"))
-				return
+			in, problem := httpd.ReadAll(w, r, maxBody)
+			switch {
+			case problem != nil:
+				httpd.Fail(w, problem)
+			case !utf8.Valid(in):
+				reply(w, nil, badCall("the call is no text"))
+			default:
+				out, err := do(r.Context(), s.Control, in)
+				reply(w, out, err)
 			}
-			out, err := do(r.Context(), s.Control, in)
-			reply(w, out, err)
 		})
 	}
 	if s.Health != nil {
 		mux.Handle("GET /healthz", s.Health)
+		mux.Handle("GET /readyz", s.Health)
 		mux.Handle("GET /metrics", s.Health)
 	}
 	return mux
 }
 
-// reply writes v, or err as an Error. The operator may see the text of every
-// error, as only the host's own user can reach the socket.
+// reply writes v, or err. The operator may see the text of every error, as only the host's own user
+// can reach the socket.
 func reply(w http.ResponseWriter, v any, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	if err != nil {
-		answer := refusal.Error{Code: codeInternal, Message: err.Error()}
-		if r := refusal.Of(err); r != nil {
-			answer = *r
-		}
-		w.WriteHeader(httpStatus(answer.Code))
-		v = answer
+	switch r := refusal.Of(err); {
+	case err == nil:
+		httpd.Answer(w, http.StatusOK, v)
+	case r == nil:
+		httpd.Fail(w, httpd.Refuse(http.StatusInternalServerError, codeInternal, err.Error(), ""))
+	default:
+		httpd.Fail(w, httpd.Refuse(httpStatus(r.Code), r.Code, r.Message, r.Hint))
 	}
-	json.NewEncoder(w).Encode(v) //nolint:errcheck // the caller went away
 }
 
 func httpStatus(code string) int {
@@ -159,10 +159,6 @@ func httpStatus(code string) int {
 		return http.StatusServiceUnavailable
 	case CodeBadCall:
 		return http.StatusBadRequest
-	case CodeUnknownHost:
-		return http.StatusMisdirectedRequest
-	case CodeCrossSite:
-		return http.StatusForbidden
 	case codeInternal:
 		return http.StatusInternalServerError
 	}

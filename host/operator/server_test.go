@@ -26,6 +26,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 		conn.SetReadDeadline(time.Now().Add(time.Minute))
-		conn.Write([]byte("POST /v1/status HTTP/1.0\r\nContent-Length: 0\r\n\r\n"))
+		conn.Write([]byte("POST /v1/status HTTP/1.0\r\nHost: longshore\r\nContent-Length: 0\r\n\r\n"))
 		answer, _ := io.ReadAll(conn)
 		os.Stdout.WriteString("answered: " + string(answer))
 		os.Exit(0)
@@ -141,8 +142,8 @@ func (c *control) OperateTask(_ context.Context, id, verb string) (tasks.Answer,
 	return tasks.Answer{Words: verb + " " + id}, nil
 }
 
-func (c *control) Environment(_ context.Context, folder string) ([]channel.Finding, error) {
-	return []channel.Finding{{Check: folder, Severity: channel.Fine}}, nil
+func (c *control) Findings(_ context.Context, deep bool) ([]finding.Finding, error) {
+	return []finding.Finding{{Name: fmt.Sprint(deep), Severity: finding.Fine}}, nil
 }
 
 func (c *control) StopAssistant(_ context.Context, folder string) (operator.Stopped, error) {
@@ -542,7 +543,7 @@ func TestCallsThatCannotBeMeant(t *testing.T) {
 		name, method, path, body string
 		status                   int
 	}{
-		{"oversized", "POST", "/v1/send", `{"group":"` + strings.Repeat("x", 70<<10) + `"}`, http.StatusBadRequest},
+		{"oversized", "POST", "/v1/send", `{"group":"` + strings.Repeat("x", 70<<10) + `"}`, http.StatusRequestEntityTooLarge},
 		{"not JSON", "POST", "/v1/send", `group=family`, http.StatusBadRequest},
 		{"not UTF-8", "POST", "/v1/send", "{\"text\":\"caf\xe9\"}", http.StatusBadRequest},
 		{"limit of words", "POST", "/v1/list", `{"limit":"many"}`, http.StatusBadRequest},

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 const (
 	socketName = "longshore.sock"
+	socketHost = "longshore" // by which clients name the host
 
 	// maxSocketPath is below the limit of every system, in bytes: Linux allows
 	// 107 (unix(7)), macOS and the BSDs 103.
@@ -51,17 +53,16 @@ func listen(ctx context.Context, own, runtimeDir string) (*socket, error) {
 		}
 		path = filepath.Join(dir, shortName)
 	}
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	// Between bind and chmod, only the umask decides who may connect. The check
+	// of the peer's user in Accept covers that moment.
+	ln, err := httpd.ListenUnix(path)
 	if err != nil {
 		if path != link {
 			err = errors.Join(err, os.Remove(filepath.Dir(path)))
 		}
 		return nil, fmt.Errorf("bind control socket: %w", err)
 	}
-	// Between bind and chmod, only the umask decides who may connect. The check
-	// of the peer's user in Accept covers that moment.
-	err = os.Chmod(path, 0o600)
-	if err == nil && path != link {
+	if path != link {
 		err = os.Symlink(path, link)
 	}
 	var info fs.FileInfo

@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -16,23 +17,23 @@ import (
 // Status is a host's description of itself. If no host runs, Running is false
 // and only what the disk shows is filled in.
 type Status struct {
-	Running      bool          `json:"running"`
-	PID          int           `json:"pid,omitempty"`
-	Version      string        `json:"version"`
-	Started      time.Time     `json:"started,omitzero"`
-	Applied      time.Time     `json:"applied,omitzero"` // when the configuration in force was
-	State        string        `json:"state"`            // the state directory
-	Channels     []Channel     `json:"channels"`
-	Groups       []Group       `json:"groups"`
-	Assistants   []Assistant   `json:"assistants"`
-	Failures     []Item        `json:"failures"` // the latest, newest first, at most RecentFailures
-	Errors       int           `json:"errors"`   // requests in the errors folder
-	Disk         Disk          `json:"disk"`
-	Backup       time.Time     `json:"backup,omitzero"` // when the newest good daily backup was made
-	Quota        Quota         `json:"quota,omitzero"`
-	Faults       []Fault       `json:"faults"` // what is wrong with the running host, see Local.Faults
-	UnknownChats []UnknownChat `json:"unknown_chats,omitempty"`
-	Told         []turns.Told  `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
+	Running      bool              `json:"running"`
+	PID          int               `json:"pid,omitempty"`
+	Version      string            `json:"version"`
+	Started      time.Time         `json:"started,omitzero"`
+	Applied      time.Time         `json:"applied,omitzero"` // when the configuration in force was
+	State        string            `json:"state"`            // the state directory
+	Channels     []Channel         `json:"channels"`
+	Groups       []Group           `json:"groups"`
+	Assistants   []Assistant       `json:"assistants"`
+	Failures     []Item            `json:"failures"` // the latest, newest first, at most RecentFailures
+	Errors       int               `json:"errors"`   // requests in the errors folder
+	Disk         Disk              `json:"disk"`
+	Backup       time.Time         `json:"backup,omitzero"` // when the newest good daily backup was made
+	Quota        Quota             `json:"quota,omitzero"`
+	Findings     []finding.Finding `json:"findings"` // what an operator has to know and to do, see Control.Findings
+	UnknownChats []UnknownChat     `json:"unknown_chats,omitempty"`
+	Told         []turns.Told      `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
 }
 
 // RecentFailures is how many failures a Status lists.
@@ -205,12 +206,16 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 func (l *Local) Status(ctx context.Context) (Status, error) {
 	s := Status{
 		Version: l.Version, State: l.Layout.State, Disk: diskOf(l.Layout.State), Channels: []Channel{},
-		Faults: append([]Fault{}, l.Faults(ctx).Now...), Assistants: l.assistants(), Failures: []Item{},
+		Assistants: l.assistants(), Failures: []Item{},
 	}
 	if l.Running != nil {
 		l.describeHost(&s)
 	}
-	var err error
+	all, err := l.Findings(ctx, false)
+	if err != nil {
+		return Status{}, err
+	}
+	s.Findings = finding.Wrong(all)
 	if s.Groups, err = l.groups(ctx); err != nil {
 		return Status{}, err
 	}

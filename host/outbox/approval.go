@@ -1,9 +1,8 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // await makes all parts wait for the delivery's approval.
@@ -20,11 +20,7 @@ func (it *item) await() error {
 	if a.Rule == "" || a.Expires.IsZero() {
 		return fmt.Errorf("delivery %s asks for an approval that is not whole", it.Key)
 	}
-	if a.ID == "" {
-		id := make([]byte, 16)
-		rand.Read(id)
-		a.ID = hex.EncodeToString(id)
-	}
+	a.ID, a.Policy, a.Folder, a.Thread = cmp.Or(a.ID, RandomID()), records.PolicyApproval, it.Folder, it.Thread
 	it.Approval = &a
 	for i := range it.Parts {
 		p := &it.Parts[i]
@@ -39,7 +35,7 @@ func (it *item) await() error {
 func (o *Outbox) setAside(it *item) {
 	o.use(it.Folder, it.Waiting())
 	o.changed(it)
-	signal(o.approving)
+	wake.Up(o.asking)
 }
 
 // RoomToWait returns nil if a group may have more waiting for approvals. It may have as
@@ -61,23 +57,32 @@ func (o *Outbox) RoomToWait(folder string, ahead, more Load) error {
 	return nil
 }
 
-// Decide records the answer to the approval that a delivery waits for, and who gave it.
-// After a yes the delivery goes behind the waiting ones of its chat, with a deadline of
-// its own; after a no it is Refused, and its bytes are deleted. Of several answers the
-// first counts. Errors: ErrNotFound, ErrAmbiguous, ErrDecided, ErrNoBytes.
-func (o *Outbox) Decide(ctx context.Context, name string, yes bool, by string) error {
+// Approval returns what a delivery waits for, or waited. name is as for [Outbox.Get]. The error
+// is ErrDecided if it waits for nothing.
+func (o *Outbox) Approval(ctx context.Context, name string) (*records.Ask, error) {
 	it, err := o.reader.Find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	a, err := o.reader.Approval(ctx, it.Key)
+	if errors.Is(err, records.ErrNotFound) {
+		err = records.ErrDecided
+	}
+	return a, err
+}
+
+// decide ends an approval.
+func (o *Outbox) decide(ctx context.Context, a *records.Ask, what, by string) error {
+	it, err := o.reader.Record(ctx, a.Delivery)
 	if err != nil {
 		return err
 	}
-	if !yes {
-		err := o.refuse(ctx, it, records.AnswerNo, by)
-		o.mayBeOver(err)
-		return err
+	if what != records.AnswerYes {
+		return o.refuse(ctx, it, a, what, by)
 	}
 	var approved *item
 	err = o.state.Do(ctx, func(t *state.Tx) error {
-		err := records.AnswerApproval(t, it.ID, records.AnswerYes, by, time.Now())
+		err := records.AnswerAsk(t, a.ID, what, by, time.Now())
 		if err == nil {
 			approved, _, err = o.requeue(t, it, records.Waiting)
 		}
@@ -86,33 +91,23 @@ func (o *Outbox) Decide(ctx context.Context, name string, yes bool, by string) e
 		o.opts.Trace(approved.Folder, approved.Request, "answered")
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.answers[records.AnswerYes]++
+		o.answers[what]++
 		o.use(approved.Folder, approved.Waiting().Negative())
 		delete(o.live, approved.ID)
 		o.accept(approved)
-		o.ask(&approved.Record)
 		o.changed(approved)
 	})
 	if err != nil {
-		o.mayBeOver(err)
 		return fmt.Errorf("approve %s: %w", it.Key, err)
 	}
 	o.poke()
 	return nil
 }
 
-// mayBeOver has endApprovals look at once after an answer that came too late: it may not
-// have noticed yet that the clock was set ahead.
-func (o *Outbox) mayBeOver(err error) {
-	if errors.Is(err, records.ErrDecided) {
-		signal(o.approving)
-	}
-}
-
 // refuse ends a delivery that waits for an approval.
-func (o *Outbox) refuse(ctx context.Context, it *records.Record, what, by string) error {
+func (o *Outbox) refuse(ctx context.Context, it *records.Record, a *records.Ask, what, by string) error {
 	err := o.state.Do(ctx, func(t *state.Tx) error {
-		return records.Refuse(t, it, what, by, time.Now())
+		return records.Refuse(t, it, a.ID, what, by, time.Now())
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -131,44 +126,4 @@ func (o *Outbox) refuse(ctx context.Context, it *records.Record, what, by string
 	}
 	o.endLinksOf(ctx, it, all)
 	return nil
-}
-
-// endApprovals refuses what nobody has approved in time, until ctx is done.
-func (o *Outbox) endApprovals(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-o.approving:
-		}
-		next, err := o.expireApprovals(ctx, time.Now())
-		if err != nil && ctx.Err() == nil {
-			o.opts.Log.Error("refuse what nobody has approved", "error", err)
-			next = time.Now().Add(time.Minute)
-		}
-		if !next.IsZero() { // a clock that was set back is noticed within a minute
-			timer.Reset(min(max(time.Until(next), 0), time.Minute))
-		}
-	}
-}
-
-// expireApprovals returns when the next approval expires; zero if none waits.
-func (o *Outbox) expireApprovals(ctx context.Context, now time.Time) (next time.Time, err error) {
-	over, err := o.reader.ExpiredApprovals(ctx, now)
-	if err != nil {
-		return next, err
-	}
-	for _, id := range over {
-		it, err := o.reader.Record(ctx, id)
-		if err == nil {
-			err = o.refuse(ctx, it, records.AnswerNone, "")
-		}
-		if err != nil && !errors.Is(err, records.ErrDecided) && !errors.Is(err, records.ErrNotFound) {
-			return next, err
-		}
-	}
-	return o.reader.NextExpiry(ctx)
 }

@@ -22,7 +22,7 @@ import (
 // marked is a text that waits for an approval.
 func marked(words string) records.Delivery {
 	d := text("fake:1", words)
-	d.Approval = &records.Approval{Rule: "approve.foreign", Expires: time.Now().Add(24 * time.Hour)}
+	d.Approval = &records.Ask{Rule: "approve.foreign", Expires: time.Now().Add(24 * time.Hour)}
 	return d
 }
 
@@ -87,7 +87,7 @@ func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
 				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 				run(t, o)
 				d := file(t, o, "fake:1", "report", large("report"))
-				d.Approval = &records.Approval{Rule: "approve.above", Expires: time.Now().Add(24 * time.Hour)}
+				d.Approval = &records.Ask{Rule: "approve.above", Expires: time.Now().Add(24 * time.Hour)}
 				put(t, o, d)
 				synctest.Wait()
 				if s := stats(t, o); s.Waiting != 1 || s.Pending != 1 || s.Bytes != int64(len(large("report"))) {
@@ -118,7 +118,7 @@ func TestAnApprovalOutlivesAHost(t *testing.T) {
 		o := openAt(t, dir, options)
 		stop := run(t, o)
 		d, late := file(t, o, "fake:1", "report", large("report")), marked("late")
-		d.Approval = &records.Approval{Rule: "approve.above", Expires: time.Now().Add(240 * time.Hour)}
+		d.Approval = &records.Ask{Rule: "approve.above", Expires: time.Now().Add(240 * time.Hour)}
 		put(t, o, d, late)
 		stop()
 		if err := o.Close(); err != nil {
@@ -186,7 +186,7 @@ func TestAFileThatIsLostWhileItWaitsFails(t *testing.T) {
 	dir := t.TempDir()
 	o := openAt(t, dir, outbox.Options{})
 	d := file(t, o, "fake:1", "report", large("report"))
-	d.Approval = &records.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)}
+	d.Approval = &records.Ask{Rule: "approve.above", Expires: time.Now().Add(time.Hour)}
 	put(t, o, d)
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
@@ -205,6 +205,11 @@ func TestAFileThatIsLostWhileItWaitsFails(t *testing.T) {
 	if s := stats(t, o); s.Waiting != 0 || s.Pending != 0 || s.Answers["lost"] != 1 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// vote is a yes in a poll.
+func vote(poll string) *channel.Inbound {
+	return &channel.Inbound{Kind: channel.KindVote, Target: poll, Choices: []string{"yes"}}
 }
 
 func stats(t *testing.T, o *box) outbox.Stats {
@@ -233,7 +238,7 @@ func TestAPollForAnApprovalIsNoQuestionOfTheGroup(t *testing.T) {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		poll := text("fake:ops", "may it go?")
-		poll.Parts[0].Question = &records.Question{Choices: []string{"yes", "no"}, Until: a.Expires, Approval: a.ID}
+		poll.Parts[0].Question = &records.Question{Choices: []string{"yes", "no"}, Until: a.Expires, Ask: a.ID}
 		put(t, o, poll)
 		b.settled(t, poll)
 		receipt := b.of(poll).Parts[0].Receipt.ID
@@ -245,18 +250,21 @@ func TestAPollForAnApprovalIsNoQuestionOfTheGroup(t *testing.T) {
 			time.Sleep(time.Duration(days) * 24 * time.Hour)
 			o = openAt(t, dir, options)
 			stop = run(t, o)
-			id, choices, err := o.ApprovalAsked(t.Context(), poll.Address(), receipt, []string{"yes"})
-			if err != nil || id != a.ID || len(choices) != 1 || o.OpenQuestions(poll.Folder) != 0 {
-				t.Errorf("after %d days: %q, %q, %v", days, id, choices, err)
+			asked, err := o.Asked(t.Context(), poll.Address(), vote(receipt))
+			if err != nil || asked.ID != a.ID {
+				t.Fatalf("after %d days: %+v, %v", days, asked, err)
+			}
+			if n, err := o.Reader().OpenAsks(t.Context(), poll.Folder, records.PolicyQuestion, time.Now()); n != 0 || err != nil {
+				t.Errorf("after %d days: %d questions, %v", days, n, err)
 			}
 		}
-		if id, _, err := o.ApprovalAsked(t.Context(), poll.Address(), "another", []string{"yes"}); err != nil || id != "" {
-			t.Errorf("another poll: %q, %v", id, err)
+		if a, err := o.Asked(t.Context(), poll.Address(), vote("another")); !errors.Is(err, records.ErrNotFound) {
+			t.Errorf("another poll: %+v, %v", a, err)
 		}
-		if key, err := o.Reader().KeyOfApproval(t.Context(), a.ID); err != nil || key != waits.Key {
-			t.Errorf("its delivery: %q, %v", key, err)
+		if a, err := o.Reader().Ask(t.Context(), a.ID); err != nil || a.Key != waits.Key {
+			t.Errorf("its delivery: %+v, %v", a, err)
 		}
-		if _, err := o.Reader().KeyOfApproval(t.Context(), strings.Repeat("0", 32)); !errors.Is(err, records.ErrNotFound) {
+		if _, err := o.Reader().Ask(t.Context(), strings.Repeat("0", 32)); !errors.Is(err, records.ErrNotFound) {
 			t.Errorf("a guessed id: %v", err)
 		}
 		stop()

@@ -234,7 +234,13 @@ func run(t testing.TB, o *box) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- o.Run(ctx) }()
+	go func() {
+		var ends sync.WaitGroup
+		ends.Go(func() { o.endAsks(ctx, t) })
+		err := o.Run(ctx)
+		ends.Wait()
+		done <- err
+	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -243,6 +249,43 @@ func run(t testing.TB, o *box) (stop func()) {
 	})
 	t.Cleanup(stop)
 	return stop
+}
+
+// Decide answers the approval that a delivery waits for.
+func (b *box) Decide(ctx context.Context, name string, yes bool, by string) error {
+	a, err := b.Approval(ctx, name)
+	if err != nil {
+		return err
+	}
+	return b.Answer(ctx, a, map[bool]string{true: records.AnswerYes, false: records.AnswerNo}[yes], by)
+}
+
+// endAsks ends what nobody answers in time, as the bridge does.
+func (b *box) endAsks(ctx context.Context, t testing.TB) {
+	for ctx.Err() == nil {
+		due, err := b.Reader().DueAsks(context.Background(), time.Now())
+		for i := range due {
+			if due[i].Answer == "" {
+				err = errors.Join(err, b.Answer(context.Background(), &due[i], records.AnswerNone, ""))
+			}
+		}
+		if err != nil && !errors.Is(err, records.ErrDecided) {
+			t.Errorf("end what nobody answers: %v", err)
+		}
+		next, err := b.Reader().NextExpiry(context.Background())
+		if err != nil {
+			t.Error(err)
+		}
+		var expires <-chan time.Time
+		if !next.IsZero() {
+			expires = time.After(max(time.Until(next), 0))
+		}
+		select {
+		case <-ctx.Done():
+		case <-b.Asking():
+		case <-expires:
+		}
+	}
 }
 
 // key makes a delivery's key of any words.

@@ -231,7 +231,7 @@ func accept(o *box, path, name string) (records.Delivery, error) {
 		d = withActs(d, name)
 	}
 	if os.Getenv("OUTBOX_TEST_WAITS") == "true" {
-		d.Approval = &records.Approval{Rule: "approve.files", Expires: time.Now().Add(time.Hour)}
+		d.Approval = &records.Ask{Rule: "approve.files", Expires: time.Now().Add(time.Hour)}
 	}
 	return d, nil
 }

@@ -63,10 +63,8 @@ type Outbox struct {
 	limiters map[string]*rate.Limiter // of the groups' attempts
 	runs     bool                     // Run works
 
-	questions map[int64]*asked // that take answers
-	asking    chan struct{}    // holds a value after a new one
-	approving chan struct{}    // holds a value after a new approval, or a late answer
-	answers   map[string]int64 // to approvals, since Open
+	asking  chan struct{}    // see Asking
+	answers map[string]int64 // to approvals, since Open
 }
 
 type counters struct {
@@ -77,20 +75,19 @@ type counters struct {
 // lost_bytes. A state has one outbox. Open sends nothing; Run does.
 func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 	o := &Outbox{
-		opts:      opts.withDefaults(),
-		state:     opts.State,
-		checking:  make(chan struct{}, 1),
-		wake:      make(chan struct{}, 1),
-		toRecord:  make(chan struct{}, 1),
-		usage:     map[string]records.Usage{},
-		lines:     map[string]*line{},
-		lanes:     map[groups.Address]*lane{},
-		live:      map[int64]*item{},
-		limiters:  map[string]*rate.Limiter{},
-		changes:   changes.NewList(),
-		answers:   map[string]int64{records.AnswerYes: 0, records.AnswerNo: 0, records.AnswerNone: 0, records.AnswerLost: 0},
-		questions: map[int64]*asked{}, asking: make(chan struct{}, 1),
-		approving: make(chan struct{}, 1),
+		opts:     opts.withDefaults(),
+		state:    opts.State,
+		checking: make(chan struct{}, 1),
+		wake:     make(chan struct{}, 1),
+		toRecord: make(chan struct{}, 1),
+		usage:    map[string]records.Usage{},
+		lines:    map[string]*line{},
+		lanes:    map[groups.Address]*lane{},
+		live:     map[int64]*item{},
+		limiters: map[string]*rate.Limiter{},
+		changes:  changes.NewList(),
+		answers:  map[string]int64{records.AnswerYes: 0, records.AnswerNo: 0, records.AnswerNone: 0, records.AnswerLost: 0},
+		asking:   make(chan struct{}, 1),
 	}
 	defer func() {
 		if err != nil {
@@ -122,8 +119,6 @@ func (o *Outbox) Run(ctx context.Context) error {
 		defer close(recorded)
 		o.recordOutcomes(stop)
 	}()
-	d.wg.Go(func() { o.endQuestions(ctx) })
-	d.wg.Go(func() { o.endApprovals(ctx) })
 	o.poke()
 	d.loop(ctx)
 	d.wg.Wait()
@@ -160,10 +155,7 @@ func (o *Outbox) recover(ctx context.Context) error {
 			o.schedule(ln)
 		})
 	}
-	if err != nil {
-		return err
-	}
-	return o.recoverQuestions(ctx)
+	return err
 }
 
 // forgetLost fails the open parts whose blob is missing, and ends what the process before had

@@ -65,7 +65,11 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 		return err
 	}
 	if it.Waits() {
-		return o.refuse(ctx, it, records.AnswerNo, "operator")
+		a, err := o.Approval(ctx, it.Key)
+		if err != nil {
+			return err
+		}
+		return o.Answer(ctx, a, records.AnswerNo, "operator")
 	}
 	ln, from, err := o.block(it)
 	if err != nil {

@@ -21,7 +21,7 @@
 //	attempt.go  one attempt at one part
 //	together.go several parts in one call, and what is sent in the commit that accepts it
 //	outcome.go  the outcome of an attempt, and its record
-//	question.go questions and their answers
+//	ask.go      what people are asked, and their answers
 //	act.go      parts that change a message
 //	receipt.go  later reports about a part
 //	changes.go  reports of changes to the bridge

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -204,6 +205,9 @@ func (p *putting) recorded() {
 	defer o.mu.Unlock()
 	for _, it := range p.items {
 		it.Small = nil
+		if slices.ContainsFunc(it.Parts, func(p records.Part) bool { return p.Question != nil }) {
+			wake.Up(o.asking)
+		}
 		switch {
 		case it.ID == 0:
 			continue
@@ -212,7 +216,6 @@ func (p *putting) recorded() {
 			continue
 		case it.Open():
 			o.accept(it)
-			o.ask(&it.Record)
 		default:
 			o.live[it.ID] = it // for NextChanges
 		}
@@ -276,6 +279,9 @@ func newItem(d *records.Delivery) (*item, error) {
 		p := &it.Parts[i]
 		p.State, p.Doubt = records.Queued, time.Time{}
 		p.MessageID = records.MessageID(d.Key, i)
+		if p.Question != nil {
+			p.Question = it.ask(p.Question)
+		}
 		if !p.Plain() && len(p.Files) > 0 {
 			return it, fmt.Errorf("delivery %s has files and is no plain message", d.Key)
 		}

@@ -16,8 +16,8 @@ import (
 const cancelWait = time.Second
 
 // cancel answers a call that cancels a delivery.
-func (s *Server) cancel(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
-	last, done, err := s.cancelDelivery(r.Context(), who, id)
+func (s *Server) cancel(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	last, done, err := s.cancelDelivery(r.Context(), who, r.PathValue("id"))
 	switch {
 	case err != nil:
 		return err

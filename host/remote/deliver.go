@@ -45,7 +45,6 @@ func (s *Server) sendMedia(rw http.ResponseWriter, r *http.Request, who tokens.I
 	if err != nil {
 		return err
 	}
-	s.answerIn(rw, wait)
 	result = s.await(r.Context(), who.Folder, result, wait, time.Time{})
 	s.unstage(who, result)
 	if used.upload != "" && result.Channel != "" {
@@ -53,13 +52,6 @@ func (s *Server) sendMedia(rw http.ResponseWriter, r *http.Request, who tokens.I
 	}
 	answer(rw, result)
 	return nil
-}
-
-// answerIn sets the deadlines of a call whose body is read: that of the body must not end
-// the connection while the call waits.
-func (s *Server) answerIn(rw http.ResponseWriter, wait time.Duration) {
-	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
-	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(wait + s.Limits.Grace))
 }
 
 // unstage removes the copies of a delivery that no longer needs them.
@@ -327,7 +319,7 @@ func seenOf(r *http.Request) (time.Time, error) {
 }
 
 // result answers with what became of a delivery.
-func (s *Server) result(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
+func (s *Server) result(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
 	wait, err := s.waitOf(r, 0)
 	if err != nil {
 		return err
@@ -336,7 +328,7 @@ func (s *Server) result(rw http.ResponseWriter, r *http.Request, who tokens.Iden
 	if err != nil {
 		return err
 	}
-	c, err := s.calls.Find(r.Context(), who, id)
+	c, err := s.calls.Find(r.Context(), who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,13 +33,11 @@ type Inbox interface {
 	// AskPermission asks members whether the session may use a tool, and returns the question
 	// with its id.
 	AskPermission(ctx context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error)
-	// Permission returns a question. answered is closed with its answer.
-	Permission(folder, thread, id string) (p ipc.Permission, answered <-chan struct{}, err error)
+	// Permission returns a question, as soon as it is answered or after the time to wait.
+	Permission(ctx context.Context, folder, thread, id string, wait time.Duration) (ipc.Permission, error)
 	// FetchFile opens a file of a message; number counts from 1.
 	FetchFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error)
 }
-
-const inboxPath = "/api/inbox"
 
 // How many fetches may wait for messages at the same time.
 const (
@@ -136,33 +133,26 @@ func cursorOf(query url.Values) (string, error) {
 	return query.Get("after"), nil
 }
 
-// message answers what concerns one message: its end, or a file of it.
-func (s *Server) message(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
-	if s.Inbox == nil {
-		return errNoInbox
+// ofMessage is a call that concerns one message.
+func (s *Server) ofMessage(do call) call {
+	return func(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+		switch {
+		case s.Inbox == nil:
+			return errNoInbox
+		case len(r.PathValue("id")) > maxMessageID:
+			return errWhere
+		}
+		return do(rw, r, who)
 	}
-	id, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, inboxPath+"/"), "/")
-	number, file := strings.CutPrefix(rest, "files/")
-	switch {
-	case id == "" || len(id) > maxMessageID:
-		return errWhere
-	case rest == "ack" && r.Method == http.MethodPost:
-		return s.ack(rw, r, who, id)
-	case rest == "unheard" && r.Method == http.MethodPost:
-		return s.unheard(rw, who, id)
-	case file && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		return s.messageFile(rw, r, who, id, number)
-	}
-	return errWhere
 }
 
 // ack ends a message, with the answer in its body or without one.
-func (s *Server) ack(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
+func (s *Server) ack(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	id := r.PathValue("id")
 	answer, err := readAck(s.Limits, r.Header.Get("Content-Type"), s.Limits.Body(rw, r, s.Limits.Fields))
 	if err != nil {
 		return err
 	}
-	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
 	done, err := s.Inbox.Ack(r.Context(), who.Folder, who.Thread, id, answer)
 	if err != nil {
 		return err
@@ -173,7 +163,8 @@ func (s *Server) ack(rw http.ResponseWriter, r *http.Request, who tokens.Identit
 
 // unheard takes the word of a program that pushes messages into a session, that the session
 // does not take one. It reads no body.
-func (s *Server) unheard(rw http.ResponseWriter, who tokens.Identity, id string) error {
+func (s *Server) unheard(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	id := r.PathValue("id")
 	done, err := s.Inbox.Unheard(who.Folder, who.Thread, id)
 	if err != nil {
 		return err
@@ -204,12 +195,13 @@ func readAck(l intake.Limits, contentType string, body io.Reader) (answer string
 const fieldText = "text" // of an acknowledgement: the answer
 
 // messageFile sends a file of a message, or a range of it.
-func (s *Server) messageFile(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id, number string) error {
+func (s *Server) messageFile(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	number := r.PathValue("number")
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || strconv.Itoa(n) != number {
 		return errWhere
 	}
-	f, about, err := s.Inbox.FetchFile(who.Folder, who.Thread, id, n)
+	f, about, err := s.Inbox.FetchFile(who.Folder, who.Thread, r.PathValue("id"), n)
 	if err != nil {
 		return err
 	}
@@ -217,6 +209,19 @@ func (s *Server) messageFile(rw http.ResponseWriter, r *http.Request, who tokens
 	h := rw.Header()
 	h.Set("Content-Type", "application/octet-stream") // whatever the member says that it is
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": media.SafeName(about.Name)}))
-	http.ServeContent(s.Limits.Answer(rw, r), r, "", time.Time{}, f)
+	http.ServeContent(rw, r, "", time.Time{}, whileValid{f, r.Context()})
 	return nil
+}
+
+// whileValid is a file that is read no further once the caller's token is revoked.
+type whileValid struct {
+	io.ReadSeeker
+	ctx context.Context
+}
+
+func (w whileValid) Read(p []byte) (int, error) {
+	if err := httpd.Ended(w.ctx); err != nil {
+		return 0, err
+	}
+	return w.ReadSeeker.Read(p)
 }

@@ -108,7 +108,21 @@ func (l *letters) AskPermission(_ context.Context, folder, thread string, p ipc.
 	return p, nil
 }
 
-func (l *letters) Permission(folder, thread, id string) (ipc.Permission, <-chan struct{}, error) {
+func (l *letters) Permission(ctx context.Context, folder, thread, id string, wait time.Duration) (ipc.Permission, error) {
+	p, decided, err := l.permission(folder, thread, id)
+	if err != nil || wait == 0 {
+		return p, err
+	}
+	select {
+	case <-decided:
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+	p, _, err = l.permission(folder, thread, id)
+	return p, err
+}
+
+func (l *letters) permission(folder, thread, id string) (ipc.Permission, <-chan struct{}, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.questions[folder+" "+thread+" "+id]

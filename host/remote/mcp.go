@@ -31,10 +31,6 @@ const mcpPath = "/mcp"
 // serveMCP serves the tools by MCP's Streamable HTTP. A server lives as long as its
 // request: nothing of one caller can reach another.
 func (s *Server) serveMCP(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
-	if r.Method != http.MethodPost {
-		rw.Header().Set("Allow", http.MethodPost)
-		return httpd.Refuse(http.StatusMethodNotAllowed, "not_found", "only POST is served here: no stream is open between calls", "see docs/remote.md")
-	}
 	g, ok := s.Live.Registry().ByFolder(who.Folder)
 	if !ok {
 		return tokens.ErrUnauthorized
@@ -55,7 +51,6 @@ func (s *Server) serveMCP(rw http.ResponseWriter, r *http.Request, who tokens.Id
 		return nil
 	}
 	longest := s.Live.Wait() + s.Limits.Grace // a call for notifications would never end
-	s.answerIn(rw, longest)
 	ctx, cancel := context.WithTimeout(r.Context(), longest)
 	defer cancel()
 	r = r.WithContext(ctx)

@@ -230,8 +230,8 @@ func TestMCPHasTheDoorsBounds(t *testing.T) {
 		"a long text":          {w.ask("POST", mcpPath, token, call(`{"text":"`+long+`"}`), "Content-Type", "application/json"), 413, ipc.CodeTooLarge},
 		"a long something":     {w.ask("POST", mcpPath, token, call(`{"content_base64":"eA==","x":"`+long+`"}`), "Content-Type", "application/json"), 413, ipc.CodeTooLarge},
 		"more than any file":   {w.ask("POST", mcpPath, token, bytes.NewReader(make([]byte, maxFields+maxBuffer/3*4+5))), 413, ipc.CodeTooLarge},
-		"a stream":             {w.ask("GET", mcpPath, token, nil, "Accept", "text/event-stream"), 405, "not_found"},
-		"the end of a session": {w.ask("DELETE", mcpPath, token, nil), 405, "not_found"},
+		"a stream":             {w.ask("GET", mcpPath, token, nil, "Accept", "text/event-stream"), 405, "bad_method"},
+		"the end of a session": {w.ask("DELETE", mcpPath, token, nil), 405, "bad_method"},
 	} {
 		if tt.got.http != tt.http || tt.got.Error.Code != tt.code {
 			t.Errorf("%s: %d %s", name, tt.got.http, tt.got.body)

@@ -3,15 +3,11 @@ package remote
 import (
 	"io"
 	"net/http"
-	"strings"
-	"time"
 
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/ipc"
 )
-
-const permissionsPath = "/api/permissions"
 
 // maxPermission is the largest body of a question, in bytes.
 const maxPermission = 16 << 10
@@ -58,24 +54,17 @@ func (s *Server) permission(rw http.ResponseWriter, r *http.Request, who tokens.
 	if s.Inbox == nil {
 		return errNoInbox
 	}
-	id := strings.TrimPrefix(r.URL.Path, permissionsPath+"/")
-	p, answered, err := s.Inbox.Permission(who.Folder, who.Thread, id)
-	if err != nil {
-		return err
-	}
-	if p.Answer == "" && wait > 0 {
+	id := r.PathValue("id")
+	p, err := s.Inbox.Permission(r.Context(), who.Folder, who.Thread, id, 0)
+	if err == nil && p.Answer == "" && wait > 0 {
 		if !s.asking.begin(who) {
 			return errPolls
 		}
 		defer s.asking.end(who)
-		select {
-		case <-answered:
-		case <-time.After(min(wait, time.Until(p.Expires))):
-		case <-r.Context().Done():
-		}
-		if p, _, err = s.Inbox.Permission(who.Folder, who.Thread, id); err != nil {
-			return err
-		}
+		p, err = s.Inbox.Permission(r.Context(), who.Folder, who.Thread, id, wait)
+	}
+	if err != nil {
+		return err
 	}
 	if tokens.Revoked(r.Context()) {
 		return tokens.ErrUnauthorized

@@ -43,7 +43,6 @@ func (s *Server) takeRequest(rw http.ResponseWriter, r *http.Request, who tokens
 	if err != nil {
 		return err
 	}
-	s.answerIn(rw, wait)
 	result = s.await(r.Context(), who.Folder, result, wait, time.Time{})
 	s.unstage(who, result)
 	answer(rw, result)
@@ -145,7 +144,8 @@ func (s *Server) open(who tokens.Identity, request *ipc.Request, given []stagedF
 }
 
 // dropUpload deletes an upload that no delivery needs.
-func (s *Server) dropUpload(rw http.ResponseWriter, who tokens.Identity, id string) error {
+func (s *Server) dropUpload(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	id := r.PathValue("id")
 	if !ipc.ValidID(id) {
 		return errNoUpload
 	}

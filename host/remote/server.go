@@ -75,19 +75,18 @@ type Chats interface {
 type Server struct {
 	Options
 	*tokens.Tokens
-	calls    *calls.Store
-	ready    bool         // Listen has made the directories
-	listener net.Listener // nil: nothing listens
-	names    httpd.Names
-	gate     gate.Gate
-	bodies   *intake.Bodies
-	uploads  uploads
-	polls    polls // for messages
-	asking   polls // for answers to questions
-	waiting  waiting
+	calls   *calls.Store
+	handler http.Handler
+	ready   bool // the directories are made
+	gate    gate.Gate
+	bodies  *intake.Bodies
+	uploads uploads
+	polls   polls // for messages
+	asking  polls // for answers to questions
+	waiting waiting
 }
 
-// Open opens the Server, which answers nobody before Run. The caller closes the Server.
+// Open opens the Server, which answers nobody before Serve or Admit.
 func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Limits = o.Limits.Filled()
@@ -95,79 +94,50 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		Options: o, gate: gate.Gate{Strangers: o.Limits.Strangers, Group: o.Limits.Group},
 		bodies: intake.NewBodies(o.Live, o.Disk),
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
 	if s.Tokens, err = tokens.New(ctx, o.State, o.Live, o.Log); err != nil {
 		return nil, err
 	}
 	s.calls = calls.New(o.State, o.Limits.Calls)
-	s.names = httpd.NamesOf(cmp.Or(o.Listen, "localhost"), o.Hosts...)
+	if err := s.prepare(); err != nil { // Listen tries again
+		o.Log.Error("bodies of calls cannot be kept", "error", err)
+	}
+	guard := &httpd.Guard{Programs: true, Hint: "use its own address, or have the operator add the name to remote.hosts"}
+	if o.Listen != "" {
+		guard.Names = httpd.NamesOf(o.Listen, o.Hosts...)
+	}
+	s.handler = guard.Wrap(s.authenticated(s.mux()))
 	return s, nil
-}
-
-// Listen makes the directories of the Server and listens, as far as that is not done. Before, only
-// Admit lets in. Errors pass once their cause is gone. Run must not be running.
-func (s *Server) Listen() (err error) {
-	if !s.ready {
-		if err := errors.Join(os.RemoveAll(s.temp()), os.MkdirAll(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700)); err != nil {
-			return err
-		}
-		s.ready = true
-	}
-	if s.listener == nil && s.Options.Listen != "" {
-		s.listener, err = gate.Listen(s.Options.Listen)
-	}
-	return err
 }
 
 func (s *Server) temp() string { return filepath.Join(s.Dir, "tmp") }
 
-// Addr is where the Server listens, after Listen.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
-
-// Close closes what Listen opened. Run must have returned.
-func (s *Server) Close() error {
-	l := s.listener
-	if s.listener = nil; l != nil {
-		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
-			return err
-		}
+// prepare makes the Server's directories, once.
+func (s *Server) prepare() (err error) {
+	if !s.ready {
+		err = errors.Join(os.RemoveAll(s.temp()), os.MkdirAll(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700))
+		s.ready = err == nil
 	}
-	return nil
+	return err
+}
+
+// Listen listens for Serve. Before, only Admit lets in.
+func (s *Server) Listen() (net.Listener, error) {
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	return httpd.Listen(s.Options.Listen)
 }
 
 const (
-	headerSlop = 4 << 10 // that net/http adds to its bound
 	endTime    = 5 * time.Second
 	sweepEvery = time.Hour
 	keyFor     = 24 * time.Hour // how long a key is remembered at least
 )
 
-// Run serves where Listen listens until ctx is done, which is no error. Calls that wait for their
-// results then end; their deliveries go on.
-func (s *Server) Run(ctx context.Context) error {
-	if s.listener == nil {
-		<-ctx.Done()
-		return nil
-	}
-	srv := s.server(ctx)
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(s.gate.Count(s.listener)) }()
-	select {
-	case err := <-served:
-		return errors.Join(err, s.Close())
-	case <-ctx.Done():
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-		defer cancel()
-		if srv.Shutdown(grace) != nil {
-			_ = srv.Close()
-		}
-		<-served
-		return nil
-	}
+// Serve serves until ctx is done, which is no error, and closes l. Calls that wait for their results
+// then end; their deliveries go on.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	return s.server(endTime).Serve(ctx, l)
 }
 
 // Sweep deletes what is too old, at once and every hour until ctx is done: a host that is restarted
@@ -195,33 +165,19 @@ func (s *Server) deleteOld(ctx context.Context) error {
 // listener, refuses the token from then on, and returns when all calls have ended; what was
 // accepted goes on. Errors are refusals.
 func (s *Server) Admit(l net.Listener, folder, thread string) (token string, end func(), err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ctx, token, forget, err := s.OpenSession(ctx, folder, thread)
+	ctx, token, forget, err := s.OpenSession(context.Background(), folder, thread)
 	if err != nil {
-		cancel()
 		return "", nil, err
 	}
-	srv := s.server(ctx)
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		if err := srv.Serve(s.gate.Count(l)); !errors.Is(err, http.ErrServerClosed) {
-			s.Log.Debug("a forwarded socket has ended", "group", folder, "error", err)
-		}
-	}()
+	running := s.server(0).Start(ctx, l)
 	return token, sync.OnceFunc(func() {
 		forget()
-		cancel()
-		_ = srv.Close()
-		<-served
+		running.Close()
 	}), nil
 }
 
-// server is an HTTP server whose requests have a context below ctx.
-func (s *Server) server(ctx context.Context) *http.Server {
-	return &http.Server{
-		Handler: s, ReadHeaderTimeout: s.Limits.HeaderTime, IdleTimeout: time.Minute, MaxHeaderBytes: max(s.Limits.Header-headerSlop, 1),
-		ErrorLog:    slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: gate.WithConn,
-	}
+// server is an HTTP server whose requests end with it, at the latest after grace.
+func (s *Server) server(grace time.Duration) *httpd.Server {
+	return &httpd.Server{Handler: s, Log: s.Log, HeaderTime: s.Limits.HeaderTime, Header: s.Limits.Header, Reads: s.Limits.Least(), Conns: &s.gate,
+		Cancel: true, Grace: grace}
 }

@@ -82,20 +82,34 @@ func (s *Server) deleteUpload(name string) error {
 	return store.Words(err)
 }
 
-// files answers PUT and HEAD of an upload.
-func (s *Server) files(rw http.ResponseWriter, r *http.Request, who tokens.Identity, id string) error {
-	if !ipc.ValidID(id) {
-		return httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, "the upload's id is no id", "use letters, digits, dot, hyphen and underscore, at most 200")
+// askUpload answers how far an upload is.
+func (s *Server) askUpload(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	name, err := uploadOf(r, who)
+	if err != nil {
+		return err
 	}
-	name := uploadName(who, id)
-	if r.Method == http.MethodHead {
-		u, offset, err := s.upload(name)
-		if err != nil {
-			return err
-		}
-		sayUpload(rw, u, offset)
-		rw.WriteHeader(http.StatusOK)
-		return nil
+	u, offset, err := s.upload(name)
+	if err != nil {
+		return err
+	}
+	sayUpload(rw, u, offset)
+	rw.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// uploadOf returns the name of the upload that a request names.
+func uploadOf(r *http.Request, who tokens.Identity) (string, error) {
+	if id := r.PathValue("id"); ipc.ValidID(id) {
+		return uploadName(who, id), nil
+	}
+	return "", httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, "the upload's id is no id", "use letters, digits, dot, hyphen and underscore, at most 200")
+}
+
+// takePiece takes a piece of an upload.
+func (s *Server) takePiece(rw http.ResponseWriter, r *http.Request, who tokens.Identity) error {
+	name, err := uploadOf(r, who)
+	if err != nil {
+		return err
 	}
 	if !s.uploads.begin(name) {
 		return httpd.Refuse(http.StatusConflict, "upload_busy", "this upload is being written", "wait for the other writer, then ask with HEAD how far it is")
@@ -117,9 +131,8 @@ func (s *Server) files(rw http.ResponseWriter, r *http.Request, who tokens.Ident
 	if err != nil {
 		return err
 	}
-	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
 	sayUpload(rw, u, offset)
-	httpd.Answer(rw, http.StatusOK, map[string]any{"id": id, "offset": offset, "length": u.Length, "whole": u.Whole})
+	httpd.Answer(rw, http.StatusOK, map[string]any{"id": r.PathValue("id"), "offset": offset, "length": u.Length, "whole": u.Whole})
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -112,11 +113,11 @@ func (h *Host) runAgain(ctx context.Context, c channel.Channel, pause time.Durat
 // Checks returns the doctor's checks of the configured channels and of transcription.
 func Checks(cfg *config.Config) (all []doctor.Check) {
 	if len(cfg.Transcription) > 0 {
-		all = append(all, func(ctx context.Context, _ bool) []doctor.Finding { return checkTranscription(ctx, cfg) })
+		all = append(all, func(ctx context.Context, _ bool) []finding.Finding { return checkTranscription(ctx, cfg) })
 	}
 	for _, c := range cfg.Channels {
 		setup := SetupOf(cfg, c, slog.New(slog.DiscardHandler))
-		all = append(all, func(ctx context.Context, running bool) []doctor.Finding {
+		all = append(all, func(ctx context.Context, running bool) []finding.Finding {
 			return c.Platform.Examine(ctx, setup, running)
 		})
 	}

@@ -12,7 +12,7 @@ import (
 // consolePart serves the operator's page.
 type consolePart struct {
 	noApply
-	upkeep.Listener
+	*upkeep.Listener
 }
 
 func (h *Host) openConsole(context.Context) (Part, error) {
@@ -53,10 +53,10 @@ func (p *controlPart) Run(ctx context.Context) error {
 	return nil
 }
 
-// metricsPart serves /healthz and /metrics at metrics.listen.
+// metricsPart serves /healthz, /readyz and /metrics at metrics.listen.
 type metricsPart struct {
 	noApply
-	upkeep.Listener
+	*upkeep.Listener
 }
 
 func (h *Host) openMetrics(context.Context) (Part, error) {
@@ -64,5 +64,5 @@ func (h *Host) openMetrics(context.Context) (Part, error) {
 	if m.Listen == "" {
 		return nil, nil
 	}
-	return metricsPart{Listener: h.down.Listener("metrics", &operator.HealthServer{Address: m.Listen, Hosts: m.Hosts, Health: h.local.Health()})}, nil
+	return metricsPart{Listener: h.down.Listener("metrics", operator.HealthServer{Address: m.Listen, Hosts: m.Hosts, Health: h.local.Health()})}, nil
 }

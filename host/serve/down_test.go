@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // fileHost is a host whose file a test changes.
@@ -70,10 +71,22 @@ func runHost(t *testing.T, dir, text string) *fileHost {
 	return f
 }
 
-// fault returns the fault whose text has word; nil if there is none.
-func (f *fileHost) fault(word string) *operator.Fault {
-	for _, one := range f.local.Faults(f.t.Context()).Now {
-		if strings.Contains(one.Message, word) {
+// wrong returns what is wrong with the host.
+func (f *fileHost) wrong() []finding.Finding {
+	f.t.Helper()
+	all, err := f.local.Findings(f.t.Context(), false)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return slices.DeleteFunc(finding.Wrong(all), func(one finding.Finding) bool {
+		return !slices.Contains([]string{finding.Listener, finding.Channel, string(cause.Setup), string(cause.Directory)}, one.Name) // the machine of a test has others
+	})
+}
+
+// fault returns the finding whose text has word; nil if there is none.
+func (f *fileHost) fault(word string) *finding.Finding {
+	for _, one := range f.wrong() {
+		if strings.Contains(one.Cause, word) {
 			return &one
 		}
 	}
@@ -133,7 +146,7 @@ groups:
 	if len(keys) != 5 {
 		t.Fatalf("%v listen: give each of them an address above", keys)
 	}
-	until(t, "a healthy host has faults", func() bool { return len(all.local.Faults(t.Context()).Now) == 0 })
+	until(t, "a healthy host has faults", func() bool { return len(all.wrong()) == 0 })
 	for key := range keys {
 		t.Run(key, func(t *testing.T) {
 			other, err := net.Listen("tcp", "127.0.0.1:0")
@@ -144,15 +157,15 @@ groups:
 			address := other.Addr().String()
 			h := runHost(t, t.TempDir(), text(key, address))
 			until(t, "nobody says that the address is taken", func() bool { return h.fault(address) != nil })
-			if f := h.fault(address); f.Hint == "" || !strings.Contains(f.About, key) {
+			if f := h.fault(address); f.Remedy == "" || !strings.Contains(f.Part, key) {
 				t.Errorf("the fault is %+v", f)
 			}
-			until(t, "something else is down, too", func() bool { return len(h.local.Faults(t.Context()).Now) == 1 })
+			until(t, "something else is down, too", func() bool { return len(h.wrong()) == 1 })
 			if answer, err := h.Reload(t.Context(), false); err != nil || len(answer.Problems) > 0 {
 				t.Errorf("a reload: %v, %v", answer.Problems, err)
 			}
 			other.Close()
-			until(t, "it does not come up by itself", func() bool { return len(h.local.Faults(t.Context()).Now) == 0 })
+			until(t, "it does not come up by itself", func() bool { return len(h.wrong()) == 0 })
 			if again, err := net.Listen("tcp", address); err == nil {
 				again.Close()
 				t.Error("it says that it is up, and does not listen")

@@ -19,7 +19,7 @@ func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	if drop, err := i.h.Bridge.Hide(ctx, chat, &m); drop || err != nil {
 		return err
 	}
-	if taken, err := i.h.approval(ctx, chat, &m); taken || err != nil {
+	if taken, err := i.h.Bridge.Answer(ctx, chat, &m); taken || err != nil {
 		return err
 	}
 	g, ok := i.h.Registry().ByAddress(chat)

@@ -32,7 +32,7 @@ func TestTheOutboxDeletedWhatTheTrailLacked(t *testing.T) {
 	g := h.Groups()[0]
 	waits := records.Delivery{
 		Key: "0123456789abcdef0123456789abcdef", Folder: g.Folder, Request: "lost", Channel: g.Channel, Chat: g.Chat, Created: time.Now(),
-		Parts: []records.Part{{Text: "hello"}}, Approval: &records.Approval{Rule: "approve.files", Expires: time.Now().Add(time.Hour)},
+		Parts: []records.Part{{Text: "hello"}}, Approval: &records.Ask{Rule: "approve.files", Expires: time.Now().Add(time.Hour)},
 	}
 	if err := h.Outbox.Put(t.Context(), []records.Delivery{waits}); err != nil {
 		t.Fatal(err)

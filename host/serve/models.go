@@ -3,9 +3,7 @@ package serve
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/keys"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime"
@@ -65,7 +64,7 @@ type models struct {
 
 // model is one group's proxy.
 type model struct {
-	server *keys.Server // on the socket for the group's containers; nil: not opened yet
+	server *httpd.Running // on the socket for the group's containers; nil: not opened yet
 	proxy  *keys.Proxy
 }
 
@@ -111,8 +110,7 @@ func (m *models) guarded(ctx context.Context, l net.Listener, folder string) (en
 func (m *models) serve(ctx context.Context, l net.Listener, folder string, as func(*keys.Proxy) http.Handler) (end func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := keys.Serve(l, as(m.of(folder).proxy))
-	return func() { _ = s.Close() }, nil // it may report that the listener's connection has ended
+	return keys.Serve(l, as(m.of(folder).proxy)).Close, nil
 }
 
 // pass returns what a group's CLI on another machine sends as its key. It counts on the listeners of
@@ -130,10 +128,9 @@ func (m *models) pass(folder string) string {
 func (m *models) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var errs []error
 	for _, one := range m.open {
 		if one.server != nil {
-			errs = append(errs, one.server.Close())
+			one.server.Close()
 		}
 		one.proxy.Drain()
 	}
@@ -141,7 +138,7 @@ func (m *models) Close() error {
 	if m.ledger != nil { // else it was not opened
 		m.ledger.Close()
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // Spending returns what a group's calls of its model have used; ok is false if they do not pass the
@@ -175,21 +172,6 @@ func (h *Host) Spending(ctx context.Context, folder string) (s operator.Spending
 func (h *Host) spent(folder string) bool {
 	s, ok := h.Spending(context.Background(), folder)
 	return ok && s.Budget != "" && (s.Left <= 0 || s.Over && s.Left < 1) // a whole budget has begun anew since
-}
-
-// RefusedCalls returns, by group, what the proxies refused in calls of models and the operator may
-// allow.
-func (h *Host) RefusedCalls() (all []operator.RefusedCall) {
-	h.models.mu.Lock()
-	defer h.models.mu.Unlock()
-	for _, folder := range slices.Sorted(maps.Keys(h.models.open)) {
-		if g, ok := h.Registry().ByFolder(folder); ok {
-			if names := h.models.open[folder].proxy.Asked(); len(names) > 0 {
-				all = append(all, operator.RefusedCall{Group: folder, Assistant: g.Assistant, Names: names})
-			}
-		}
-	}
-	return all
 }
 
 // overBudget reports whether a group's last call was refused for its budget.

@@ -2,17 +2,12 @@ package serve
 
 import (
 	"context"
-	"slices"
 	"time"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/bridge"
-	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
-	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -21,6 +16,7 @@ import (
 func (h *Host) Local(running bool) *operator.Local {
 	o := operator.Options{Layout: h.Layout, Version: h.opts.Version, Groups: h, Channels: h.Channels, Outbox: h.Outbox, Road: h}
 	if running {
+		o.Parts = newParts(h)
 		o.Running = &operator.Running{
 			Started: h.started, Host: h, Machine: h, Assistants: h.assistants, Models: h, Pairing: h, Queue: h.spool,
 			Linker: h.linker, Tasks: h.tasks, Recent: h.recent,
@@ -59,12 +55,6 @@ func FileRequest(s operator.Send) ipc.Request {
 	return ipc.Request{Type: ipc.TypeFile, Thread: s.Thread, Files: []ipc.FileRef{{Path: s.Path, Name: s.Name, Caption: s.Caption, Alt: s.Alt, As: s.As}}}
 }
 
-// Unapplied returns why the last reload was refused; nil if it was not.
-func (h *Host) Unapplied() *string { return h.unapplied.Load() }
-
-// Findings implements operator.Machine.
-func (h *Host) Findings(ctx context.Context) []finding.Finding { return h.down.Findings(ctx) }
-
 // Refusals returns how many requests were refused, by code.
 func (h *Host) Refusals() map[string]int64 { return h.refusals.counts() }
 
@@ -76,14 +66,4 @@ func (h *Host) Quota() operator.Quota {
 	limits := h.Config().Limits
 	terms, _ := h.LinkTerms()
 	return operator.Quota{Pending: limits.Pending, Bytes: int64(limits.Outbox), Inbox: int64(limits.Inbox), Links: terms.Quota}
-}
-
-// Environment checks what assistants need, with this process's own PATH and user: those of the group
-// with that folder, or of all groups if folder is empty.
-func (h *Host) Environment(ctx context.Context, folder string) []channel.Finding {
-	c := *h.Config()
-	if folder != "" {
-		c.Groups = slices.DeleteFunc(slices.Clone(c.Groups), func(g groups.Group) bool { return g.Folder != folder })
-	}
-	return doctor.Environment(ctx, &c, h.opts.Getenv)
 }

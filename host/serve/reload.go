@@ -23,7 +23,6 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	before := h.Now()
-	refused := func(why string) { h.unapplied.Store(&why) }
 	answer := operator.Reloaded{File: before.Config.File, Applied: before.Applied, Changes: []string{}, Problems: []string{}}
 	if h.opts.File == nil {
 		return answer, errNoFile
@@ -35,7 +34,7 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	cfg, problems, err := h.opts.File.Load(registered)
 	if err != nil {
 		h.opts.Log.Error("configuration not read; the host runs on as before", "error", err)
-		refused(err.Error())
+		h.unapplied.Store(&config.Problem{File: before.Config.File, Message: err.Error()})
 		return answer, err
 	}
 	changes := config.Changes{}
@@ -48,7 +47,7 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 		}
 	}
 	if len(problems) > 0 {
-		refused(problems[0].Position() + problems[0].Message)
+		h.unapplied.Store(problems[0])
 		for _, p := range problems {
 			answer.Problems = append(answer.Problems, p.Error())
 			h.opts.Log.Error("configuration refused; the host runs on as before", "problem", p.Position()+p.Message, "hint", p.Hint)
@@ -57,7 +56,7 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	}
 	if err := h.apply(cfg, before); err != nil {
 		h.opts.Log.Error("configuration not applied; the host runs on as before", "error", err)
-		refused(err.Error())
+		h.unapplied.Store(&config.Problem{File: before.Config.File, Message: err.Error()})
 		return answer, err
 	}
 	h.noteServed(remove)

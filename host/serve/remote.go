@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -13,8 +14,8 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// openRemote opens the server of assistants that share no directory with the host, if the
-// configuration says so. The host runs on if the server cannot listen.
+// openRemote listens for assistants that share no directory with the host, if the
+// configuration says so.
 func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	c := h.Config()
 	if c.Remote.Listen == "" && !letsIn(c) {
@@ -28,14 +29,18 @@ func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return remotePart{Listener: h.down.Listener("remote", h.remote), server: h.remote}, nil
+	p := remotePart{server: h.remote}
+	if c.Remote.Listen != "" {
+		p.Listener = h.down.Listener("remote", h.remote)
+	}
+	return p, nil
 }
 
 // remotePart lets assistants elsewhere in.
 type remotePart struct {
 	noApply
-	upkeep.Listener
-	server *remote.Server
+	*upkeep.Listener // nil: only those that the host starts
+	server           *remote.Server
 }
 
 func (p remotePart) Run(ctx context.Context) error {
@@ -73,8 +78,8 @@ func (f fetching) AskPermission(ctx context.Context, folder, thread string, p ip
 	return f.host.Bridge.AskPermission(ctx, folder, thread, p)
 }
 
-func (f fetching) Permission(folder, thread, id string) (ipc.Permission, <-chan struct{}, error) {
-	return f.host.Bridge.Permission(folder, thread, id)
+func (f fetching) Permission(ctx context.Context, folder, thread, id string, wait time.Duration) (ipc.Permission, error) {
+	return f.host.Bridge.Permission(ctx, folder, thread, id, wait)
 }
 
 func (f fetching) FetchFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/cause"
-	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -120,7 +119,7 @@ const lookEvery = time.Minute
 
 // nextLook returns after which time the host looks again for what keeps assistants down.
 func (h *Host) nextLook(ctx context.Context) time.Duration {
-	if len(h.Findings(ctx)) > 0 {
+	if len(h.down.Findings(ctx)) > 0 || h.engine.Load() == nil && len(h.Config().InContainers()) > 0 {
 		return upkeep.LongestPause
 	}
 	return lookEvery
@@ -130,7 +129,6 @@ func (h *Host) nextLook(ctx context.Context) time.Duration {
 func (p enginePart) Run(ctx context.Context) error {
 	for {
 		p.h.reachEngine(ctx)
-		p.h.checkImages(ctx)
 		if engine := p.h.engine.Load(); engine != nil {
 			engine.Sweep(ctx)
 		}
@@ -157,12 +155,11 @@ func (h *Host) reachEngine(ctx context.Context) {
 		return
 	}
 	engine, err := doctor.Connect(ctx, h.Config(), h.opts.Getenv)
-	down := finding.Finding{Name: finding.Engine, Part: "engine", Remedy: "start the engine, and let the host's user use its socket; see docs/containers.md"}
-	if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
-		down.Remedy = none.Hint()
-	}
-	h.down.Tell(down, err)
 	if err != nil {
+		if words := err.Error(); words != h.engineErr {
+			h.engineErr = words
+			h.opts.Log.Error("assistants in containers are down until their engine answers", "error", err)
+		}
 		return
 	}
 	facts := engine.Facts()
@@ -185,33 +182,5 @@ func (h *Host) reachEngine(ctx context.Context) {
 func (h *Host) retryTurns() {
 	if h.assistants != nil {
 		h.assistants.Reload()
-	}
-}
-
-// imageTimeout is how long the host waits for the engine's list of images.
-const imageTimeout = 10 * time.Second
-
-// checkImages finds the images that are missing.
-func (h *Host) checkImages(ctx context.Context) {
-	cfg, engine := h.Config(), h.engine.Load()
-	if engine == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
-	defer cancel()
-	var missing []finding.Finding
-	checked := map[string]bool{} // assistants
-	for _, g := range cfg.InContainers() {
-		if checked[g.Assistant] {
-			continue
-		}
-		checked[g.Assistant] = true
-		a := cfg.Assistants[g.Assistant]
-		if err := engine.CheckImage(ctx, a.Image); err != nil {
-			missing = append(missing, finding.Finding{Name: string(cause.Image), Part: "assistant " + g.Assistant, Cause: err.Error(), Remedy: "build it: " + doctor.BuildCommand(cfg, a)})
-		}
-	}
-	if ctx.Err() == nil && h.down.Replace(string(cause.Image), missing) {
-		h.retryTurns()
 	}
 }

@@ -61,11 +61,11 @@ type Host struct {
 	opts       Options
 	parts      []Part // in the order of openers
 	Layout     groups.Layout
-	reloading  sync.Mutex               // held while the configuration is replaced
-	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
-	lost       atomic.Pointer[[]string] // see LostGroups
-	adding     sync.Mutex               // held while a group is registered; before reloading
-	telling    sync.Mutex               // held while snapshots are written; last
+	reloading  sync.Mutex                     // held while the configuration is replaced
+	unapplied  atomic.Pointer[config.Problem] // why the last reload was refused; nil: it was not
+	lost       atomic.Pointer[[]string]       // see lostGroups
+	adding     sync.Mutex                     // held while a group is registered; before reloading
+	telling    sync.Mutex                     // held while snapshots are written; last
 	State      *state.DB
 	Channels   []channel.Channel         // each a channel.Holder, but those of Options
 	madeOf     map[string]config.Channel // the channels as they were made last, by name
@@ -74,6 +74,7 @@ type Host struct {
 	Bridge     *bridge.Bridge
 	spool      *spool.Spool
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
+	engineErr  string                        // why no engine answered, as logged last
 	assistants *turns.Manager
 	local      *operator.Local  // nil if the host is not to run
 	console    *console.Console // nil: no page
@@ -90,7 +91,6 @@ type Host struct {
 	notifier   *notify.Notifier
 	backup     *backup.Daily // nil if the host is not to run
 	refusals   refusals
-	missing    missingMounts
 	clock      *clock
 	whole      whole
 	remote     *remote.Server // for assistants elsewhere; nil: none

@@ -100,9 +100,9 @@ func (h *Host) keepServed(more, less []string) error {
 	}, nil)
 }
 
-// LostGroups are the folders of the groups that the state knows and the file lacks, if
+// lostGroups are the folders of the groups that the state knows and the file lacks, if
 // these are more than half.
-func (h *Host) LostGroups() []string {
+func (h *Host) lostGroups() []string {
 	if lost := h.lost.Load(); lost != nil {
 		return *lost
 	}

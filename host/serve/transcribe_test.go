@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 func TestTheDoctorNamesWaysToTranscribeThatAreNotThere(t *testing.T) {
@@ -25,15 +25,15 @@ func TestTheDoctorNamesWaysToTranscribeThatAreNotThere(t *testing.T) {
 	}}
 	checks := serve.Checks(cfg)
 	found := checks[0](t.Context(), false)
-	if len(found) != 2 || found[0].Severity != channel.Warning || !strings.Contains(found[0].Message, "no-such-recognizer") || !strings.Contains(found[1].Message, "no-model") {
+	if len(found) != 2 || found[0].Severity != finding.Warning || !strings.Contains(found[0].Cause, "no-such-recognizer") || !strings.Contains(found[1].Cause, "no-model") {
 		t.Errorf("%+v", found)
 	}
 	cfg.Transcription = cfg.Transcription[:1]
-	if found := serve.Checks(cfg)[0](t.Context(), false); len(found) != 1 || found[0].Severity != channel.Fine {
+	if found := serve.Checks(cfg)[0](t.Context(), false); len(found) != 1 || found[0].Severity != finding.Fine {
 		t.Errorf("%+v", found)
 	}
 	_ = l.Close()
-	if found := serve.Checks(cfg)[0](t.Context(), false); len(found) != 1 || found[0].Severity != channel.Warning {
+	if found := serve.Checks(cfg)[0](t.Context(), false); len(found) != 1 || found[0].Severity != finding.Warning {
 		t.Errorf("%+v", found)
 	}
 }

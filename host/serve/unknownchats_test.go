@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/live"
-	"github.com/longshore-bridge/longshore/host/operator"
 )
 
 func registry(t *testing.T, all ...groups.Group) *groups.Registry {
@@ -56,25 +54,4 @@ func TestOnAPersonsAccountOnlyATriggerCounts(t *testing.T) {
 	if all := d.unknown.list(now.Registry()); len(all) != 1 || all[0].Chat != "work" || all[0].Messages != 2 {
 		t.Errorf("%+v", all)
 	}
-}
-
-// A network file system hangs: status answers nevertheless, with what was known.
-func TestADirectoryThatHangsHoldsUpNoStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c missingMounts
-		hang := make(chan struct{})
-		began := time.Now()
-		for range 3 {
-			if all := c.now(func() []operator.MissingMount { <-hang; return []operator.MissingMount{{Group: "a"}} }); all != nil {
-				t.Errorf("%+v", all)
-			}
-		}
-		if took := time.Since(began); took > 3*lookWait {
-			t.Errorf("it took %v", took)
-		}
-		close(hang)
-		if all := c.now(func() []operator.MissingMount { return []operator.MissingMount{{Group: "a"}} }); len(all) != 1 {
-			t.Errorf("%+v", all)
-		}
-	})
 }

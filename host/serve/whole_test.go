@@ -18,7 +18,7 @@ func TestADeletedLockLetASecondHostStartUnseen(t *testing.T) {
 	health := b.host.Local(true).Health()
 	status := func() (int, string) {
 		w := httptest.NewRecorder()
-		health.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+		health.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 		return w.Code, w.Body.String()
 	}
 	all := b.host.held()

@@ -98,19 +98,29 @@ CREATE TABLE link (
 	ended   INTEGER NOT NULL DEFAULT 0 -- 1: its file is being deleted
 ) WITHOUT ROWID;
 
--- Deliveries that wait for somebody's yes.
-CREATE TABLE approval (
+-- What people are asked: assistants' questions, approvals of deliveries, permissions for
+-- sessions elsewhere. A row is deleted with its delivery.
+CREATE TABLE ask (
 	id       TEXT    PRIMARY KEY,
-	delivery INTEGER NOT NULL,
-	rule     TEXT    NOT NULL,
+	policy   TEXT    NOT NULL, -- question, approval, permission
+	delivery INTEGER NOT NULL, -- what waits for an approval; of the others, what shows them
+	shown    INTEGER NOT NULL, -- the delivery that shows it; 0: none does
+	folder   TEXT    NOT NULL, -- of the group that asks
+	thread   TEXT    NOT NULL, -- its conversation
+	session  TEXT    NOT NULL, -- the id by which a session knows its permission
+	rule     TEXT    NOT NULL, -- because of which it is asked
+	about    TEXT    NOT NULL, -- JSON of a permission
 	made     INTEGER NOT NULL,
 	expires  INTEGER NOT NULL,
-	answer   TEXT    NOT NULL DEFAULT '', -- yes, no, none, lost; empty: it waits
+	answer   TEXT    NOT NULL DEFAULT '', -- yes, no, none, gone, withdrawn, lost; empty: it waits
 	by       TEXT    NOT NULL DEFAULT '', -- who answered
-	answered INTEGER NOT NULL DEFAULT 0
+	answered INTEGER NOT NULL DEFAULT 0,
+	told     INTEGER NOT NULL DEFAULT 0 -- 1: people know how it ended
 ) WITHOUT ROWID;
-CREATE INDEX approval_waits ON approval (expires) WHERE answer = '';
-CREATE INDEX approval_delivery ON approval (delivery);
+CREATE INDEX ask_open ON ask (expires) WHERE told = 0;
+CREATE INDEX ask_delivery ON ask (delivery);
+CREATE INDEX ask_shown ON ask (shown);
+CREATE INDEX ask_session ON ask (session) WHERE session <> '';
 
 ---------------------------------------------------------------- host/keys: what calls of models used
 

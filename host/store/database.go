@@ -29,6 +29,10 @@ func (s Spec) connect(mode string) (*sql.DB, error) {
 }
 
 func connect(path string, query url.Values) (*sql.DB, error) {
+	if err := registerVFS(); err != nil {
+		return nil, err
+	}
+	query.Set("vfs", vfsName)
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -104,29 +105,49 @@ func (l *List) Keep(ctx context.Context, f finding.Finding, open func() error, r
 
 // Server is a part that listens.
 type Server interface {
-	// Listen listens, if that is not done.
-	Listen() error
-	// Run serves until ctx is done, which is no error. Listen has succeeded, and has to again.
-	Run(ctx context.Context) error
-	Close() error
+	Listen() (net.Listener, error)
+	Serve(ctx context.Context, l net.Listener) error // until ctx is done, which is no error; closes l
 }
 
-// Listener runs a Server at the address below a key of longshore.yaml.
+// Listener runs a Server at the address below a key of longshore.yaml. A nil Listener does nothing.
 type Listener struct {
-	Server
-	list *List
-	down finding.Finding
+	server Server
+	list   *List
+	down   finding.Finding
+	at     net.Listener // nil: the Server does not listen
 }
 
 // Listener listens. After an error, Run of the Listener tries again.
-func (l *List) Listener(key string, s Server) Listener {
-	down := finding.Finding{Name: finding.Listener, Part: key, Remedy: "stop the program that holds the address, or name another one in " + key + ".listen and restart the host"}
-	l.Tell(down, s.Listen())
-	return Listener{s, l, down}
+func (l *List) Listener(key string, s Server) *Listener {
+	one := &Listener{server: s, list: l, down: finding.Finding{Name: finding.Listener, Part: key, Remedy: "stop the program that holds the address, or name another one in " + key + ".listen and restart the host"}}
+	l.Tell(one.down, one.open())
+	return one
+}
+
+func (l *Listener) open() (err error) {
+	if l.at == nil {
+		l.at, err = l.server.Listen()
+	}
+	return err
 }
 
 // Run serves until ctx is done, and returns no error.
-func (l Listener) Run(ctx context.Context) error {
-	l.list.Keep(ctx, l.down, l.Listen, l.Server.Run)
+func (l *Listener) Run(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
+	l.list.Keep(ctx, l.down, l.open, func(ctx context.Context) error {
+		at := l.at
+		l.at = nil
+		return l.server.Serve(ctx, at)
+	})
 	return nil
+}
+
+// Close stops listening. Run must have returned.
+func (l *Listener) Close() error {
+	if l == nil || l.at == nil {
+		return nil
+	}
+	return l.at.Close()
 }

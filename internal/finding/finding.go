@@ -7,6 +7,7 @@ package finding
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -15,14 +16,19 @@ import (
 // Severity is how much a finding matters.
 type Severity string
 
-// The severities, from least to most.
+// The severities.
 const (
-	Unknown Severity = "unknown" // the part has shown nothing since the host's start: an earlier finding may last
+	Unseen  Severity = "unseen" // the part has shown nothing since the host's start: an earlier finding may last
 	Fine    Severity = "ok"
 	Note    Severity = "note"    // worth knowing; nothing has to be done
 	Warning Severity = "warning" // works, and may not for long or not for all
 	Fault   Severity = "fault"   // does not work, or is not safe
 )
+
+// order is that of the severities, from least to most.
+func (s Severity) order() int {
+	return slices.Index([]Severity{Unseen, Fine, Note, Warning, Fault}, s)
+}
 
 // Finding is one thing that a part of the host knows of itself. Its texts may contain foreign
 // words, such as those of a platform.
@@ -38,6 +44,28 @@ type Finding struct {
 	Operation string `json:"operation,omitempty"`
 }
 
+// Well is a finding of a part of which nothing is wrong.
+func Well(part, words string) Finding {
+	return Finding{Name: OK, Part: part, Severity: Fine, Cause: words}
+}
+
+// ID stays the same while the finding lasts, even if its texts change.
+func (f Finding) ID() string { return f.Name + " of " + f.Part }
+
+// Wrong reports whether an operator has to do something.
+func (f Finding) Wrong() bool { return f.Severity == Warning || f.Severity == Fault }
+
+// Wrong returns the findings for which an operator has to do something.
+func Wrong(all []Finding) []Finding {
+	wrong := []Finding{}
+	for _, f := range all {
+		if f.Wrong() {
+			wrong = append(wrong, f)
+		}
+	}
+	return wrong
+}
+
 // Source is a part of the host that makes findings.
 type Source interface {
 	// Findings returns what is wrong with the part now, in any order. It may be called
@@ -45,11 +73,11 @@ type Source interface {
 	Findings(ctx context.Context) []Finding
 }
 
-// ID stays the same while the finding lasts, even if its texts change.
-func (f Finding) ID() string { return f.Name + " of " + f.Part }
+// Func is a Source of one function.
+type Func func(ctx context.Context) []Finding
 
-// Wrong reports whether an operator has to know.
-func (f Finding) Wrong() bool { return f.Severity == Warning || f.Severity == Fault }
+// Findings implements Source.
+func (f Func) Findings(ctx context.Context) []Finding { return f(ctx) }
 
 // List keeps since when each finding lasts. The zero List is empty.
 type List struct {
@@ -57,12 +85,8 @@ type List struct {
 	since map[string]time.Time // by the finding's ID
 }
 
-// Collect returns the findings of the sources, sorted by part and name, each with its Since.
-func (l *List) Collect(ctx context.Context, sources ...Source) []Finding {
-	var all []Finding
-	for _, s := range sources {
-		all = append(all, s.Findings(ctx)...)
-	}
+// Since adds to each finding since when it lasts.
+func (l *List) Since(all []Finding) []Finding {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	since := make(map[string]time.Time, len(all))
@@ -73,6 +97,79 @@ func (l *List) Collect(ctx context.Context, sources ...Source) []Finding {
 		since[f.ID()] = all[i].Since
 	}
 	l.since = since
-	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Name, b.Name)) })
 	return all
+}
+
+// Merge joins lists and sorts them by part and name, the worst first. What two lists have by one
+// ID is that of the first: several parts may notice one thing, and the one that knows most comes
+// first.
+func Merge(lists ...[]Finding) (all []Finding) {
+	for _, list := range lists {
+		known := all
+		for _, f := range list {
+			if !slices.ContainsFunc(known, func(k Finding) bool { return k.ID() == f.ID() && f.Name != OK }) && !slices.Contains(all, f) {
+				all = append(all, f)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(b.Severity.order(), a.Severity.order()), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// Background is a Source that asks another one in a goroutine of its own, one at a time and not
+// more often than Every. While that one hangs, such as on a network file system, its last answer
+// counts.
+type Background struct {
+	Source Source
+	Every  time.Duration
+
+	mu   sync.Mutex
+	busy chan struct{} // closed when the search under way has ended; nil: there is none
+	at   time.Time     // when the last one ended
+	last []Finding
+}
+
+// patience is how long Findings waits for a search under way.
+const patience = time.Second
+
+// Findings implements Source.
+func (b *Background) Findings(ctx context.Context) []Finding {
+	b.mu.Lock()
+	busy := b.busy
+	if busy == nil && (b.at.IsZero() || time.Since(b.at) >= b.Every) {
+		busy = make(chan struct{})
+		b.busy = busy
+		go b.search(context.WithoutCancel(ctx), busy)
+	}
+	b.mu.Unlock()
+	if busy != nil {
+		select {
+		case <-busy:
+		case <-time.After(patience):
+		case <-ctx.Done():
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.last)
+}
+
+func (b *Background) search(ctx context.Context, done chan struct{}) {
+	found := b.Source.Findings(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last, b.at, b.busy = found, time.Now(), nil
+	close(done)
+}
+
+// Gone is the finding that a running host's state directory was moved or deleted. pid is the
+// host's process.
+func Gone(state string, pid int) Finding {
+	return Finding{
+		Name: StateGone, Part: "state", Severity: Fault,
+		Cause:  fmt.Sprintf("the host runs as process %d, and its state directory %s is gone: it was moved or deleted", pid, state),
+		Remedy: fmt.Sprintf("move it back to %s; if that is not possible, stop the host (kill %d), restore a backup with longshore restore, and start the host", state, pid),
+	}
 }

@@ -2,28 +2,27 @@ package finding
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
-
-type part []Finding
-
-func (p part) Findings(context.Context) []Finding { return p }
 
 func TestAFindingKeepsSinceWhileItLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l List
 		began := time.Now()
 		down := Finding{Name: Channel, Part: "channel slack", Severity: Fault, Cause: "lookup slack.com: no such host"}
-		l.Collect(t.Context(), part{down})
+		l.Since([]Finding{down})
 		time.Sleep(time.Minute)
 		down.Cause = "connection refused"
-		if got := l.Collect(t.Context(), part{down})[0]; !got.Since.Equal(began) || got.Cause != down.Cause {
+		if got := l.Since([]Finding{down})[0]; !got.Since.Equal(began) || got.Cause != down.Cause {
 			t.Errorf("a minute later the finding is %+v; want its new cause, since %v", got, began)
 		}
-		l.Collect(t.Context())
-		if got := l.Collect(t.Context(), part{down})[0].Since; !got.Equal(time.Now()) {
+		l.Since(nil)
+		if got := l.Since([]Finding{down})[0].Since; !got.Equal(time.Now()) {
 			t.Errorf("a finding that came back lasts since %v; want now", got)
 		}
 	})
@@ -32,7 +31,43 @@ func TestAFindingKeepsSinceWhileItLasts(t *testing.T) {
 func TestAPartThatKnowsSinceWhenIsBelieved(t *testing.T) {
 	var l List
 	at := time.Now().Add(-time.Hour)
-	if got := l.Collect(t.Context(), part{{Name: Mount, Part: "group a", Since: at}})[0].Since; !got.Equal(at) {
+	if got := l.Since([]Finding{{Name: Mount, Part: "group a", Since: at}})[0].Since; !got.Equal(at) {
 		t.Errorf("since %v; want %v", got, at)
+	}
+}
+
+// A network file system hung, and with it every view of the host.
+func TestASourceThatHangsHoldsUpNoList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		calls := 0
+		b := Background{Every: time.Minute, Source: Func(func(context.Context) []Finding {
+			if calls++; calls > 1 {
+				<-hang
+			}
+			return []Finding{{Name: Mount, Part: fmt.Sprint("group ", calls)}}
+		})}
+		first := b.Findings(t.Context())
+		time.Sleep(2 * time.Minute)
+		for range 3 {
+			if diff := cmp.Diff(first, b.Findings(t.Context())); diff != "" {
+				t.Error(diff)
+			}
+		}
+		close(hang)
+		synctest.Wait()
+		if got := b.Findings(t.Context()); calls != 2 || got[0].Part != "group 2" {
+			t.Errorf("after %d calls: %+v", calls, got)
+		}
+	})
+}
+
+func TestWhatTwoPartsNoticeIsOneFinding(t *testing.T) {
+	got := Merge(
+		[]Finding{{Name: "not_installed", Part: "assistant a", Severity: Fault, Cause: "no claude"}, Well("state", "fine"), Well("state", "fine"), Well("state", "whole")},
+		[]Finding{{Name: "not_installed", Part: "assistant a", Severity: Note}, {Name: ChannelSetup, Part: "channel x", Cause: "one"}, {Name: ChannelSetup, Part: "channel x", Cause: "two"}},
+	)
+	if len(got) != 5 || got[0].Cause != "no claude" || got[2].Cause != "two" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -159,7 +159,7 @@ func (s *Spool) take(g *group) []string {
 		slices.SortFunc(g.names, byID)
 		g.names = slices.Compact(g.names)
 	}
-	n := min(g.size, len(g.names))
+	n := s.fair(min(g.size, len(g.names)), len(g.names))
 	batch := g.names[:n:n]
 	g.names = g.names[n:]
 	return batch
@@ -306,4 +306,21 @@ func byID(a, b string) int {
 		return c
 	}
 	return strings.Compare(a, b)
+}
+
+// fairTime is how long large batches stay small after a small one.
+const fairTime = 100 * time.Millisecond
+
+// fair returns how many of the next n requests go into a batch if that many wait. While
+// somebody else's few requests come, a backlog goes in smaller batches: what is recorded
+// together makes them wait.
+func (s *Spool) fair(n, waiting int) int {
+	few := max(s.opts.Batch/4, 1)
+	if n > few && time.Since(time.Unix(0, s.few.Load())) < fairTime {
+		return few
+	}
+	if 0 < n && n <= few && n == waiting {
+		s.few.Store(time.Now().UnixNano())
+	}
+	return n
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	pruneEvery = 256            // number of results written to a group between prunings
+	pruneEvery = maxResults     // number of results written to a group between prunings
 	maxResults = 1000           // results kept of one group
 	stagedAge  = 24 * time.Hour // age at which staged files are deleted
 )

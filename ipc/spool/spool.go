@@ -64,6 +64,7 @@ type Keep struct {
 // The unlinking comes last, so a request may be handed out again after a crash. The
 // caller must recognise a request that it has already accepted.
 type Spool struct {
+	few      atomic.Int64 // when the last small batch was handed out, in nanoseconds; see fair
 	opts     Options
 	log      *slog.Logger
 	noise    *noise

@@ -20,7 +20,7 @@ func Approval(d *records.Delivery, rule string) string {
 // may use a tool.
 func Permission(folder string, p ipc.Permission) string {
 	return fmt.Sprintf("The session of group %s asks to use its tool %s. Input:\n%s\nWhat it says about this:\n%s\nMay it?",
-		folder, Quote(p.Tool, ToolName), quotedLines(p.Input, shownText), quotedLines(p.Description, 300))
+		folder, Quote(p.Tool, ToolName), quotedLines(p.Input, shownInput), quotedLines(p.Description, 300))
 }
 
 // intent returns what a delivery would do in its chat, for people.
@@ -40,6 +40,9 @@ const ToolName = 64
 
 // shownText is how many characters of foreign words a question quotes.
 const shownText = 600
+
+// shownInput is how many characters of a tool's input a question quotes: all that agentrunner passes on.
+const shownInput = 1000
 
 // contents describes a delivery to people. The names of files and the words are foreign,
 // and marked so.

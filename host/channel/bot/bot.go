@@ -9,6 +9,7 @@ package bot
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,23 +32,24 @@ type Bot struct {
 	channel.Setup
 	Link *link.Link
 
-	platform string        // its key in longshore.yaml
-	people   string        // its name for people
-	fresh    time.Duration // how long the journal knows what it has handed on
-	pacer    *pace.Pacer
-	chats    atomic.Pointer[[]channel.NamedChat]
-	open     atomic.Pointer[Open]
+	// Barred are the chats that refuse the bot. The status says so, and Begin leaves them alone.
+	Barred Barred
+
+	kind  Kind
+	fresh time.Duration // how long the journal knows what it has handed on
+	pacer *pace.Pacer
+	chats atomic.Pointer[[]channel.NamedChat]
+	open  atomic.Pointer[Open]
 }
 
-// New makes the Bot of a configuration. platform is the platform's key in longshore.yaml, people
-// its name for people. For the time fresh, the journal knows what it has given the host, so that
-// a platform's repeats count once. New opens nothing.
-func New(s channel.Setup, platform, people string, fresh time.Duration) *Bot {
+// New makes the Bot of a configuration. For the time fresh, the journal knows what it has given the
+// host, so that a platform's repeats count once. New opens nothing.
+func New(s channel.Setup, kind Kind, fresh time.Duration) *Bot {
 	if s.Host == nil {
 		s.Host = channel.NoHost{}
 	}
 	s.Log = s.Log.With("channel", s.Name)
-	b := &Bot{Setup: s, Link: link.New(people, s.Log), platform: platform, people: people, fresh: fresh, pacer: pace.New(ratesOf(s))}
+	b := &Bot{Setup: s, Link: link.New(kind.People, s.Log), kind: kind, fresh: fresh, pacer: pace.New(ratesOf(s))}
 	b.chats.Store(&s.Chats)
 	return b
 }
@@ -97,8 +99,15 @@ func (b *Bot) ReportUnknown(chat groups.JID, private bool, from string, at time.
 	b.Host.ReportUnknown(channel.UnknownChat{Chat: chat, Shared: !private, From: from, Time: at})
 }
 
-// Connected reports whether events come in. detail is the account, or the reason why not.
-func (b *Bot) Connected() (ok bool, detail string) { return b.Link.Connected() }
+// Connected reports whether events come in. detail is the account and what somebody should see to, or
+// the reason why not.
+func (b *Bot) Connected() (ok bool, detail string) {
+	ok, detail = b.Link.Connected()
+	if trouble := b.Barred.Trouble(); ok && trouble != "" {
+		detail += "; " + trouble
+	}
+	return ok, detail
+}
 
 // Account is what a channel implements if its platform has bots, reactions and questions.
 type Account interface {
@@ -145,7 +154,7 @@ func (b *Bot) Run(ctx context.Context, in channel.Inbox, hooks Hooks) error {
 }
 
 func (b *Bot) serve(ctx context.Context, in channel.Inbox, hooks Hooks) error {
-	j, err := journal.Open(ctx, b.State, b.platform, b.Setup.Name, journal.Options{Disk: b.Host, Fresh: b.fresh, Log: b.Log})
+	j, err := journal.Open(ctx, b.State, b.kind.YAML, b.Setup.Name, journal.Options{Disk: b.Host, Fresh: b.fresh, Log: b.Log})
 	if err != nil {
 		return err
 	}
@@ -178,23 +187,39 @@ func (b *Bot) Enter(ctx context.Context) (_ context.Context, o *Open, leave func
 			return inner, o, leave, nil
 		}
 	}
-	return nil, nil, nil, link.Lost(b.people, nil)
+	return nil, nil, nil, link.Lost(b.kind.People, nil)
 }
 
-// Begin is Enter for a Send of m, which it refuses beyond the limits.
-func (b *Bot) Begin(ctx context.Context, m channel.Message) (_ context.Context, o *Open, leave func(), err error) {
+// Within calls do while what Run has open stays open, see Enter.
+func (b *Bot) Within(ctx context.Context, do func(ctx context.Context, o *Open) error) error {
+	ctx, o, leave, err := b.Enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return do(ctx, o)
+}
+
+// SendBy is Send by what deliver does. It refuses what is beyond the limits, is for a chat that is Barred,
+// or comes faster than the rates, and keeps a question first.
+func (b *Bot) SendBy(ctx context.Context, m channel.Message, deliver func(context.Context, *Open, channel.Message) (channel.Receipt, error)) (r channel.Receipt, err error) {
 	if err := channel.Check(b.Name(), m, b.Limits()); err != nil {
-		return nil, nil, nil, err
+		return r, err
 	}
-	return b.Enter(ctx)
-}
-
-// Turn returns a Passing error while the rates let nothing go to a chat.
-func (b *Bot) Turn(chat groups.JID) error {
-	if wait := b.pacer.Turn(chat); wait > 0 {
-		return link.Slow(b.people, wait, nil)
-	}
-	return nil
+	err = b.Within(ctx, func(ctx context.Context, o *Open) (err error) {
+		if err := b.Barred.Of(m.Chat); err != nil {
+			return err
+		}
+		if wait := b.pacer.Turn(m.Chat); wait > 0 {
+			return link.Slow(b.kind.People, wait, nil)
+		}
+		if err := o.KeepPoll(ctx, m); err != nil {
+			return err
+		}
+		r, err = deliver(ctx, o, m)
+		return err
+	})
+	return r, err
 }
 
 // Ref returns the host's name for a member's file: the platform's name for it, and the Ref of
@@ -226,4 +251,30 @@ func (o *Open) Kept(ctx context.Context, f channel.FileRef) (file string, m *jou
 		err = channel.Unfetchable("the host does not know the message any more")
 	}
 	return file, m, err
+}
+
+// FetchBy is Fetch by what get does with a file of a message that Open.Keep kept. own takes what the
+// channel kept with it; nil: nothing.
+func (b *Bot) FetchBy(ctx context.Context, f channel.FileRef, own any, get func(ctx context.Context, o *Open, in channel.Inbound, file channel.Attachment) (io.ReadCloser, error)) (body io.ReadCloser, err error) {
+	err = b.Within(ctx, func(ctx context.Context, o *Open) error {
+		_, m, err := o.Kept(ctx, f)
+		if err != nil {
+			return err
+		}
+		in, err := Decode(*m, own)
+		if err != nil {
+			return channel.Unfetchable("the message cannot be read any more")
+		}
+		all := in.Files
+		if in.Quote != nil {
+			all = slices.Concat(all, in.Quote.Files)
+		}
+		i := slices.IndexFunc(all, func(a channel.Attachment) bool { return a.Ref == f.Ref })
+		if i < 0 {
+			return channel.Unfetchable("the message has no such file")
+		}
+		body, err = get(ctx, o, in, all[i])
+		return err
+	})
+	return body, err
 }

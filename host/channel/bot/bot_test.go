@@ -15,7 +15,7 @@ import (
 )
 
 func newBot(t *testing.T) *Bot {
-	return New(channel.Setup{Name: "post-work", Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: "post:desk"}}}, "chat", "Post", time.Hour)
+	return New(channel.Setup{Name: "post-work", Dir: t.TempDir(), State: statetest.Open(t, t.TempDir()), Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: "post:desk"}}}, Kind{YAML: "chat", People: "Post"}, time.Hour)
 }
 
 // post is a platform that is up at once.

@@ -1,6 +1,9 @@
 package bot
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Command is a word of the host that a platform offers as a command.
 type Command struct {
@@ -21,4 +24,12 @@ func Commands() []Command {
 // IsCommand reports whether a text is one of the host's words.
 func IsCommand(text string) bool {
 	return slices.ContainsFunc(Commands(), func(c Command) bool { return c.Name == text })
+}
+
+// CommandAfter returns the host's word if it is all that follows a mention of the bot; else nothing.
+func CommandAfter(mention string) string {
+	if word := strings.ToLower(strings.TrimSpace(strings.TrimLeft(mention, ":, "))); IsCommand(word) {
+		return word
+	}
+	return ""
 }

@@ -25,14 +25,16 @@ func ForCommand(err error, server string) error {
 	return &mine
 }
 
-// NotPaired returns the stop of a channel without the tokens of its account. missing says which:
-// "token of a Discord bot".
-func (b *Bot) NotPaired(missing string) *link.Stop {
-	command := "longshore pair " + b.platform
-	if b.Name() != b.platform {
+// NotPaired returns the stop of a channel without the tokens of its account; nil if has is true.
+func (b *Bot) NotPaired(has bool) *link.Stop {
+	if has {
+		return nil
+	}
+	command := "longshore pair " + b.kind.YAML
+	if b.Name() != b.kind.YAML {
 		command += " " + b.Name()
 	}
-	return &link.Stop{Code: b.platform + "_not_paired", Message: "the channel has no " + missing, Hint: command + " says how to get it; then restart the host"}
+	return &link.Stop{Code: b.kind.YAML + "_not_paired", Message: "the channel has no " + b.kind.Tokens, Hint: command + " says how to get it; then restart the host"}
 }
 
 // TestMessage returns the message that "longshore pair --to CHAT" sends, which has a small file.

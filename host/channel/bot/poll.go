@@ -226,6 +226,17 @@ func (p *Polls) Vote(ctx context.Context, o *Open, v Press) (choices []string, c
 	return choices, true, nil
 }
 
+// Receive counts a vote that comes in, and gives it to the host if it counts. at is the place of its question.
+func (p *Polls) Receive(ctx context.Context, o *Open, to channel.Inbox, in channel.Inbound, poll string, choice int, at string) (err error) {
+	counted := false
+	in.Choices, counted, err = p.Vote(ctx, o, Press{Chat: in.Chat, Poll: poll, Choice: choice, Member: in.Sender, Name: in.From, Event: in.ID})
+	if err != nil || !counted {
+		return err
+	}
+	defer p.Changed(poll, in.Chat, at)
+	return to.Receive(ctx, in)
+}
+
 func toggled(chosen []int, choice int, several bool) []int {
 	switch i, there := slices.BinarySearch(chosen, choice); {
 	case there:

@@ -118,8 +118,9 @@ func (m *message) events(me *self) []event {
 		return nil
 	}
 	c := m.content()
-	ev := event{id: m.ID, guild: m.Guild, member: m.Member, mentions: m.Roles, Kind: c.kind, Channel: m.Channel, Sender: m.Author.ID, Name: nameOf(*m.Author, m.Member),
-		Text: c.text, Told: c.told, Forward: c.forwarded, Files: c.files, UnixMsec: timeOf(m.ID).UnixMilli()}
+	ev := event{own: own{Channel: m.Channel}, guild: m.Guild, member: m.Member, mentions: m.Roles, Inbound: channel.Inbound{ID: m.ID, Kind: c.kind, Sender: m.Author.ID,
+		From: nameOf(*m.Author, m.Member), Text: c.text, Told: c.told, Forwarded: c.forwarded, Time: timeOf(m.ID)}}
+	ev.Files = ev.attach(c.files)
 	if c.kind == channel.KindNote {
 		return []event{ev}
 	}
@@ -127,7 +128,7 @@ func (m *message) events(me *self) []event {
 	ev.Direct = slices.ContainsFunc(m.Mentions, func(u user) bool { return u.ID == me.id })
 	if a := m.Answers; a != nil && a.Author != nil && isID(a.ID) {
 		was := a.content()
-		ev.Quote = &quote{ID: a.ID, Sender: a.Author.ID, Name: nameOf(*a.Author, a.Member), Text: was.text, Own: a.Author.ID == me.id, Forward: was.forwarded, Files: was.files}
+		ev.Quote = &channel.Quote{ID: a.ID, Sender: a.Author.ID, From: nameOf(*a.Author, a.Member), Text: was.text, Own: a.Author.ID == me.id, Forwarded: was.forwarded, Files: ev.attach(was.files)}
 		if ev.Quote.Own && a.Text != "" { // without the buttons of a question
 			ev.Quote.Text = readable(a)
 		}
@@ -147,7 +148,7 @@ func (m *message) edits(me *self) []event {
 	}
 	all := m.events(me)
 	for i, ev := range all {
-		all[i] = event{guild: ev.guild, Kind: channel.KindEdit, Channel: ev.Channel, Target: m.ID, Text: ev.Text}
+		all[i] = event{guild: ev.guild, own: own{Channel: ev.Channel}, Inbound: channel.Inbound{Kind: channel.KindEdit, Target: m.ID, Text: ev.Text}}
 	}
 	return all
 }
@@ -155,13 +156,10 @@ func (m *message) edits(me *self) []event {
 // wordOf returns the host's word of a message that is a mention of the bot and that word alone;
 // else nothing.
 func wordOf(text, me string) string {
-	text = strings.TrimSpace(text)
-	after, ok := strings.CutPrefix(text, "<@"+me+">")
-	if !ok {
-		after, ok = strings.CutPrefix(text, "<@!"+me+">")
-	}
-	if word := strings.ToLower(strings.TrimSpace(strings.TrimLeft(after, ":, "))); ok && bot.IsCommand(word) {
-		return word
+	for _, mention := range []string{"<@" + me + ">", "<@!" + me + ">"} {
+		if after, ok := strings.CutPrefix(strings.TrimSpace(text), mention); ok {
+			return bot.CommandAfter(after)
+		}
 	}
 	return ""
 }
@@ -179,7 +177,7 @@ func decodeDeletion(data []byte) (all []event, err error) {
 	}
 	for _, id := range append(gone.IDs[:min(len(gone.IDs), maxBulk)], gone.ID) {
 		if isID(id) {
-			all = append(all, event{guild: gone.Guild, Kind: channel.KindDeletion, Channel: gone.Channel, Target: id})
+			all = append(all, event{guild: gone.Guild, own: own{Channel: gone.Channel}, Inbound: channel.Inbound{Kind: channel.KindDeletion, Target: id}})
 		}
 	}
 	return all, nil
@@ -200,9 +198,9 @@ func decodeReaction(data []byte, on bool, me *self) ([]event, error) {
 	if err := json.Unmarshal(data, &r, lenient); err != nil || !isID(r.User) || !isID(r.Channel) || !isID(r.Message) || r.User == me.id || r.Member != nil && r.Member.User.Bot {
 		return nil, err
 	}
-	ev := event{guild: r.Guild, member: r.Member, Kind: channel.KindReaction, Channel: r.Channel, Target: r.Message, Sender: r.User}
+	ev := event{guild: r.Guild, member: r.Member, own: own{Channel: r.Channel}, Inbound: channel.Inbound{Kind: channel.KindReaction, Target: r.Message, Sender: r.User}}
 	if r.Member != nil {
-		ev.Name = nameOf(r.Member.User, r.Member)
+		ev.From = nameOf(r.Member.User, r.Member)
 	}
 	if on {
 		if ev.Emoji = r.Emoji.Name; r.Emoji.ID != "" { // a server's own has only a name
@@ -221,7 +219,12 @@ func decodeMoved(data []byte, joined bool) ([]event, error) {
 	if err := json.Unmarshal(data, &m, lenient); err != nil || !isID(m.User.ID) || !isID(m.Guild) || m.User.Bot {
 		return nil, err
 	}
-	return []event{{guild: m.Guild, Kind: channel.KindMembership, Sender: m.User.ID, Name: nameOf(m.User, &m.member), Joined: joined}}, nil
+	who := []channel.Person{{Name: nameOf(m.User, &m.member), Sender: m.User.ID}}
+	ev := event{guild: m.Guild, Inbound: channel.Inbound{Kind: channel.KindMembership, Left: who}}
+	if joined {
+		ev.Joined, ev.Left = who, nil
+	}
+	return []event{ev}, nil
 }
 
 // interaction is a member's press of a button or a command, as Discord sends it.
@@ -265,8 +268,8 @@ func decodeInteraction(data []byte, me *self) ([]event, error) {
 	if !isID(i.ID) || !isID(i.Channel) || i.App != me.app || i.Token == "" || len(i.Token) > maxInteraction || who == nil {
 		return nil, nil
 	}
-	ev := event{id: "act-" + i.ID, guild: i.Guild, member: i.Member, Channel: i.Channel, Sender: who.ID, Name: nameOf(*who, i.Member), UnixMsec: timeOf(i.ID).UnixMilli(),
-		answer: &reply{id: i.ID, token: i.Token, Type: answerNothing}}
+	ev := event{guild: i.Guild, member: i.Member, own: own{Channel: i.Channel}, answer: &reply{id: i.ID, token: i.Token},
+		Inbound: channel.Inbound{ID: "act-" + i.ID, Sender: who.ID, From: nameOf(*who, i.Member), Time: timeOf(i.ID)}}
 	switch {
 	case i.Type == interactionCommand && bot.IsCommand(i.Data.Name):
 		ev.Command, ev.Direct = i.Data.Name, true

@@ -1,37 +1,34 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/cache"
 )
 
 // directory remembers what Discord has said of servers, channels and members. The zero value is
 // ready.
 type directory struct {
-	mu       sync.Mutex
-	guilds   map[string]*guild
-	channels map[string]discordChannel
-	names    map[string]string // of users
+	guilds   cache.Map[string, *guild]
+	channels cache.Map[string, discordChannel]
+	names    cache.Map[string, string] // of users
 }
-
-// maxKnown is how many channels and names are remembered.
-const maxKnown = 20_000
 
 // guild is a server.
 type guild struct {
-	ID    string `json:"id"`
-	Name  string `json:"name"`
-	Owner string `json:"owner_id"`
-	Tier  int    `json:"premium_tier"`
-	Roles []struct {
+	ID     string `json:"id"`
+	Within string `json:"guild_id"` // of an event that is about a server's part
+	Name   string `json:"name"`
+	Owner  string `json:"owner_id"`
+	Tier   int    `json:"premium_tier"`
+	Roles  []struct {
 		ID          string `json:"id"`
 		Permissions string `json:"permissions"` // a number of 64 bits
 		Tags        struct {
@@ -54,74 +51,43 @@ type discordChannel struct {
 // thread reports whether a channel is a thread, of which Discord has three types.
 func (c discordChannel) thread() bool { return c.Type >= 10 && c.Type <= 12 }
 
-func (d *directory) addChannel(c discordChannel) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.channels == nil || len(d.channels) >= maxKnown {
-		d.channels = map[string]discordChannel{}
+func (d *directory) addChannels(all ...discordChannel) {
+	for _, c := range all {
+		d.channels.Set(c.ID, c)
 	}
-	d.channels[c.ID] = c
-}
-
-func (d *directory) channel(id string) (discordChannel, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c, ok := d.channels[id]
-	return c, ok
 }
 
 func (d *directory) addGuild(g *guild) {
-	for _, c := range append(g.Channels, g.Threads...) {
+	for _, c := range slices.Concat(g.Channels, g.Threads) {
 		c.Guild = g.ID
-		d.addChannel(c)
+		d.channels.Set(c.ID, c)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.guilds == nil {
-		d.guilds = map[string]*guild{}
-	}
-	d.guilds[g.ID] = g
+	d.guilds.Set(g.ID, g)
 }
 
+// guild returns a server; nil if Discord has not told of it.
 func (d *directory) guild(id string) *guild {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.guilds[id]
+	g, _ := d.guilds.Get(id)
+	return g
 }
 
 // name remembers a member's name, and returns it if an event leaves it out; else the id.
 func (d *directory) name(id, name string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if name == "" {
-		if name = d.names[id]; name == "" {
-			return id
-		}
+	if name != "" {
+		d.names.Set(id, name)
 		return name
 	}
-	if d.names == nil || len(d.names) >= maxKnown {
-		d.names = map[string]string{}
-	}
-	d.names[id] = name
-	return name
+	known, _ := d.names.Get(id)
+	return cmp.Or(known, id)
 }
 
 // The rights that make a member an admin: Administrator and Manage Server.
-const adminRights = 1<<3 | 1<<5
+const adminRights = administrator | 1<<5
 
 // role returns a member's role, by the ids of the member's Discord roles.
 func (g *guild) role(user string, roles []string) channel.Role {
-	if user == g.Owner {
+	if g.rights(user, roles, nil)&adminRights != 0 {
 		return channel.RoleAdmin
-	}
-	has := map[string]bool{g.ID: true} // everybody's role has the server's id
-	for _, id := range roles {
-		has[id] = true
-	}
-	for _, r := range g.Roles {
-		if rights, err := strconv.ParseUint(r.Permissions, 10, 64); err == nil && has[r.ID] && rights&adminRights != 0 {
-			return channel.RoleAdmin
-		}
 	}
 	return channel.RoleMember
 }
@@ -148,51 +114,46 @@ func (d *Discord) learn(kind string, data []byte) {
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
 		var c discordChannel
 		if json.Unmarshal(data, &c, lenient) == nil && isID(c.ID) {
-			d.directory.addChannel(c)
+			d.directory.addChannels(c)
 		}
-	case "THREAD_LIST_SYNC":
-		var all struct {
-			Threads []discordChannel `json:"threads"`
+	case "THREAD_LIST_SYNC", "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
+		var g guild
+		if json.Unmarshal(data, &g, lenient) != nil {
+			break
 		}
-		if json.Unmarshal(data, &all, lenient) == nil {
-			for _, c := range all.Threads {
-				d.directory.addChannel(c)
-			}
-		}
-	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
-		var of struct {
-			Guild string `json:"guild_id"`
-		}
-		if json.Unmarshal(data, &of, lenient) == nil { // it is asked for when it is needed
-			d.directory.mu.Lock()
-			delete(d.directory.guilds, of.Guild)
-			d.directory.mu.Unlock()
+		if d.directory.addChannels(g.Threads...); kind != "THREAD_LIST_SYNC" { // it is asked for when it is needed
+			d.directory.guilds.Delete(g.Within)
 		}
 	}
 	switch kind {
 	case "GUILD_CREATE", "CHANNEL_UPDATE", "GUILD_ROLE_UPDATE", "GUILD_MEMBER_UPDATE":
-		d.forgive()
+		d.Barred.Clear()
 	}
 }
 
 // channelOf returns a channel as Discord knows it, and asks for one that is not in the
 // directory. A channel that the bot cannot see is the zero value.
 func (d *Discord) channelOf(ctx context.Context, id string) (discordChannel, error) {
-	if c, ok := d.directory.channel(id); ok {
+	c, ok := d.directory.channels.Get(id)
+	if ok {
 		return c, nil
 	}
-	var c discordChannel
-	err := d.api.call(ctx, "GET", "channels/"+id, nil, &c)
-	if e, ok := errors.AsType[*channel.Error](err); ok && (e.Class == channel.Permanent || slices.Contains([]string{"discord_no_access", "discord_right_missing", "discord_forbidden"}, e.Code)) {
+	err := d.api.Ask(ctx, "GET", "channels/"+id, nil, &c)
+	if hidden(err) {
 		c, err = discordChannel{}, nil
 	}
-	if err != nil {
-		return discordChannel{}, err
+	if err == nil {
+		known := c
+		known.ID = id
+		d.directory.addChannels(known)
 	}
-	known := c
-	known.ID = id
-	d.directory.addChannel(known)
-	return c, nil
+	return c, err
+}
+
+// hidden reports whether Discord refused what the bot may not see, or what is not there.
+func hidden(err error) bool {
+	e, ok := errors.AsType[*channel.Error](err)
+	return ok && (e.Class == channel.Permanent || slices.Contains([]string{"discord_no_access", "discord_right_missing", "discord_forbidden"}, e.Code))
 }
 
 // locate returns the group's chat in which a channel or a thread lies; ok is false if it is in
@@ -220,7 +181,7 @@ func (d *Discord) guildOf(ctx context.Context, chat groups.JID) (*guild, error) 
 		return g, nil
 	}
 	g := &guild{}
-	if err := d.api.call(ctx, "GET", "guilds/"+c.Guild, nil, g); err != nil {
+	if err := d.api.Ask(ctx, "GET", "guilds/"+c.Guild, nil, g); err != nil {
 		return nil, err
 	}
 	d.directory.addGuild(g)
@@ -234,21 +195,18 @@ func (d *Discord) RoleOf(ctx context.Context, chat groups.JID, sender string) (c
 		return channel.RoleUnknown, nil
 	}
 	g, err := d.guildOf(ctx, chat)
-	if err == nil && g == nil {
-		if c, _ := d.directory.channel(idOf(chat)); c.Type == typeDM {
-			return channel.RoleAdmin, nil
-		}
-		return channel.RoleUnknown, nil
-	}
 	var m member
-	if err == nil {
-		err = d.api.call(ctx, "GET", "guilds/"+g.ID+"/members/"+sender, nil, &m)
+	if g != nil {
+		err = d.api.Ask(ctx, "GET", "guilds/"+g.ID+"/members/"+sender, nil, &m)
 	}
-	if err != nil {
-		if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
-			return channel.RoleUnknown, nil
-		}
+	c, _ := d.directory.channels.Get(idOf(chat))
+	switch class := channel.ClassOf(err); {
+	case class == channel.Permanent || class == channel.Held, err == nil && g == nil && c.Type != typeDM:
+		return channel.RoleUnknown, nil
+	case err != nil:
 		return channel.RoleUnknown, err
+	case g == nil:
+		return channel.RoleAdmin, nil
 	}
 	return g.role(sender, m.Roles), nil
 }

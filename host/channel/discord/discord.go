@@ -28,6 +28,7 @@ var (
 	_ channel.Finder = (*Discord)(nil)
 	_ channel.Lister = (*Discord)(nil)
 	_ channel.Linker = platform{}
+	_ bot.Paired     = (*Discord)(nil)
 )
 
 // Discord is the channel. New of its Platform makes one.
@@ -36,8 +37,6 @@ type Discord struct {
 	settings  *Settings
 	api       *api
 	directory directory
-	refusals  refusals // of messages
-	denied    refusals // of changes and of typing, by chat and kind
 	polls     *bot.Polls
 	gateway   *gateway             // Connect's alone
 	answers   chan reply           // to interactions
@@ -46,12 +45,12 @@ type Discord struct {
 }
 
 // New makes the channel of a configuration, and opens nothing.
-func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s, p.net) }
+func (p platform) New(s channel.Setup) (channel.Channel, error) { return p.newOf(s) }
 
-func newOf(s channel.Setup, net Net) (*Discord, error) {
+func (p platform) newOf(s channel.Setup) (*Discord, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, platformKey, platformName, time.Hour)
-	a, err := newAPI(set, net, b.Host)
+	b := bot.New(s, p.Kind, time.Hour)
+	a, err := newAPI(set, p.net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
@@ -62,13 +61,7 @@ func newOf(s channel.Setup, net Net) (*Discord, error) {
 // Apply implements channel.Applier. Rights may have changed, too.
 func (d *Discord) Apply(to channel.Setup) {
 	d.Bot.Apply(to)
-	d.forgive()
-}
-
-// forgive lets all chats be tried again, since somebody may have changed rights.
-func (d *Discord) forgive() {
-	d.refusals.forget()
-	d.denied.forget()
+	d.Barred.Clear()
 }
 
 // Owns reports whether chat has the form of a channel or a direct message.
@@ -78,26 +71,17 @@ func (d *Discord) Owns(chat groups.JID) bool { return owns(chat) }
 // Discord's documentation. Two are believed.
 func (d *Discord) Repeat() channel.Repeat { return channel.Repeat{Keyed: 2 * time.Minute} }
 
-// Connected reports whether events come in. detail also names what the operator should fix.
-func (d *Discord) Connected() (ok bool, detail string) {
-	ok, detail = d.Bot.Connected()
-	if trouble := d.refusals.latest(); ok && trouble != "" {
-		detail += "; " + trouble
-	}
-	return ok, detail
-}
-
 // Run receives events until ctx is done. While the token is missing or refused, or another process
 // has the store, it waits, and Send returns a Held error.
 func (d *Discord) Run(ctx context.Context, in channel.Inbox) error {
-	defer d.api.close()
+	defer d.Close()
 	return d.Bot.Run(ctx, in, d)
 }
 
 // Connect implements bot.Hooks: it is one connection to the gateway.
 func (d *Discord) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
-	if d.gateway == nil || d.gateway.journal != o.Journal { // a session lasts over connections, not over stores
-		d.gateway = &gateway{Discord: d, journal: o.Journal}
+	if d.gateway == nil || d.gateway.open != o { // a session lasts over connections, not over stores
+		d.gateway = &gateway{Discord: d, open: o}
 	}
 	return d.gateway.connect(ctx, up)
 }

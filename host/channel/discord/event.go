@@ -7,77 +7,47 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
 
-// eventVersion is that of the form in which the journal has an event.
-const eventVersion = 1
-
-// event is what a member did in a chat, in the form of the journal.
+// event is what a member did in a chat. The gateway completes it: decode leaves Chat out, and ID if it has
+// to be made of the event's number.
 type event struct {
-	Version  int          `json:"version"`
-	Kind     channel.Kind `json:"kind,omitempty"`
-	Channel  string       `json:"channel"` // of Discord: the chat or a thread in it
-	Thread   string       `json:"thread,omitempty"`
-	Target   string       `json:"target,omitempty"`
-	Sender   string       `json:"sender"`
-	Name     string       `json:"name"`
-	Role     channel.Role `json:"role,omitempty"`
-	Text     string       `json:"text,omitempty"`
-	Told     string       `json:"told,omitempty"`
-	Forward  bool         `json:"forward,omitempty"`
-	Emoji    string       `json:"emoji,omitempty"`
-	Command  string       `json:"command,omitempty"` // of the host's words
-	Direct   bool         `json:"direct,omitempty"`
-	Files    []attachment `json:"files,omitempty"`
-	Quote    *quote       `json:"quote,omitempty"`
-	Joined   bool         `json:"joined,omitempty"`
-	Poll     string       `json:"poll,omitempty"` // of a vote
-	Choice   int          `json:"choice,omitempty"`
-	UnixMsec int64        `json:"at"`
+	channel.Inbound
+	own
 
-	id       string   // the journal's; empty: keep makes one of the event's number
 	guild    string   // empty: none, or Discord does not say
 	member   *member  // of the server; nil: Discord does not say
 	mentions []string // roles
 	answer   *reply   // what Discord is to hear when the event is kept
 }
 
-// quote is the message that another one answers, as Discord has it.
-type quote struct {
-	ID      string       `json:"id"`
-	Sender  string       `json:"sender"`
-	Name    string       `json:"name"`
-	Text    string       `json:"text"`
-	Own     bool         `json:"own"`
-	Forward bool         `json:"forward,omitempty"`
-	Files   []attachment `json:"files,omitempty"`
+// own is what the journal has of an event besides.
+type own struct {
+	Channel string            `json:"channel"`        // of Discord: the chat or a thread in it
+	URLs    map[string]string `json:"urls,omitempty"` // of the files, by their ids
+	Poll    string            `json:"poll,omitempty"` // of a vote
+	Choice  int               `json:"choice,omitempty"`
 }
 
 // keep makes what members did by an event durable, if it is something for this host.
 func (g *gateway) keep(ctx context.Context, f frame) error {
 	all, err := decode(f.Type, f.Data, g.self.Load())
 	if err != nil {
-		return g.unknown(err)
+		g.Log.Info("Discord sent an event that this host does not know", "error", err)
+		return nil
 	}
 	for i, ev := range all {
-		if ev.id == "" {
+		if ev.ID == "" {
 			sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", g.session, f.Seq, i))
-			ev.id = "ev-" + hex.EncodeToString(sum[:12])
+			ev.ID = "ev-" + hex.EncodeToString(sum[:12])
 		}
 		if err := g.keepEvent(ctx, ev); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (g *gateway) unknown(err error) error {
-	g.Log.Info("Discord sent an event that this host does not know", "error", err)
 	return nil
 }
 
@@ -109,7 +79,7 @@ func (g *gateway) keepEvent(ctx context.Context, ev event) error {
 
 // named adds the sender's name and role.
 func (g *gateway) named(ev *event, private bool) {
-	ev.Name = g.directory.name(ev.Sender, ev.Name)
+	ev.From = g.directory.name(ev.Sender, ev.From)
 	if of := g.directory.guild(ev.guild); private {
 		ev.Role = channel.RoleAdmin
 	} else if of != nil && ev.member != nil {
@@ -120,64 +90,49 @@ func (g *gateway) named(ev *event, private bool) {
 // knock reports to the host a message in a chat of no group, if it is private or to the bot.
 func (g *gateway) knock(ev event, private bool) {
 	if ev.Kind.IsMessage() && (private || ev.Direct) { // a bot hears every channel of its server
-		g.ReportUnknown(chatOf(ev.Channel), private, ev.Name, time.UnixMilli(ev.UnixMsec))
+		g.ReportUnknown(chatOf(ev.Channel), private, ev.From, ev.Time)
 	}
 }
 
 // direct reports whether a channel may be a direct message. A channel that no server has told of
 // is one if its events name no server.
 func (d *Discord) direct(id string) bool {
-	r, ok := d.directory.channel(id)
+	r, ok := d.directory.channels.Get(id)
 	return !ok || r.Type == typeDM
 }
 
 func (g *gateway) store(ctx context.Context, chat groups.JID, ev event) error {
-	if ev.UnixMsec == 0 {
-		ev.UnixMsec = time.Now().UnixMilli()
+	if ev.Chat = chat; ev.Time.IsZero() {
+		ev.Time = time.Now()
 	}
-	body, err := ev.encode()
-	if err != nil {
-		return g.unknown(err)
-	}
-	return g.journal.Keep(ctx, journal.Inbound{Chat: chat, ID: ev.id, Sender: ev.Sender, Info: []byte{}, Body: body, Received: time.Now(), Event: !ev.Kind.IsMessage()})
-}
-
-// encode returns an event for the journal. decode bounds the texts and files: a MiB is never reached.
-func (ev event) encode() ([]byte, error) {
-	ev.Version = eventVersion
-	return json.Marshal(ev, lenient)
-}
-
-// readEvent reads what encode returned. It refuses what another version of this program kept.
-func readEvent(body []byte) (ev event, err error) {
-	err = json.Unmarshal(body, &ev, lenient, json.RejectUnknownMembers(true))
-	if err == nil && ev.Version != eventVersion {
-		err = fmt.Errorf("it has version %d", ev.Version)
-	}
-	return ev, err
+	return g.open.Keep(ctx, ev.Inbound, ev.own)
 }
 
 // keepChange keeps an edit or a deletion of a message. Its writer is in the journal.
 func (g *gateway) keepChange(ctx context.Context, chat groups.JID, ev event) error {
-	was, err := g.journal.Inbound(ctx, chat, ev.Target)
+	was, err := g.open.Journal.Inbound(ctx, chat, ev.Target)
 	if err != nil || was == nil {
 		return err
 	}
-	before, err := readEvent(was.Body)
+	before, err := bot.Decode(*was, &own{})
 	if err != nil {
-		before = event{Sender: was.Sender, Name: g.directory.name(was.Sender, "")}
+		before = channel.Inbound{Sender: was.Sender, From: g.directory.name(was.Sender, "")}
 	} else if ev.Kind == channel.KindEdit && ev.Text == before.Text {
 		return nil
 	}
-	ev.Sender, ev.Name, ev.Role = before.Sender, before.Name, before.Role
+	ev.Sender, ev.From, ev.Role = before.Sender, before.From, before.Role
 	return g.store(ctx, chat, ev)
 }
 
 // keepMoved keeps that a member joined the server or left it, in each of its chats.
 func (g *gateway) keepMoved(ctx context.Context, ev event) error {
-	ev.Name = g.directory.name(ev.Sender, ev.Name)
+	for _, all := range [][]channel.Person{ev.Joined, ev.Left} {
+		for i := range all {
+			all[i].Name = g.directory.name(all[i].Sender, all[i].Name)
+		}
+	}
 	for _, c := range g.Served() {
-		if r, ok := g.directory.channel(idOf(c.JID)); ok && r.Guild == ev.guild {
+		if r, ok := g.directory.channels.Get(idOf(c.JID)); ok && r.Guild == ev.guild {
 			ev.Channel = idOf(c.JID)
 			if err := g.store(ctx, c.JID, ev); err != nil {
 				return err

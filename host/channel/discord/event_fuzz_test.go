@@ -2,14 +2,17 @@ package discord
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -36,7 +39,7 @@ func FuzzEvent(f *testing.F) {
 	} {
 		f.Add([]byte(frame))
 	}
-	d, err := newOf(channel.Setup{Name: "discord", Settings: &Settings{}, Log: slog.New(slog.DiscardHandler)}, Net{API: "http://127.0.0.1:1/"})
+	d, err := platform{account, Net{API: "http://127.0.0.1:1/"}}.newOf(channel.Setup{Name: "discord", Settings: &Settings{}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -51,43 +54,64 @@ func FuzzEvent(f *testing.F) {
 			return
 		}
 		for _, ev := range all {
-			body, err := ev.encode()
-			var kept event
+			if ev.Time.IsZero() { // as store does
+				ev.Time = time.Unix(1, 0)
+			}
+			body, err := bot.Encode(ev.Inbound, ev.own)
+			var kept channel.Inbound
 			if err == nil {
-				kept, err = readEvent(body)
+				kept, err = bot.Decode(journal.Inbound{Chat: "dc:1", ID: ev.ID, Body: body}, &own{})
 			}
 			if err != nil || len(body) > 1<<20 {
 				t.Fatalf("%q cannot be kept: %v", data, err)
 			}
-			check(t, data, kept.inbound(journal.Inbound{Chat: "dc:1", ID: ev.id, Body: body}))
+			check(t, data, kept)
 		}
 	})
 }
 
 // FuzzKept looks for a row of the journal that is read as something else than what is kept of it again.
 func FuzzKept(f *testing.F) {
-	body, err := (event{Channel: "1", Sender: "3", Text: "a", Files: []attachment{{ID: "5", Name: "b"}}, Quote: &quote{ID: "4"}, UnixMsec: 1}).encode()
+	files := []channel.Attachment{{Info: media.Info{Name: "b"}, Ref: "5"}}
+	body, err := bot.Encode(channel.Inbound{Sender: "3", Text: "a", Files: files, Quote: &channel.Quote{ID: "4", Files: files}, Time: time.Unix(1, 0)}, own{Channel: "1", URLs: map[string]string{"5": "u"}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(body)
-	f.Add([]byte(`{"version":2,"channel":"1","text":"a"}`))
-	f.Add([]byte(`{"version":1,"channel":"1","hologram":true}`))
+	f.Add([]byte(`{"version":2,"Text":"a"}`))
+	f.Add([]byte(`{"version":1,"own":{"channel":"1"},"hologram":true}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		ev, err := readEvent(body)
+		var of, still own
+		ev, err := bot.Decode(journal.Inbound{Body: body}, &of)
 		if err != nil {
 			return
 		}
-		again, err := ev.encode()
+		again, err := bot.Encode(unread(ev), of)
 		if err != nil {
 			t.Fatalf("%q cannot be kept again: %v", body, err)
 		}
-		was, err := readEvent(again)
-		m := journal.Inbound{Chat: "dc:1", ID: "1"}
-		if diff := cmp.Diff(ev.inbound(m), was.inbound(m)); diff != "" || err != nil {
+		was, err := bot.Decode(journal.Inbound{Body: again}, &still)
+		if diff := cmp.Diff(ev, was) + cmp.Diff(of, still); diff != "" || err != nil {
 			t.Errorf("%q was kept as %q: %v\n%s", body, again, err, diff)
 		}
 	})
+}
+
+// unread is an event without the name of its row in the Refs of its files.
+func unread(in channel.Inbound) channel.Inbound {
+	strip := func(all []channel.Attachment) []channel.Attachment {
+		all = slices.Clone(all)
+		for i := range all {
+			all[i].Ref = strings.TrimSuffix(all[i].Ref, " 0 ")
+		}
+		return all
+	}
+	if in.Files = strip(in.Files); in.Quote != nil {
+		q := *in.Quote
+		q.Files = strip(q.Files)
+		in.Quote = &q
+	}
+	return in
 }
 
 // check looks at what comes in.

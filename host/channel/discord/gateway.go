@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/link"
-	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -40,7 +40,7 @@ const (
 // gateway is the connection on which events come. connect is called by one goroutine.
 type gateway struct {
 	*Discord
-	journal *journal.Journal
+	open *bot.Open
 
 	session, resume string // of the session; empty: there is none
 	current         bool   // all earlier messages are kept, or come by this connection
@@ -60,8 +60,8 @@ type frame struct {
 
 // connect asks for the gateway's address, connects, and returns when the connection is lost.
 func (g *gateway) connect(ctx context.Context, up func(string)) error {
-	if g.api.token == "" {
-		return g.NotPaired(noToken)
+	if stop := g.Unpaired(); stop != nil {
+		return stop
 	}
 	me, err := g.ask(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 				Reset     int `json:"reset_after"` // milliseconds
 			} `json:"session_start_limit"`
 		}
-		if err := g.api.call(ctx, "GET", "gateway/bot", nil, &at); err != nil {
+		if err := g.api.Ask(ctx, "GET", "gateway/bot", nil, &at); err != nil {
 			return link.StopOf(err)
 		}
 		if at.Limit.Remaining <= 0 { // Discord resets the token of a bot that goes on
@@ -87,23 +87,14 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 		}
 		address = at.URL
 	}
-	conn, res, err := websocket.Dial(ctx, address+"/?v=10&encoding=json", &websocket.DialOptions{HTTPClient: g.api.client})
-	if res != nil && res.Body != nil {
-		defer res.Body.Close()
-	}
-	if err != nil {
+	opened := false
+	err = g.api.Socket(ctx, address+"/?v=10&encoding=json", maxFrame, 0, func(ctx context.Context, conn *websocket.Conn) error {
+		opened = true
+		return g.hear(ctx, conn, me, func() { up("connected as " + me.name + g.deaf(me)) })
+	})
+	if !opened {
 		g.session = "" // its own address may be gone
-		return fmt.Errorf("open the gateway: %w", err)
 	}
-	conn.SetReadLimit(maxFrame)
-	ctx, end := context.WithCancel(ctx)
-	var beats sync.WaitGroup
-	defer beats.Wait()
-	defer end()
-	defer conn.CloseNow() // without a goodbye, so that the session can be resumed
-	err = g.hear(ctx, conn, me, func(interval time.Duration) {
-		beats.Go(func() { g.beat(ctx, conn, interval) })
-	}, func() { up("connected as " + me.name + g.deaf(me)) })
 	return g.lost(err)
 }
 
@@ -119,7 +110,7 @@ func (g *gateway) deaf(me *self) string {
 func (g *gateway) lost(err error) error {
 	switch websocket.CloseStatus(err) {
 	case 4004:
-		return link.StopOf(refused(&transfer.Answer{Status: http.StatusUnauthorized}))
+		return link.StopOf(g.api.Refuse(webapi.Word{Status: http.StatusUnauthorized, Said: "authentication failed"}))
 	case 4013, 4014:
 		return &link.Stop{Code: "discord_intents", Message: "Discord does not let the bot hear messages", Hint: "switch on Message Content Intent under Bot of the application at discord.com/developers",
 			Wait: link.After(5 * time.Minute)}
@@ -130,7 +121,11 @@ func (g *gateway) lost(err error) error {
 }
 
 // hear reads frames until the connection is lost.
-func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, hello func(time.Duration), up func()) error {
+func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, up func()) error {
+	ctx, end := context.WithCancel(ctx)
+	var beats sync.WaitGroup
+	defer beats.Wait()
+	defer end()
 	for {
 		g.waits.Store(true)
 		_, data, err := conn.Read(ctx)
@@ -151,7 +146,7 @@ func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, hell
 			if err := json.Unmarshal(f.Data, &h, lenient); err != nil || h.Interval <= 0 || h.Interval > 600_000 {
 				return errors.New("Discord's greeting has no heartbeat")
 			}
-			hello(time.Duration(h.Interval) * time.Millisecond)
+			beats.Go(func() { g.beat(ctx, conn, time.Duration(h.Interval)*time.Millisecond) })
 			err = g.greet(ctx, conn, me)
 		case opHeartbeat:
 			err = g.pulse(ctx, conn)
@@ -210,19 +205,11 @@ func (g *gateway) pulse(ctx context.Context, conn *websocket.Conn) error {
 // hear is still busy with earlier frames.
 func (g *gateway) beat(ctx context.Context, conn *websocket.Conn, interval time.Duration) {
 	g.acked.Store(true)
-	timer := time.NewTimer(rand.N(interval))
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	for wait := rand.N(interval); wake.Sleep(ctx, wait); wait = interval {
 		if !g.acked.Swap(false) && g.waits.Load() || g.pulse(ctx, conn) != nil {
 			_ = conn.CloseNow()
 			return
 		}
-		timer.Reset(interval)
 	}
 }
 
@@ -257,7 +244,7 @@ func (g *gateway) ready(ctx context.Context, data []byte) error {
 	if err := json.Unmarshal(data, &r, lenient); err != nil {
 		return err
 	}
-	g.forgive()
+	g.Barred.Clear()
 	now := time.Now()
 	if err := g.catchUp(ctx); err != nil {
 		return err

@@ -24,7 +24,7 @@ const (
 func (d *Discord) page(ctx context.Context, id, after string) (page []message, more bool, err error) {
 	for most := pageOf; ; {
 		var all []jsontext.Value
-		err = d.api.call(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, most), nil, &all)
+		err = d.api.Ask(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, most), nil, &all)
 		wait := channel.RetryAfterOf(err)
 		switch {
 		case errors.Is(err, transfer.ErrTooLong) && most > 1:

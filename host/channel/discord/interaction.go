@@ -3,7 +3,6 @@ package discord
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"time"
 
@@ -34,9 +33,9 @@ const (
 func (g *gateway) keepAct(ctx context.Context, chat groups.JID, ev event, counts bool) error {
 	switch {
 	case ev.Command != "" && counts:
-		ev.answer.say("Taken: /" + ev.Command)
+		ev.answer.text = "Taken: /" + ev.Command
 	case ev.Command != "":
-		ev.answer.say("No assistant is in this chat.")
+		ev.answer.text = "No assistant is in this chat."
 	case ev.Poll == "": // the button is another program's
 		counts = false
 	}
@@ -50,22 +49,15 @@ func (g *gateway) keepAct(ctx context.Context, chat groups.JID, ev event, counts
 	return nil
 }
 
-// reply is the answer to an interaction.
-type reply struct {
-	id, token string
-	Type      int            `json:"type"`
-	Data      *privateAnswer `json:"data,omitempty"`
-}
+// reply is the answer to an interaction: a message that only the member who acted sees or, if text is
+// empty, none.
+type reply struct{ id, token, text string }
 
-// privateAnswer is a message that only the member who acted sees.
-type privateAnswer struct {
-	Text    string  `json:"content"`
-	Flags   int     `json:"flags"`
-	Allowed allowed `json:"allowed_mentions"`
-}
-
-func (r *reply) say(text string) {
-	r.Type, r.Data = answerMessage, &privateAnswer{Text: text, Flags: onlyForThem, Allowed: allowed{Parse: []string{}}}
+func (r reply) body() map[string]any {
+	if r.text == "" {
+		return map[string]any{"type": answerNothing}
+	}
+	return map[string]any{"type": answerMessage, "data": map[string]any{"content": r.text, "flags": onlyForThem, "allowed_mentions": nobody}}
 }
 
 // answer enqueues an answer to an interaction. It never waits.
@@ -85,7 +77,7 @@ func (d *Discord) sayAnswers(ctx context.Context) {
 			return
 		case r := <-d.answers:
 			within, end := context.WithTimeout(ctx, answerWithin)
-			err := d.api.call(within, http.MethodPost, "interactions/"+r.id+"/"+r.token+"/callback", r, nil)
+			err := d.api.Ask(within, "POST", "interactions/"+r.id+"/"+r.token+"/callback", r.body(), nil)
 			end()
 			if err != nil && ctx.Err() == nil {
 				d.Log.Info("answer a button or a command", "error", err)
@@ -106,7 +98,7 @@ type command struct {
 func (d *Discord) offer(ctx context.Context, me *self) error {
 	path := "applications/" + me.app + "/commands"
 	var there []command
-	if err := d.api.call(ctx, http.MethodGet, path, nil, &there); err != nil {
+	if err := d.api.Ask(ctx, "GET", path, nil, &there); err != nil {
 		return err
 	}
 	for _, w := range bot.Commands() {
@@ -114,7 +106,7 @@ func (d *Discord) offer(ctx context.Context, me *self) error {
 		if slices.ContainsFunc(there, func(c command) bool { c.Type = cmp.Or(c.Type, 1); return c == want }) {
 			continue
 		}
-		if err := d.api.call(ctx, http.MethodPost, path, want, nil); err != nil {
+		if err := d.api.Ask(ctx, "POST", path, want, nil); err != nil {
 			return err
 		}
 	}

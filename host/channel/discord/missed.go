@@ -17,8 +17,8 @@ func (g *gateway) heard(ctx context.Context, at time.Time) {
 	if !g.current {
 		return
 	}
-	at = g.api.atDiscord(at)
-	err := g.journal.Record(ctx, journal.Sent{ID: heardKey, Body: []byte(strconv.FormatInt(at.UnixMilli(), 10)), Created: at})
+	at = g.api.TheirTime(at)
+	err := g.open.Journal.Record(ctx, journal.Sent{ID: heardKey, Body: []byte(strconv.FormatInt(at.UnixMilli(), 10)), Created: at})
 	if err != nil && ctx.Err() == nil {
 		g.Log.Warn("note until when Discord was heard", "error", err)
 	}
@@ -32,7 +32,7 @@ const (
 // catchUp asks each of the groups' chats for the messages since the recorded time. The journal
 // keeps each message once. Messages in threads are lost.
 func (g *gateway) catchUp(ctx context.Context) error {
-	last, err := g.journal.Sent(ctx, heardKey)
+	last, err := g.open.Journal.Sent(ctx, heardKey)
 	if err != nil || last == nil {
 		return err
 	}

@@ -3,17 +3,15 @@ package discord
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/media/probe"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Right is a permission of the bot, and what the host uses it for.
@@ -47,44 +45,9 @@ func Invitation(application string) string {
 	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot&permissions=%d", application, all)
 }
 
-// Account implements channel.Linker.
-func (platform) Account() channel.Account {
-	return channel.Account{
-		Pair: "make a Discord bot, check its token, and send a test file",
-		About: `discord says how to make a bot while the channel has no token. Then it checks the token
-and what the bot may hear, prints the link that invites it with exactly the rights that
-it needs, and lists the channels that it sees. With --to it sends a small file to one.`,
-	}
-}
-
-// Link implements channel.Linker.
-func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
-	return c.(*Discord).pair(ctx, p)
-}
-
-// Guide implements channel.Linker: how a bot is made.
-func (platform) Guide(name string) string {
-	return `1. At https://discord.com/developers/applications choose New Application.
-2. Under Bot, switch on Message Content Intent and, to hear who joins and leaves, Server Members Intent.
-3. There, choose Reset Token: bot_token of channels.` + name + `. longshore.yaml holds ${NAME} and the
-   environment the token, or bot_token_file names a file.
-4. Run this command again.`
-}
-
-// pair checks everything that the channel needs, and says what is missing.
-func (d *Discord) pair(ctx context.Context, p channel.Pairing) (string, error) {
-	if d.api.token == "" {
-		channel.SayLines(p, platform{}.Guide(d.Name()))
-		return "", errors.New("the channel has no token yet")
-	}
-	if p.To != "" && !d.Owns(p.To) {
-		return "", fmt.Errorf("%q is no chat of Discord: write dc: and the channel's id, such as dc:1234567890", p.To)
-	}
-	me, err := d.ask(ctx)
-	if err != nil {
-		return "", fmt.Errorf("bot_token: %w", bot.ForCommand(err, "discord.com"))
-	}
-	p.Say("bot token: %s", me.name)
+// Show implements bot.Paired.
+func (d *Discord) Show(ctx context.Context, p channel.Pairing) error {
+	me := d.self.Load()
 	p.Say("  %s Message Content Intent, without which it hears mentions and direct messages only", state(me.flags&flagContent))
 	p.Say("  %s Server Members Intent, with which it hears who joins and leaves", state(me.flags&flagMembers))
 	if me.flags&flagContent == 0 || me.flags&flagMembers == 0 {
@@ -93,7 +56,7 @@ func (d *Discord) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	p.Say("add the bot to a server with this link: %s", Invitation(me.app))
 	chats, err := d.Chats(ctx)
 	if err != nil {
-		return "", fmt.Errorf("list channels: %w", err)
+		return fmt.Errorf("list channels: %w", err)
 	}
 	for _, c := range chats {
 		p.Say("  %-24s %s", c.JID, c.Name)
@@ -101,8 +64,13 @@ func (d *Discord) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	if len(chats) == 0 {
 		p.Say("  it is on no server yet")
 	}
-	d.self.Store(me)
-	return me.name, d.test(ctx, p)
+	if p.To == "" {
+		return nil
+	}
+	if missing, err := d.missing(ctx, p.To); err == nil && len(missing) > 0 {
+		p.Say("in %s the bot lacks: %s", p.To, strings.Join(missing, ", "))
+	}
+	return nil
 }
 
 func state(flag int) string {
@@ -112,35 +80,18 @@ func state(flag int) string {
 	return "ok     "
 }
 
-// test sends a file to a chat, if one is named.
-func (d *Discord) test(ctx context.Context, p channel.Pairing) error {
-	if p.To == "" {
-		p.Say("a test file goes to a chat with: --to CHAT")
-		return nil
-	}
-	if missing, err := d.missing(ctx, p.To); err == nil && len(missing) > 0 {
-		p.Say("in %s the bot lacks: %s", p.To, strings.Join(missing, ", "))
-	}
-	m := bot.TestMessage(p.To)
-	if _, err := d.create(ctx, m, idOf(p.To), probe.Facts{}); err != nil {
-		return fmt.Errorf("send a test file: %w", err)
-	}
-	p.Say("the chat has a test file")
-	return nil
-}
-
 // maxGuilds is how many servers are asked for their channels.
 const maxGuilds = 50
 
 // Chats implements channel.Lister: the text channels of the servers that the bot is on.
 func (d *Discord) Chats(ctx context.Context) (all []channel.Chat, err error) {
 	var guilds []guild
-	if err := d.api.call(ctx, "GET", "users/@me/guilds", nil, &guilds); err != nil {
+	if err := d.api.Ask(ctx, "GET", "users/@me/guilds", nil, &guilds); err != nil {
 		return nil, err
 	}
 	for _, g := range guilds[:min(len(guilds), maxGuilds)] {
 		var channels []discordChannel
-		if err := d.api.call(ctx, "GET", "guilds/"+g.ID+"/channels", nil, &channels); err != nil {
+		if err := d.api.Ask(ctx, "GET", "guilds/"+g.ID+"/channels", nil, &channels); err != nil {
 			return nil, err
 		}
 		for _, c := range channels {
@@ -159,16 +110,16 @@ func (d *Discord) missing(ctx context.Context, chat groups.JID) (names []string,
 		Guild      string      `json:"guild_id"`
 		Overwrites []overwrite `json:"permission_overwrites"`
 	}
-	if err := d.api.call(ctx, "GET", "channels/"+idOf(chat), nil, &r); err != nil || !isID(r.Guild) {
+	if err := d.api.Ask(ctx, "GET", "channels/"+idOf(chat), nil, &r); err != nil || !isID(r.Guild) {
 		return nil, err
 	}
 	me := d.self.Load()
 	var g guild
 	var m member
-	if err := d.api.call(ctx, "GET", "guilds/"+r.Guild, nil, &g); err != nil {
-		return nil, err
+	if err = d.api.Ask(ctx, "GET", "guilds/"+r.Guild, nil, &g); err == nil {
+		err = d.api.Ask(ctx, "GET", "guilds/"+r.Guild+"/members/"+me.id, nil, &m)
 	}
-	if err := d.api.call(ctx, "GET", "guilds/"+r.Guild+"/members/"+me.id, nil, &m); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	has := g.rights(me.id, m.Roles, r.Overwrites)
@@ -196,11 +147,10 @@ const administrator = 1 << 3
 // discord.com/developers/docs/topics/permissions, Permission Overwrites.
 func (g *guild) rights(user string, roles []string, all []overwrite) (rights uint64) {
 	number := func(s string) uint64 {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			return 0
+		if n, err := strconv.ParseUint(s, 10, 64); err == nil {
+			return n
 		}
-		return n
+		return 0
 	}
 	for _, r := range g.Roles {
 		if r.ID == g.ID || slices.Contains(roles, r.ID) {
@@ -210,14 +160,10 @@ func (g *guild) rights(user string, roles []string, all []overwrite) (rights uin
 	if user == g.Owner || rights&administrator != 0 {
 		return ^uint64(0)
 	}
-	for _, of := range []func(overwrite) bool{
-		func(o overwrite) bool { return o.ID == g.ID },
-		func(o overwrite) bool { return o.Type == 0 && o.ID != g.ID && slices.Contains(roles, o.ID) },
-		func(o overwrite) bool { return o.Type == 1 && o.ID == user },
-	} {
+	for step := range 3 { // everybody, the roles, the member
 		allow, deny := uint64(0), uint64(0)
 		for _, o := range all {
-			if of(o) {
+			if [3]bool{o.ID == g.ID, o.Type == 0 && o.ID != g.ID && slices.Contains(roles, o.ID), o.Type == 1 && o.ID == user}[step] {
 				allow, deny = allow|number(o.Allow), deny|number(o.Deny)
 			}
 		}
@@ -228,43 +174,24 @@ func (g *guild) rights(user string, roles []string, all []overwrite) (rights uin
 
 // Examine implements channel.Platform: it asks Discord about the token, the intents and
 // the rights in the groups' chats.
-func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all []channel.Finding) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	found := func(severity channel.Severity, message, remedy string) {
-		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
-	}
-	d, err := newOf(setup, p.net)
-	if err != nil {
-		found(channel.Fault, err.Error(), "")
-		return all
-	}
-	defer d.api.close()
-	if d.api.token == "" {
-		stop := d.NotPaired(noToken)
-		found(channel.Warning, stop.Message, stop.Hint)
-		return all
-	}
-	me, err := d.ask(ctx)
-	if err != nil {
-		found(channel.Fault, "the bot token: "+err.Error(), channel.HintOf(bot.ForCommand(err, "discord.com")))
-		return all
-	}
-	d.self.Store(me)
+func (p platform) Examine(ctx context.Context, s channel.Setup, running bool) []finding.Finding {
+	d, err := p.newOf(s)
+	return p.Kind.Examine(ctx, s, d, err, running)
+}
+
+// Look implements bot.Paired.
+func (d *Discord) Look(ctx context.Context, _ bool, found bot.Found) {
+	me := d.self.Load()
 	if me.flags&flagContent == 0 {
-		found(channel.Warning, "the bot hears mentions and direct messages only", "switch on Message Content Intent at "+settingsOf(me.app))
+		found(finding.Warning, "the bot hears mentions and direct messages only", "switch on Message Content Intent at "+settingsOf(me.app))
 	}
-	for _, c := range setup.Chats {
+	for _, c := range d.Served() {
 		missing, err := d.missing(ctx, c.JID)
 		switch {
 		case err != nil:
-			found(channel.Warning, string(c.JID)+": "+err.Error(), cmp.Or(channel.HintOf(err), "add the bot to the server: "+Invitation(me.app)))
+			found(finding.Warning, string(c.JID)+": "+err.Error(), cmp.Or(channel.HintOf(err), "add the bot to the server: "+Invitation(me.app)))
 		case len(missing) > 0:
-			found(channel.Warning, string(c.JID)+": the bot lacks "+strings.Join(missing, ", "), "give its role these rights there in Discord, or add it again: "+Invitation(me.app))
+			found(finding.Warning, string(c.JID)+": the bot lacks "+strings.Join(missing, ", "), "give its role these rights there in Discord, or add it again: "+Invitation(me.app))
 		}
 	}
-	if len(all) == 0 {
-		found(channel.Fine, "connects as "+me.name, "")
-	}
-	return all
 }

@@ -85,7 +85,7 @@ func TestTheDoctorNamesWhatIsMissingAndTheLinkThatMendsIt(t *testing.T) {
 	w := newWorld(t)
 	examine := func() (all string) {
 		for _, f := range w.platform().Examine(t.Context(), w.setup, false) {
-			all += fmt.Sprintf("%s %s: %s\n", f.Severity, f.Message, f.Remedy)
+			all += fmt.Sprintf("%s %s: %s\n", f.Severity, f.Cause, f.Remedy)
 		}
 		return all
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/media"
@@ -22,13 +23,28 @@ type Net struct {
 	API string // the address of its HTTP API with the version, and a slash at its end
 }
 
+// account is what people are told of Discord and its bots.
+var account = bot.Kind{
+	YAML: platformKey, People: platformName, Sentence: "A bot on a Discord server, by its gateway.", Tokens: "token of a Discord bot",
+	Chat: "dc: and the channel's id, such as dc:1234567890",
+	Pair: "make a Discord bot, check its token, and send a test file",
+	PairLong: `discord says how to make a bot while the channel has no token. Then it checks the token
+and what the bot may hear, prints the link that invites it with exactly the rights that
+it needs, and lists the channels that it sees. With --to it sends a small file to one.`,
+	Steps: `1. At https://discord.com/developers/applications choose New Application.
+2. Under Bot, switch on Message Content Intent and, to hear who joins and leaves, Server Members Intent.
+3. There, choose Reset Token: bot_token of channels.CHANNEL. longshore.yaml holds ${NAME} and the
+   environment the token, or bot_token_file names a file.
+4. Run this command again.`,
+}
+
 // Platform returns Discord for the host's table.
-func Platform(net Net) channel.Platform { return platform{net} }
+func Platform(net Net) channel.Platform { return platform{account, net} }
 
-type platform struct{ net Net }
-
-func (platform) Key() string  { return platformKey }
-func (platform) Help() string { return "A bot on a Discord server, by its gateway." }
+type platform struct {
+	bot.Kind
+	net Net
+}
 
 func (platform) Owns(chat groups.JID) bool { return owns(chat) }
 
@@ -96,26 +112,11 @@ var perBoost = []int64{10 * media.MiB, 10 * media.MiB, 50 * media.MiB, 100 * med
 
 // Limits implements channel.Settings.
 func (s *Settings) Limits() media.Limits {
-	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Unit: media.UTF16, Markup: media.MarkupDiscord, Files: maxFiles, Threads: true,
+	l := media.Limits{Kinds: bot.FileLimits(perBoost[max(0, min(s.BoostLevel, 3))], maxText, s.Files), Text: maxText, Unit: media.UTF16, Markup: media.MarkupDiscord, Files: maxFiles, Threads: true,
 		Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion}}
-	for _, kind := range media.Kinds() {
-		limit := media.Limit{Bytes: perBoost[max(0, min(s.BoostLevel, 3))], Caption: maxText, Album: "files"}
-		if n, ok := s.Files[string(kind)]; ok {
-			limit.Bytes = n
-		}
-		if kind == media.Voice { // a message of its own, without text
-			limit.MIME, limit.Caption, limit.Album = []string{"audio/ogg"}, 0, ""
-		}
-		if kind == media.Video || kind == media.Audio { // the apps are browsers, or play no more than they do
-			limit.MIME, limit.Codecs = media.BrowserTypes(kind), media.BrowserCodecs()
-		}
-		l.Kinds[kind] = limit
-	}
+	l.Kinds[media.Voice] = media.Limit{Bytes: l.Kinds[media.Voice].Bytes, MIME: []string{"audio/ogg"}} // a message of its own, without text
 	return l
 }
 
 // Rates implements bot.Rated.
 func (s *Settings) Rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
-
-// asking is how long a request without files may take.
-const asking = 20 * time.Second

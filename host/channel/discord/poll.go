@@ -3,7 +3,6 @@ package discord
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"strings"
 	"unicode/utf16"
 
@@ -75,18 +74,15 @@ func shown(q *bot.Poll, ended string) string {
 
 // EndPoll implements channel.PollEnder: the buttons go, the votes stay.
 func (d *Discord) EndPoll(ctx context.Context, c channel.Change) error {
-	ctx, open, leave, err := d.Enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	lost := func(ctx context.Context) (*bot.Poll, error) {
-		var m message
-		err := d.change(ctx, "poll", c, func(ctx context.Context, path string) error { return d.api.call(ctx, http.MethodGet, path, nil, &m) })
-		return &bot.Poll{Question: cmp.Or(unplain.Replace(media.Cut(m.Text, maxQuestion)), "…")}, err
-	}
-	return d.polls.End(ctx, open, c.Chat, c.Target, lost, func(ctx context.Context, q *bot.Poll) error {
-		return d.drawPoll(ctx, c, q)
+	return d.Within(ctx, func(ctx context.Context, open *bot.Open) error {
+		lost := func(ctx context.Context) (*bot.Poll, error) {
+			var m message
+			err := d.change(ctx, "poll", c, func(ctx context.Context, path string) error { return d.api.Ask(ctx, "GET", path, nil, &m) })
+			return &bot.Poll{Question: cmp.Or(unplain.Replace(media.Cut(m.Text, maxQuestion)), "…")}, err
+		}
+		return d.polls.End(ctx, open, c.Chat, c.Target, lost, func(ctx context.Context, q *bot.Poll) error {
+			return d.drawPoll(ctx, c, q)
+		})
 	})
 }
 
@@ -96,12 +92,7 @@ var unplain = strings.NewReplacer(`\\`, `\`, `\`, "")
 // drawPoll shows a question as it is now; c.Text is how it ended.
 func (d *Discord) drawPoll(ctx context.Context, c channel.Change, q *bot.Poll) error {
 	return d.change(ctx, "poll", c, func(ctx context.Context, path string) error {
-		in := struct {
-			Text       string      `json:"content"`
-			Allowed    allowed     `json:"allowed_mentions"`
-			Components []component `json:"components"`
-		}{shown(q, c.Text), allowed{Parse: []string{}}, buttons(q)}
-		return d.api.call(ctx, http.MethodPatch, path, in, nil)
+		return d.api.Ask(ctx, "PATCH", path, map[string]any{"content": shown(q, c.Text), "allowed_mentions": nobody, "components": buttons(q)}, nil)
 	})
 }
 

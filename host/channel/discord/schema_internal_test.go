@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
 
 // schema is what the npm package discord-api-types knows of what comes in.
@@ -65,11 +66,11 @@ func decoded(t *testing.T, doc string) (is string, all []event) {
 			t.Fatal(err)
 		}
 		for _, ev := range got {
-			body, err := json.Marshal(ev)
+			body, err := bot.Encode(ev.Inbound, ev.own)
 			if err != nil {
 				t.Fatal(err)
 			}
-			is += fmt.Sprintf("%s %s %s %v\n", body, ev.id, ev.guild, ev.mentions)
+			is += fmt.Sprintf("%s %s %s %v\n", body, ev.ID, ev.guild, ev.mentions)
 		}
 		all = append(all, got...)
 	}
@@ -242,7 +243,7 @@ func TestEveryFormatOfStickersAndReferencesIsKnown(t *testing.T) {
 	}
 	for name, n := range s.ReferenceTypes {
 		_, all := decoded(t, bare(map[string]string{"message_reference": fmt.Sprintf(`{"type":%d}`, n)}))
-		if forward, ok := map[string]bool{"Default": false, "Forward": true}[name]; !ok || len(all) != 1 || all[0].Forward != forward {
+		if forward, ok := map[string]bool{"Default": false, "Forward": true}[name]; !ok || len(all) != 1 || all[0].Forwarded != forward {
 			t.Errorf("a reference of the type %s came in as %+v", name, all)
 		}
 	}

@@ -3,8 +3,10 @@ package discord
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
@@ -49,8 +51,18 @@ func settingsOf(application string) string {
 	return "https://discord.com/developers/applications/" + application + "/bot"
 }
 
-// noToken is what a channel lacks that is not paired.
-const noToken = "token of a Discord bot"
+// Unpaired implements bot.Paired.
+func (d *Discord) Unpaired() *link.Stop { return d.NotPaired(d.api.token != "") }
+
+// Me implements bot.Paired.
+func (d *Discord) Me(ctx context.Context) (string, error) {
+	me, err := d.ask(ctx)
+	if err != nil {
+		return "", fmt.Errorf("the bot's token: %w", bot.ForCommand(err, "discord.com"))
+	}
+	d.self.Store(me)
+	return me.name, nil
+}
 
 // ask asks Discord who the token belongs to, and what its application may hear.
 func (d *Discord) ask(ctx context.Context) (*self, error) {
@@ -59,14 +71,15 @@ func (d *Discord) ask(ctx context.Context) (*self, error) {
 		ID    string `json:"id"`
 		Flags int    `json:"flags"`
 	}
-	if err := d.api.call(ctx, "GET", "users/@me", nil, &me); err != nil {
-		return nil, err
+	err := d.api.Ask(ctx, "GET", "users/@me", nil, &me)
+	if err == nil {
+		err = d.api.Ask(ctx, "GET", "applications/@me", nil, &app)
 	}
-	if err := d.api.call(ctx, "GET", "applications/@me", nil, &app); err != nil {
-		return nil, err
+	if err == nil && (!isID(me.ID) || !isID(app.ID)) { // each message would be taken for one to it
+		err = link.Lost(platformName, errors.New("it does not say who the bot is"))
 	}
-	if !isID(me.ID) || !isID(app.ID) { // each message would be taken for one to it
-		return nil, link.Lost(platformName, errors.New("it does not say who the bot is"))
+	if err != nil {
+		return nil, err
 	}
 	return &self{id: me.ID, app: app.ID, name: channel.CleanName(me.Username), flags: app.Flags}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -25,16 +24,11 @@ type outgoing struct {
 	Text    string         `json:"content"`
 	Nonce   string         `json:"nonce"`
 	Enforce bool           `json:"enforce_nonce"`
-	Allowed allowed        `json:"allowed_mentions"`
+	Allowed map[string]any `json:"allowed_mentions"`
 	Flags   int            `json:"flags,omitzero"`
-	Refers  *reference     `json:"message_reference,omitempty"`
+	Refers  map[string]any `json:"message_reference,omitempty"`
 	Files   []outgoingFile `json:"attachments,omitempty"`
 	Buttons []component    `json:"components,omitzero"`
-}
-
-type reference struct {
-	ID   string `json:"message_id"`
-	Fail bool   `json:"fail_if_not_exists"`
 }
 
 type outgoingFile struct {
@@ -50,43 +44,32 @@ type outgoingFile struct {
 // answer, the classes are those of transfer.Post. If the bot lacks a right in the chat, the error
 // is Held, and the chat gets no request for 5 minutes.
 func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	ctx, open, leave, err := d.Begin(ctx, m)
-	if err != nil {
-		return channel.Receipt{}, err
-	}
-	defer leave()
-	if err := d.refusals.of(m.Chat); err != nil {
-		return channel.Receipt{}, err
-	}
-	if err := d.Turn(m.Chat); err != nil {
-		return channel.Receipt{}, err
-	}
-	if err := open.KeepPoll(ctx, m); err != nil {
-		return channel.Receipt{}, err
-	}
-	r, err := d.deliver(ctx, open, m)
-	return r, d.refusals.note(m.Chat, err)
+	return d.SendBy(ctx, m, func(ctx context.Context, o *bot.Open, m channel.Message) (channel.Receipt, error) {
+		r, err := d.Deliver(ctx, o, m)
+		return r, d.Barred.Note(m.Chat, err)
+	})
 }
 
-func (d *Discord) deliver(ctx context.Context, open *bot.Open, m channel.Message) (channel.Receipt, error) {
-	if err := d.fits(ctx, m); err != nil {
-		return channel.Receipt{}, err
-	}
+// Deliver implements bot.Paired.
+func (d *Discord) Deliver(ctx context.Context, open *bot.Open, m channel.Message) (channel.Receipt, error) {
 	to, gone, err := d.threadOf(ctx, m)
 	if err == nil && gone {
 		err = threadGone()
 	}
+	err = cmp.Or(d.fits(ctx, m), err)
+	var got message
+	if err == nil {
+		err = d.create(ctx, m, to, d.spoken(ctx, m), &got)
+	}
+	if err == nil && !isID(got.ID) {
+		err = d.api.Unsure(nil)
+	}
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	got, err := d.create(ctx, m, to, d.spoken(ctx, m))
-	if err != nil {
-		return channel.Receipt{}, err
+	if open != nil {
+		d.posted(ctx, open, m, got.ID)
 	}
-	if !isID(got.ID) {
-		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Discord did not say which message it made"}
-	}
-	d.posted(ctx, open, m, got.ID)
 	return channel.Receipt{ID: got.ID, Time: timeOf(got.ID)}, nil
 }
 
@@ -120,25 +103,22 @@ func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to string, g
 	if m.Thread == "" {
 		return idOf(m.Chat), false, nil
 	}
-	if !isID(m.Thread) {
-		return idOf(m.Chat), true, nil
+	var r discordChannel
+	if isID(m.Thread) {
+		r, err = d.channelOf(ctx, m.Thread)
 	}
-	r, err := d.channelOf(ctx, m.Thread)
-	if err != nil {
-		return "", false, err
+	if gone = !r.thread() || chatOf(r.Parent) != m.Chat; gone {
+		return idOf(m.Chat), true, err
 	}
-	if !r.thread() || chatOf(r.Parent) != m.Chat {
-		return idOf(m.Chat), true, nil
-	}
-	return m.Thread, false, nil
+	return m.Thread, false, err
 }
 
 // create posts a message, with its files in one request. A file whose spoken facts are
 // known is a voice message.
-func (d *Discord) create(ctx context.Context, m channel.Message, to string, spoken probe.Facts) (*message, error) {
-	out := outgoing{Text: m.Text, Nonce: m.ID[:min(24, len(m.ID))], Enforce: true, Allowed: allowed{Parse: []string{}}}
+func (d *Discord) create(ctx context.Context, m channel.Message, to string, spoken probe.Facts, got *message) error {
+	out := outgoing{Text: m.Text, Nonce: m.ID[:min(24, len(m.ID))], Enforce: true, Allowed: nobody}
 	if isID(m.ReplyTo) {
-		out.Refers = &reference{ID: m.ReplyTo, Fail: true}
+		out.Refers = map[string]any{"message_id": m.ReplyTo, "fail_if_not_exists": true}
 	}
 	if q := bot.NewPoll(m); q != nil {
 		out.Text, out.Buttons = shown(q, ""), buttons(q)
@@ -153,17 +133,16 @@ func (d *Discord) create(ctx context.Context, m channel.Message, to string, spok
 	}
 	payload, err := json.Marshal(out)
 	if err != nil {
-		return nil, fmt.Errorf("encode message: %w", err)
+		return fmt.Errorf("encode message: %w", err)
 	}
 	body := transfer.Plain("application/json", payload)
 	if len(files) > 0 {
 		fields := []transfer.Field{{Name: "payload_json", Type: "application/json", Content: payload}}
 		if body, err = transfer.Form(ctx, fields, files, func(i int) string { return fmt.Sprintf("files[%d]", i) }, m.Progress); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	var got message
-	return &got, d.api.post(ctx, "channels/"+to+"/messages", body, &got)
+	return d.api.Post(ctx, "channels/"+to+"/messages", body, got)
 }
 
 // posted records Discord's id of m.
@@ -183,19 +162,18 @@ const skew = time.Minute
 // Find implements channel.Finder. It looks for a message of the bot since the attempt began that
 // has the same text and files, and that the journal does not know as another message.
 func (d *Discord) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
-	ctx, open, leave, err := d.Enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if m.Since.IsZero() {
-		return nil, nil
-	}
-	to, _, err := d.threadOf(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	return d.find(ctx, open, m, to)
+	var r *channel.Receipt
+	err := d.Within(ctx, func(ctx context.Context, open *bot.Open) error {
+		if m.Since.IsZero() {
+			return nil
+		}
+		to, _, err := d.threadOf(ctx, m)
+		if err == nil {
+			r, err = d.find(ctx, open, m, to)
+		}
+		return err
+	})
+	return r, err
 }
 
 func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, to string) (r *channel.Receipt, err error) {
@@ -206,7 +184,7 @@ func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, t
 	if m.Since.After(time.Now().Add(skew)) {
 		return nil, &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "the host's clock was set back since the message was sent"}
 	}
-	err = d.eachAfter(ctx, to, d.api.atDiscord(m.Since).Add(-skew), soughtPages, func(got *message) (bool, error) {
+	err = d.eachAfter(ctx, to, d.api.TheirTime(m.Since).Add(-skew), soughtPages, func(got *message) (bool, error) {
 		if got.Author == nil || got.Author.ID != me.id || !isID(got.ID) || !same(m, got) {
 			return false, nil
 		}
@@ -238,19 +216,17 @@ func same(m channel.Message, got *message) bool {
 
 // Typing implements channel.Typing. Discord hides it after ten seconds, or with the message.
 func (d *Discord) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {
-	ctx, _, leave, err := d.Enter(ctx)
 	key := chat + " typing"
-	if err != nil || !on || d.refusals.of(chat) != nil || d.denied.of(key) != nil {
-		if err == nil {
-			leave()
-		}
+	if !on || cmp.Or(d.Barred.Of(chat), d.Barred.Of(key)) != nil {
 		return
 	}
-	defer leave()
-	to, _, err := d.threadOf(ctx, channel.Message{Chat: chat, Thread: thread})
-	if err == nil {
-		err = d.denied.note(key, d.api.call(ctx, http.MethodPost, "channels/"+to+"/typing", struct{}{}, nil))
-	}
+	err := d.Within(ctx, func(ctx context.Context, _ *bot.Open) error {
+		to, _, err := d.threadOf(ctx, channel.Message{Chat: chat, Thread: thread})
+		if err != nil {
+			return err
+		}
+		return d.Barred.Note(key, d.api.Ask(ctx, "POST", "channels/"+to+"/typing", struct{}{}, nil))
+	})
 	if err != nil {
 		d.Log.Info("show that the assistant works", "error", err)
 	}

@@ -1,8 +1,8 @@
 package discord_test
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -208,17 +208,23 @@ func TestEveryNumberThatRefusesAFormGoesOneRungDown(t *testing.T) {
 			continue
 		}
 		if !slices.Contains(codes[row.Form], row.Code) {
-			t.Errorf("%d is %s", row.Status, row.Code)
+			t.Errorf("%s is %s", row.On, row.Code)
 		}
-		m := w.files("", "x")
-		m.Files[0].Kind, m.ReplyTo, m.Thread = media.Voice, "4711", w.AddThread(id(w.desk), "of "+fmt.Sprint(row.Status))
-		w.Next("create", discordtest.Fault{Status: 400, Code: row.Status, Errors: unknownReference})
-		_, err := w.ch.Send(t.Context(), m)
-		if e := is(t, "Send", err, channel.Permanent, row.Code); e.Form != row.Form {
-			t.Errorf("%d: %+v", row.Status, e)
-		}
-		if _, note, ok := ladder.Down(m, err, w.ch.Limits()); !ok {
-			t.Errorf("%d: %q", row.Status, note)
+		for number := range strings.SplitSeq(row.On, "|") {
+			m := w.files("", "x")
+			m.Files[0].Kind, m.ReplyTo, m.Thread = media.Voice, "4711", w.AddThread(id(w.desk), "of "+number)
+			code, err := strconv.Atoi(number)
+			if err != nil { // words
+				code = 50035
+			}
+			w.Next("create", discordtest.Fault{Status: 400, Code: code, Errors: unknownReference})
+			_, err = w.ch.Send(t.Context(), m)
+			if e := is(t, "Send", err, channel.Permanent, row.Code); e.Form != row.Form {
+				t.Errorf("%s: %+v", number, e)
+			}
+			if _, note, ok := ladder.Down(m, err, w.ch.Limits()); !ok {
+				t.Errorf("%s: %q", number, note)
+			}
 		}
 	}
 }

@@ -149,10 +149,11 @@ func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up fu
 	l.set(func() { l.up, l.stop, l.detail = false, nil, "connecting to "+l.platform })
 	for {
 		since, err := l.once(ctx, connect)
-		l.set(func() { l.up, l.detail = false, "reconnecting to "+l.platform })
 		if stop, ok := errors.AsType[*Stop](err); ok {
+			l.Down()
 			return stop
 		}
+		l.set(func() { l.up, l.detail = false, lost(l.platform, err) })
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -167,6 +168,14 @@ func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up fu
 		}
 		wake.Sleep(ctx, pause.NextBackOff())
 	}
+}
+
+// lost describes a connection that is made again, with the last error.
+func lost(platform string, err error) string {
+	if err == nil {
+		return "reconnecting to " + platform
+	}
+	return "reconnecting to " + platform + ": " + err.Error()
 }
 
 var errNoWelcome = errors.New("the platform did not accept the connection in time")

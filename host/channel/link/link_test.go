@@ -81,7 +81,7 @@ func TestALostConnectionIsMadeAgain(t *testing.T) {
 		l.wants(t, true, "connected as Ada")
 		time.Sleep(time.Hour)
 		close(cut)
-		l.wants(t, false, "reconnecting to Post")
+		l.wants(t, false, "reconnecting to Post: the cable is cut")
 		if err := l.Held(); err != nil {
 			t.Errorf("held while it connects again: %v", err)
 		}

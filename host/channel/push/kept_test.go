@@ -12,7 +12,7 @@ import (
 
 // A reply that another version of this program kept was tried again for a day, and then dropped.
 func TestWhatAnotherVersionKeptComesInAsWords(t *testing.T) {
-	p := &Push{Bot: bot.New(channel.Setup{Log: slog.New(slog.DiscardHandler)}, platformKey, "push", 0)}
+	p := &Push{Bot: bot.New(channel.Setup{Log: slog.New(slog.DiscardHandler)}, bot.Kind{}, 0)}
 	var in channeltest.Arrivals
 	if err := p.Give(t.Context(), &in, journal.Inbound{Chat: "push:desk", ID: "m-1", Body: []byte(`{"type":"message","hologram":1}`)}); err != nil {
 		t.Fatal(err)

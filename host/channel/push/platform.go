@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -82,27 +83,24 @@ func (s *Settings) Limits() media.Limits {
 }
 
 // Examine implements channel.Platform: it tries both addresses.
-func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
+func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []finding.Finding {
 	set := s.Settings.(*Settings)
-	var all []channel.Finding
-	found := func(severity channel.Severity, message, remedy string) {
-		all = append(all, channel.Finding{Check: s.Name, Severity: severity, Message: message, Remedy: remedy})
-	}
+	e := channel.Examination{Channel: s.Name}
 	if u, err := url.Parse(set.URL); err == nil {
 		if u.Scheme == "http" && !httpd.Loopback(u.Hostname()) {
-			found(channel.Warning, "texts and files go to "+u.Host+" unencrypted", "use https, or a network that nobody else reads")
+			e.Found(finding.Warning, "texts and files go to "+u.Host+" unencrypted", "use https, or a network that nobody else reads")
 		}
 		if err := channel.Unreachable(ctx, u); err != nil {
-			found(channel.Warning, "the receiver cannot be reached: "+err.Error(), "start the receiver, or correct url")
+			e.Found(finding.Warning, "the receiver cannot be reached: "+err.Error(), "start the receiver, or correct url")
 		}
 	}
-	if taken := channel.AddressTaken(ctx, set.Listen); !running && taken != nil {
-		found(channel.Fault, "replies cannot be taken: "+taken.Error(), "choose another address, or stop who has this one")
+	if taken := httpd.Taken(set.Listen); !running && taken != nil {
+		e.Found(finding.Fault, "replies cannot be taken: "+taken.Error(), "choose another address, or stop who has this one")
 	}
-	if len(all) == 0 {
-		found(channel.Fine, "the receiver can be reached", "")
+	if len(e.All) == 0 {
+		e.Found(finding.Fine, "the receiver can be reached", "")
 	}
-	return all
+	return e.All
 }
 
 // poster reaches the receiver, as the operator wrote its address.

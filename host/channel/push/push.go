@@ -40,7 +40,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) {
 	if err := errors.Join(noKeys, noPoster, noFiles); err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	return &Push{Bot: bot.New(s, platformKey, s.Name, 2*httpd.WebhookWindow), settings: set, keys: keys, poster: poster, files: files}, nil
+	return &Push{Bot: bot.New(s, bot.Kind{YAML: platformKey, People: s.Name}, 2*httpd.WebhookWindow), settings: set, keys: keys, poster: poster, files: files}, nil
 }
 
 // Owns says whether chat has the form push:name.
@@ -67,7 +67,7 @@ func (p *Push) Connect(ctx context.Context, o *bot.Open, up func(string)) error 
 	}
 	up("takes replies at " + httpd.URL(l.Addr()))
 	guard := httpd.NewGuard(l.Addr(), "name it under host in longshore.yaml", p.settings.Listen, p.settings.Host)
-	return httpd.Serve(ctx, l, p.handler(guard, o.Journal), p.Log, func() {})
+	return (&httpd.Server{Handler: p.handler(guard, o.Journal), Log: p.Log, Grace: 5 * time.Second}).Serve(ctx, l)
 }
 
 // Fetch brings a member's file. Its Ref is its address and its reply's own Ref.

@@ -83,7 +83,7 @@ func TestAReplyThatIsNoneIsRefused(t *testing.T) {
 		"older than five minutes":  {w.reply(t, "msg_1", now.Add(-5*time.Minute-10*time.Second), hello()), 401, "bad_signature"},
 		"from the future":          {w.reply(t, "msg_2", now.Add(5*time.Minute+10*time.Second), hello()), 401, "bad_signature"},
 		"forged":                   {forged, 401, "bad_signature"},
-		"not posted":               {get, 401, "bad_signature"},
+		"not posted":               {get, 405, "bad_method"},
 		"from another site":        {browser, 403, "cross_site"},
 		"by a rebound name":        {rebound, 421, "unknown_host"},
 		"with a huge header":       {header, 431, ""},

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 func withSecret(s push.Settings, url, secret string) push.Settings {
@@ -67,20 +67,20 @@ func TestTheDoctorSeesBothAddresses(t *testing.T) {
 	defer l.Close()
 	for what, tt := range map[string]struct {
 		change func(*push.Settings)
-		want   channel.Severity
+		want   finding.Severity
 		says   string
 	}{
-		"well":               {func(*push.Settings) {}, channel.Fine, "can be reached"},
-		"nobody receives":    {func(s *push.Settings) { s.URL = "http://127.0.0.1:1/" }, channel.Warning, "cannot be reached"},
-		"listen is taken":    {func(s *push.Settings) { s.Listen = l.Addr().String() }, channel.Fault, "cannot be taken"},
-		"http far from here": {func(s *push.Settings) { s.URL = "http://192.0.2.1.invalid/" }, channel.Warning, "unencrypted"},
+		"well":               {func(*push.Settings) {}, finding.Fine, "can be reached"},
+		"nobody receives":    {func(s *push.Settings) { s.URL = "http://127.0.0.1:1/" }, finding.Warning, "cannot be reached"},
+		"listen is taken":    {func(s *push.Settings) { s.Listen = l.Addr().String() }, finding.Fault, "cannot be taken"},
+		"http far from here": {func(s *push.Settings) { s.URL = "http://192.0.2.1.invalid/" }, finding.Warning, "unencrypted"},
 	} {
 		set := *w.setup.Settings.(*push.Settings)
 		tt.change(&set)
 		setup := w.setup
 		setup.Settings = &set
 		got := push.Platform().Examine(t.Context(), setup, false)
-		if len(got) == 0 || got[0].Severity != tt.want || !strings.Contains(got[0].Message, tt.says) {
+		if len(got) == 0 || got[0].Severity != tt.want || !strings.Contains(got[0].Cause, tt.says) {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}

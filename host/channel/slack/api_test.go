@@ -18,8 +18,8 @@ func TestAnAnswerThatSaysNothingDecidesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer w.close()
-		if err := w.post(t.Context(), "chat.postMessage", text{}, &struct{}{}); channel.ClassOf(err) != channel.Ambiguous {
+		defer w.Client.CloseIdleConnections()
+		if err := w.Post(t.Context(), "chat.postMessage", text{}, &struct{}{}); channel.ClassOf(err) != channel.Ambiguous {
 			t.Errorf("%s is %v: %v", answer, channel.ClassOf(err), err)
 		}
 	}

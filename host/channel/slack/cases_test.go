@@ -63,9 +63,9 @@ func offline(t testing.TB, net Net, set *Settings) *Slack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.self.Store(&self{user: "U0ME"})
+	s.self.Store(&self{UserID: "U0ME"})
 	for id, name := range map[string]string{ada: "Ada", "U0BO": "Bo", "U0ME": "longshore", "UREVOKEDU": "UREVOKEDU", decode.Slackbot: "Slackbot"} {
-		s.people.put(id, known{name: name, until: time.Now().Add(time.Hour)})
+		s.people.Set(id, known{name: name, until: time.Now().Add(time.Hour)})
 	}
 	return s
 }
@@ -78,7 +78,7 @@ func comes(t *testing.T, event []byte) (got wanted) {
 		t.Fatal(err)
 	}
 	s := offline(t, Net{API: "http://127.0.0.1:1/"}, &Settings{})
-	if ev == nil || ev.Own(s.self.Load().user) {
+	if ev == nil || ev.ByBot(s.self.Load().UserID) {
 		return wanted{Ignored: true}
 	}
 	for _, f := range ev.Uploads {
@@ -112,6 +112,6 @@ func connected(t *testing.T) *Slack {
 	w := slacktest.New(t)
 	w.AddFile(w.AddUser("Cy"), "Plan.dwg", []byte("a plan"))
 	s := offline(t, Net{API: w.URL()}, &Settings{BotToken: setting.NewSecret(w.BotToken)})
-	t.Cleanup(s.api.close)
+	t.Cleanup(s.Close)
 	return s
 }

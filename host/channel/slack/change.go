@@ -1,26 +1,27 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
 	"slices"
 
-	slackgo "github.com/slack-go/slack"
-
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 )
 
 // noMessage returns the error of a change if Slack does not have the message.
-func noMessage() error { return refused("message_not_found", "") }
+func (s *Slack) noMessage() error { return s.api.Refuse(webapi.Word{Said: "message_not_found"}) }
 
 // changed returns the error of a change. A missing scope is Permanent here, so that it does not
 // hold up the chat's messages.
 func (s *Slack) changed(err error) error {
 	var e *channel.Error
-	if says(err, "missing_scope") && errors.As(err, &e) {
+	if webapi.Says(err, "missing_scope") && errors.As(err, &e) {
 		mine := *e
 		mine.Class, mine.Hint = channel.Permanent, "the operator adds the scope, and installs the app again: longshore pair slack"
 		return &mine
@@ -47,15 +48,12 @@ type update struct {
 // Edit implements channel.Editor. If Slack does not allow the text of a message with files to be
 // changed, the error is not_supported; after the workspace's time limit, it is too_late.
 func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
-	ctx, open, leave, err := s.Enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := open.Editable(ctx, c.Chat, c.Target); err != nil {
-		return err
-	}
-	return s.changed(s.edit(ctx, c))
+	return s.Within(ctx, func(ctx context.Context, open *bot.Open) error {
+		if err := open.Editable(ctx, c.Chat, c.Target); err != nil {
+			return err
+		}
+		return s.changed(s.edit(ctx, c))
+	})
 }
 
 func (s *Slack) edit(ctx context.Context, c channel.Change) error {
@@ -69,8 +67,8 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 			u.Files = append(u.Files, f.ID)
 		}
 	}
-	err := s.api.post(ctx, "chat.update", u, nil)
-	if c.Files && says(err, "cant_update_message") {
+	err := s.api.Post(ctx, "chat.update", u, nil)
+	if c.Files && webapi.Says(err, "cant_update_message") {
 		return &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "Slack does not let the text of this message with files be edited",
 			Hint: "unsend the message and send it again, or send another message", Err: err}
 	}
@@ -80,7 +78,7 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 // message returns the message that c changes.
 func (s *Slack) message(ctx context.Context, c channel.Change) (*decode.Message, error) {
 	if !decode.IsTimestamp(c.Target) {
-		return nil, noMessage()
+		return nil, s.noMessage()
 	}
 	for _, in := range []string{c.Target, c.Thread} {
 		if in == "" {
@@ -98,25 +96,20 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*decode.Message,
 			return &all[i], nil
 		}
 	}
-	return nil, noMessage()
+	return nil, s.noMessage()
 }
 
 // Unsend implements channel.Unsender. It deletes the app's files first, since only the message
 // names them. A message that is gone already is no error.
 func (s *Slack) Unsend(ctx context.Context, c channel.Change) error {
-	ctx, _, leave, err := s.Enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return s.changed(s.unsend(ctx, c))
+	return s.Within(ctx, func(ctx context.Context, _ *bot.Open) error { return s.changed(s.unsend(ctx, c)) })
 }
 
 func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 	var left error // a file that Slack does not delete
 	if c.Files {
 		m, err := s.message(ctx, c)
-		if says(err, "message_not_found") {
+		if webapi.Says(err, "message_not_found") {
 			return nil
 		}
 		if err != nil {
@@ -126,8 +119,8 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 			return left
 		}
 	}
-	err := s.api.post(ctx, "chat.delete", map[string]string{"channel": decode.IDOf(c.Chat), "ts": c.Target}, nil)
-	if err != nil && !says(err, "message_not_found") {
+	err := s.api.Post(ctx, "chat.delete", map[string]string{"channel": decode.IDOf(c.Chat), "ts": c.Target}, nil)
+	if err := unless(err, "message_not_found"); err != nil {
 		return err
 	}
 	if left != nil {
@@ -142,17 +135,14 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 func (s *Slack) deleteFiles(ctx context.Context, files []decode.File) (left error) {
 	me := s.self.Load()
 	for _, f := range files {
-		if me == nil || f.User != me.user || !decode.IsID(f.ID) {
+		if me == nil || f.User != me.UserID || !decode.IsID(f.ID) {
 			continue
 		}
-		err := apiError(s.api.slackgo.DeleteFileContext(ctx, f.ID))
-		switch {
-		case err == nil || says(err, "file_not_found", "file_deleted"):
-		case channel.ClassOf(err) == channel.Permanent:
-			left = err
-		default:
+		err := unless(s.api.ask(ctx, "files.delete", map[string]string{"file": f.ID}, nil), "file_not_found|file_deleted")
+		if err != nil && channel.ClassOf(err) != channel.Permanent {
 			return err
 		}
+		left = cmp.Or(err, left)
 	}
 	return left
 }
@@ -163,36 +153,35 @@ func (s *Slack) React(ctx context.Context, c channel.Change) error {
 	name := ""
 	if c.Emoji != "" {
 		var ok bool
-		if name, ok = s.emojis.name(c.Emoji); !ok {
-			return emoji.Hint(refused("invalid_name", ""), c.Emoji, s.emojis.has)
+		if name, ok = s.emojis.Name(c.Emoji); !ok {
+			return emoji.Hint(s.api.Refuse(webapi.Word{Said: "invalid_name"}), c.Emoji, s.emojis.Has)
 		}
 	}
-	ctx, _, leave, err := s.Enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return emoji.Hint(s.changed(s.react(ctx, c, name)), c.Emoji, s.emojis.has)
+	err := s.Within(ctx, func(ctx context.Context, _ *bot.Open) error { return s.changed(s.react(ctx, c, name)) })
+	return emoji.Hint(err, c.Emoji, s.emojis.Has)
 }
 
 func (s *Slack) react(ctx context.Context, c channel.Change, name string) error {
 	if !decode.IsTimestamp(c.Target) {
-		return noMessage()
+		return s.noMessage()
 	}
-	ref := slackgo.NewRefToMessage(decode.IDOf(c.Chat), c.Target)
+	id := decode.IDOf(c.Chat)
 	sign := s.signs.reacted(c.Chat, c.Target, name == reaction)
 	if name != "" {
-		if err := apiError(s.api.slackgo.AddReactionContext(ctx, name, ref)); err != nil && !says(err, "already_reacted") {
+		if err := s.mark(ctx, "add", id, c.Target, name); err != nil {
 			return err
 		}
 	}
 	var there struct {
 		Message struct {
-			Reactions []slackgo.ItemReaction
+			Reactions []struct {
+				Name  string
+				Users []string
+			}
 		}
 	}
-	err := s.api.post(ctx, "reactions.get", url.Values{"channel": {ref.Channel}, "timestamp": {ref.Timestamp}, "full": {"true"}}, &there)
-	if says(err, "missing_scope") && name != "" || says(err, "message_not_found") && name == "" {
+	err := s.api.ask(ctx, "reactions.get", url.Values{"channel": {id}, "timestamp": {c.Target}, "full": {"true"}}, &there)
+	if webapi.Says(err, "missing_scope") && name != "" || webapi.Says(err, "message_not_found") && name == "" {
 		return nil
 	}
 	if err != nil {
@@ -200,12 +189,18 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 	}
 	me := s.self.Load()
 	for _, r := range there.Message.Reactions {
-		if r.Name == name || r.Name == reaction && sign || me == nil || !slices.Contains(r.Users, me.user) {
+		if r.Name == name || r.Name == reaction && sign || me == nil || !slices.Contains(r.Users, me.UserID) {
 			continue
 		}
-		if err := apiError(s.api.slackgo.RemoveReactionContext(ctx, r.Name, ref)); err != nil && !says(err, "no_reaction", "message_not_found") {
+		if err := s.mark(ctx, "remove", id, c.Target, r.Name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mark adds a reaction to a message, or removes it. It is no error if that is so already.
+func (s *Slack) mark(ctx context.Context, do, id, ts, name string) error {
+	err := s.api.ask(ctx, "reactions."+do, map[string]string{"channel": id, "timestamp": ts, "name": name}, nil)
+	return unless(err, map[string]string{"add": "already_reacted", "remove": "no_reaction|message_not_found"}[do])
 }

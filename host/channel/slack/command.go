@@ -4,39 +4,19 @@ import (
 	"context"
 	"strings"
 
-	slackgo "github.com/slack-go/slack"
-
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 )
-
-// wordsOn returns the answer to a command in a chat without an assistant; else nothing.
-func (s *Slack) wordsOn(e envelope) string {
-	if e.Type != decode.CommandEnvelope {
-		return ""
-	}
-	if _, body, ev, _ := decode.Envelope(e.Type, e.Payload); body != nil && (ev == nil || !s.Serves(ev.Chat)) {
-		return "No assistant is in this chat."
-	}
-	return ""
-}
 
 // mentioned returns the host's word of a text that is a mention of the bot and that word.
 func (s *Slack) mentioned(text string) string {
-	me := s.self.Load()
-	if me == nil {
+	mention, after, ok := strings.Cut(strings.TrimSpace(text), ">")
+	id, _, _ := strings.Cut(mention, "|")
+	if me := s.self.Load(); me == nil || !ok || id != "<@"+me.UserID {
 		return ""
 	}
-	mention, word, ok := strings.Cut(strings.TrimSpace(text), ">")
-	if id, _, _ := strings.Cut(mention, "|"); !ok || id != "<@"+me.user {
-		return ""
-	}
-	if word = strings.TrimSpace(strings.TrimLeft(word, ":, ")); bot.IsCommand(strings.ToLower(word)) {
-		return word
-	}
-	return ""
+	return bot.CommandAfter(after)
 }
 
 // RoleOf implements channel.Roles. Admins are the admins of the workspace. Without the scope
@@ -45,8 +25,8 @@ func (s *Slack) RoleOf(ctx context.Context, chat groups.JID, sender string) (cha
 	if role := s.roleIn(ctx, chat, sender); role != channel.RoleUnknown {
 		return role, nil
 	}
-	u, err := s.api.slackgo.GetUserInfoContext(ctx, sender)
-	if err = apiError(err); err != nil {
+	u, err := s.user(ctx, sender)
+	if err != nil {
 		if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
 			return channel.RoleUnknown, nil
 		}
@@ -65,8 +45,8 @@ func (s *Slack) roleIn(ctx context.Context, chat groups.JID, sender string) chan
 
 // roleOf returns the role that Slack gives a member. An admin of another workspace that shares the
 // channel is none here.
-func (s *Slack) roleOf(u *slackgo.User) channel.Role {
-	if me := s.self.Load(); (u.IsAdmin || u.IsOwner || u.IsPrimaryOwner) && me != nil && u.TeamID == me.team {
+func (s *Slack) roleOf(u user) channel.Role {
+	if me := s.self.Load(); (u.Admin || u.Owner || u.Primary) && me != nil && u.Team == me.TeamID {
 		return channel.RoleAdmin
 	}
 	return channel.RoleMember

@@ -61,7 +61,7 @@ func TestOnlyAMentionAndAWordIsACommand(t *testing.T) {
 	me := slacktest.Mention(w.BotUser)
 	bo := slacktest.Mention(w.AddUser("longshore"))
 	for text, want := range map[string]string{
-		me + " stop": "stop", me + ": New": "New", me + " stop the press": "", bo + " stop": "", "stop": "", "@longshore stop": "",
+		me + " stop": "stop", me + ": New": "new", me + " stop the press": "", bo + " stop": "", "stop": "", "@longshore stop": "",
 		"&gt; " + me + " stop": "", me + " " + me + " stop": "", me + " ſtop": "", me: "", "look, " + me + " stop": "",
 	} {
 		w.Post(id(w.desk), w.ada, text)

@@ -35,11 +35,10 @@ func FuzzEvent(f *testing.F) {
 		bot.ButtonID(strings.Repeat("a", 32), 1) + `","action_ts":"2.000001"}]}`))
 	s := offline(f, Net{API: "http://127.0.0.1:1/"}, &Settings{})
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		var id string
 		var ev *decode.Event
 		for _, kind := range []string{"events_api", decode.CommandEnvelope, "interactive"} {
 			if ev == nil {
-				id, _, ev, _ = decode.Envelope(kind, payload)
+				ev, _ = decode.Envelope(kind, payload)
 			}
 		}
 		if ev == nil {
@@ -51,9 +50,9 @@ func FuzzEvent(f *testing.F) {
 			}
 		}
 		for _, name := range []string{ev.Sender, ev.Inviter, ev.AuthorID, "U2B"} { // nobody is asked
-			s.people.put(name, known{name: "Ada", until: time.Now().Add(time.Hour)})
+			s.people.Set(name, known{name: "Ada", until: time.Now().Add(time.Hour)})
 		}
-		in, err := s.inbound(t.Context(), ev, journal.Inbound{Seq: 1, ID: id, Received: time.Now()})
+		in, err := s.inbound(t.Context(), ev, journal.Inbound{Seq: 1, ID: ev.ID, Received: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}

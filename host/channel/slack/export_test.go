@@ -15,5 +15,5 @@ func Hurry(ch channel.Channel, pause time.Duration) {
 // ShareWithin shortens how long a Send waits for the chat to have its files.
 func ShareWithin(ch channel.Channel, wait time.Duration) { ch.(*Slack).forShare = wait }
 
-// Forms are the words that refuse a form.
-var Forms = forms
+// Refusals are the words of refusals.
+var Refusals = refusals

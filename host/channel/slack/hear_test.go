@@ -255,7 +255,7 @@ func TestReconnectsLoseNothing(t *testing.T) {
 func TestATokenThatIsRevokedHoldsTheChannel(t *testing.T) {
 	for method, tt := range map[string]struct{ word, code, says string }{
 		"auth.test":                   {"token_revoked", "slack_token_revoked", "install the app again"},
-		"apps.connections.open":       {"invalid_auth", "slack_token_refused", "longshore pair slack"},
+		"apps.connections.open":       {"invalid_auth", "slack_token_refused", "xapp-"},
 		"apps.connections.open again": {"link_disabled", "slack_socket_off", "Socket Mode"},
 	} {
 		w := newWorld(t)

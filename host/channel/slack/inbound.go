@@ -20,8 +20,8 @@ import (
 
 // Give implements bot.Hooks: it gives the host a kept event.
 func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) error {
-	ev, err := decode.Read(m.Body)
-	if err != nil || ev == nil {
+	ev, err := kept(m)
+	if err != nil {
 		s.Log.Warn("an event of the journal cannot be read: it comes in as words", "error", err)
 		return to.Receive(ctx, bot.Unreadable(m, s.nameOf(ctx, m.Sender)))
 	}
@@ -36,20 +36,23 @@ func (s *Slack) Give(ctx context.Context, to channel.Inbox, m journal.Inbound) e
 		s.signs.heard(ev.Chat, ev.TS, msg.Thread)
 	}
 	if ev.Kind == channel.KindVote {
-		counted := false
-		if msg.Choices, counted, err = s.polls.Vote(ctx, s.Open(), bot.Press{Chat: ev.Chat, Poll: ev.Poll, Choice: ev.Choice, Member: ev.Sender, Name: msg.From, Event: m.ID}); err != nil || !counted {
-			return err
-		}
-		defer s.polls.Changed(ev.Poll, ev.Chat, ev.Target)
+		return s.polls.Receive(ctx, s.Open(), to, msg, ev.Poll, ev.Choice, ev.Target)
 	}
 	return to.Receive(ctx, msg)
+}
+
+// kept reads an event of the journal.
+func kept(m journal.Inbound) (ev *decode.Event, err error) {
+	ev = &decode.Event{}
+	ev.Inbound, err = bot.Decode(m, &ev.Own)
+	return ev, err
 }
 
 // inbound returns the event for the host, with names for ids.
 func (s *Slack) inbound(ctx context.Context, ev *decode.Event, m journal.Inbound) (channel.Inbound, error) {
 	in := ev.Inbound
 	in.Quote = nil
-	in.ID, in.Text, in.From, in.Emoji = m.ID, s.readable(ctx, ev.Text), s.nameOf(ctx, ev.Sender), s.emojis.char(ev.Emoji)
+	in.ID, in.Text, in.From, in.Emoji = m.ID, s.readable(ctx, ev.Text), s.nameOf(ctx, ev.Sender), s.emojis.Char(ev.Emoji)
 	in.Role, in.Author = s.roleIn(ctx, ev.Chat, ev.Sender), cmp.Or(ev.Author, s.nameOf(ctx, ev.AuthorID))
 	if in.Time.IsZero() {
 		in.Time = m.Received
@@ -109,7 +112,7 @@ func private(chat groups.JID) bool { return strings.HasPrefix(decode.IDOf(chat),
 // by a mention, in a direct message, or in a thread where the assistant spoke.
 func (s *Slack) direct(ctx context.Context, ev *decode.Event) (bool, error) {
 	me := s.self.Load()
-	if private(ev.Chat) || me != nil && (ev.Parent == me.user || strings.Contains(ev.Said, "<@"+me.user+">") || strings.Contains(ev.Said, "<@"+me.user+"|")) {
+	if private(ev.Chat) || me != nil && (ev.Parent == me.UserID || strings.Contains(ev.Said, "<@"+me.UserID+">") || strings.Contains(ev.Said, "<@"+me.UserID+"|")) {
 		return true, nil
 	}
 	open := s.Open()
@@ -121,21 +124,20 @@ func (s *Slack) direct(ctx context.Context, ev *decode.Event) (bool, error) {
 
 // Fetch implements channel.Fetcher, from Slack's file server with the bot token. The Ref is Slack's
 // id of the file and the Ref of its message.
-func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
-	ctx, open, leave, err := s.Enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	id, of, err := s.filesOf(ctx, open, f)
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(of, func(f decode.File) bool { return f.ID == id })
-	if i < 0 {
-		return nil, channel.Unfetchable("the message has no such file")
-	}
-	return s.download(ctx, open.Scratch, of[i], f.Patient)
+func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (body io.ReadCloser, err error) {
+	err = s.Within(ctx, func(ctx context.Context, open *bot.Open) error {
+		id, of, err := s.filesOf(ctx, open, f)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(of, func(f decode.File) bool { return f.ID == id })
+		if i < 0 {
+			return channel.Unfetchable("the message has no such file")
+		}
+		body, err = s.download(ctx, open.Scratch, of[i], f.Patient)
+		return err
+	})
+	return body, err
 }
 
 // filesOf returns the files of the message that f names, and the id of f itself.
@@ -152,8 +154,8 @@ func (s *Slack) filesOf(ctx context.Context, open *bot.Open, f channel.FileRef) 
 	if err != nil {
 		return "", nil, err
 	}
-	ev, err := decode.Read(m.Body)
-	if err != nil || ev == nil {
+	ev, err := kept(*m)
+	if err != nil {
 		return "", nil, channel.Unfetchable("the message cannot be read any more")
 	}
 	return id, slices.Concat(ev.Uploads, ev.Quoted), nil

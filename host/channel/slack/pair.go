@@ -2,25 +2,20 @@ package slack
 
 import (
 	"context"
-	_ "embed"
-	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
-
-	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
-
-// Manifest is the app's, to be pasted at api.slack.com/apps.
-//
-//go:embed manifest.yaml
-var Manifest string
 
 // Scope is a permission of the app, and what the host uses it for.
 type Scope struct {
@@ -57,48 +52,42 @@ func (s Scope) needed() bool { return s.Needed }
 // missing returns the scopes that the bot token lacks, of those that count.
 func (me *self) missing(counts func(Scope) bool) (names []string) {
 	for _, s := range Scopes() {
-		if counts(s) && !slices.Contains(me.scopes, s.Name) {
+		if counts(s) && !slices.Contains(me.scopes(), s.Name) {
 			names = append(names, s.Name)
 		}
 	}
 	return names
 }
 
-// Account implements channel.Linker.
-func (platform) Account() channel.Account {
-	return channel.Account{
-		Pair: "make a Slack app, check its tokens, and send a test file",
-		About: `slack prints what to paste at api.slack.com/apps while the channel has no tokens.
-Then it checks both tokens and every permission of the app. With --to it sends a
-small file to a chat; longshore groups list shows those that the app is in.`,
-	}
+// Unpaired implements bot.Paired.
+func (s *Slack) Unpaired() *link.Stop {
+	return s.NotPaired(!s.settings.BotToken.IsZero() && !s.settings.AppToken.IsZero())
 }
 
-// Link implements channel.Linker.
-func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
-	return c.(*Slack).pair(ctx, p)
-}
-
-// addScope says how to add a scope.
-const addScope = "add it under OAuth & Permissions, Bot Token Scopes, and click Reinstall to Workspace"
-
-// pair checks everything that the channel needs, and says what is missing.
-func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
-	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		channel.SayLines(p, platform{}.Guide(s.Name()))
-		return "", errors.New("the channel has no tokens yet")
-	}
-	if p.To != "" && !s.Owns(p.To) {
-		return "", fmt.Errorf("%q is no chat of Slack: write slack: and the channel's id, such as slack:C024BE91L", p.To)
-	}
+// Me implements bot.Paired.
+func (s *Slack) Me(ctx context.Context) (string, error) {
 	me, err := s.ask(ctx)
 	if err != nil {
-		return "", fmt.Errorf("bot_token: %w", hinted(err, "take the bot token, xoxb-…, under OAuth & Permissions of the app at api.slack.com/apps, after Reinstall to Workspace"))
+		return "", fmt.Errorf("the bot_token: %w", bot.ForCommand(err, "slack.com"))
 	}
-	p.Say("bot token: %s in %s", me.name, me.workspace)
+	s.self.Store(me)
+	return me.String(), nil
+}
+
+// appToken returns what is wrong with the app-level token.
+func (s *Slack) appToken(ctx context.Context) error {
+	if _, err := s.socket(ctx); err != nil {
+		return fmt.Errorf("the app_token, which needs connections:write: %w", bot.ForCommand(err, "slack.com"))
+	}
+	return nil
+}
+
+// Show implements bot.Paired.
+func (s *Slack) Show(ctx context.Context, p channel.Pairing) error {
+	me := s.self.Load()
 	for _, scope := range Scopes() {
 		state := "ok     "
-		if !slices.Contains(me.scopes, scope.Name) {
+		if !slices.Contains(me.scopes(), scope.Name) {
 			state = "MISSING"
 		}
 		p.Say("  %s %-18s %s", state, scope.Name, scope.Why)
@@ -106,55 +95,14 @@ func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	if len(me.missing(func(Scope) bool { return true })) > 0 {
 		p.Say("  of what is missing: %s", addScope)
 	}
-	if _, _, err := s.api.slackgo.StartSocketModeContext(ctx); err != nil {
-		return "", fmt.Errorf("app_token, which needs connections:write: %w", hinted(apiError(err), "take an app-level token with connections:write, xapp-…, under Basic Information of the app at api.slack.com/apps"))
+	if err := s.appToken(ctx); err != nil {
+		return err
 	}
 	p.Say("app token: ok")
 	p.Say("Slack does not say whether Interactivity is on, which the buttons of questions need: see under Interactivity & Shortcuts of the app")
 	if missing := me.missing(Scope.needed); len(missing) > 0 {
-		return "", fmt.Errorf("the app lacks %s: %s", strings.Join(missing, ", "), addScope)
+		return fmt.Errorf("the app lacks %s: %s", strings.Join(missing, ", "), addScope)
 	}
-	return me.name + " in " + me.workspace, s.test(ctx, p)
-}
-
-// Guide implements channel.Linker: how an app is made.
-func (platform) Guide(name string) string {
-	return `1. At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, YAML, and paste:
-
-` + Manifest + `
-2. Install the app. Its bot token, xoxb-…, is under OAuth & Permissions: bot_token of channels.` + name + `.
-3. Under Basic Information, App-Level Tokens, make one with connections:write, xapp-…: app_token.
-   longshore.yaml holds ${NAME} and the environment the token, or bot_token_file and app_token_file name files.
-4. Run this command again.`
-}
-
-// hinted is bot.ForCommand for an error of Slack. If a token is wrong, the hint is token, since the
-// host's hint is to run this command.
-func hinted(err error, token string) error {
-	var e *channel.Error
-	if !errors.As(err, &e) || !slices.Contains([]string{"slack_token_refused", "slack_token_revoked", "slack_scope_missing"}, e.Code) {
-		return bot.ForCommand(err, "slack.com")
-	}
-	mine := *e
-	mine.Hint = token
-	return &mine
-}
-
-// test sends a file to a chat, if one is named.
-func (s *Slack) test(ctx context.Context, p channel.Pairing) error {
-	if p.To == "" {
-		p.Say("a test file goes to a chat with: --to CHAT")
-		return nil
-	}
-	m := bot.TestMessage(p.To)
-	r, _, err := s.deliver(ctx, m)
-	if err != nil {
-		return fmt.Errorf("send a test file: %w", hinted(err, addScope))
-	}
-	if r.Pending {
-		return errors.New("send a test file: Slack took it, and does not show it in the chat")
-	}
-	p.Say("the chat has a test file")
 	return nil
 }
 
@@ -163,104 +111,103 @@ const (
 	chatsOfPage  = 1000
 )
 
+// conversation is a chat as Slack has it.
+type conversation struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	User     string `json:"user"` // of a direct message
+	Members  int    `json:"num_members"`
+	Member   bool   `json:"is_member"`
+	Direct   bool   `json:"is_im"`
+	Several  bool   `json:"is_mpim"`
+	Private  bool   `json:"is_private"`
+	Archived bool   `json:"is_archived"`
+}
+
 // Chats implements channel.Lister: the channels and direct messages that the bot is in.
 func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 	var all []channel.Chat
-	ask := &slackgo.GetConversationsParameters{Types: []string{"public_channel", "private_channel", "mpim", "im"}, Limit: chatsOfPage, ExcludeArchived: true}
+	args := url.Values{"types": {"public_channel,private_channel,mpim,im"}, "limit": {strconv.Itoa(chatsOfPage)}, "exclude_archived": {"true"}}
 	for range maxChatPages {
-		page, next, err := s.api.slackgo.GetConversationsContext(ctx, ask)
-		if err != nil {
-			return nil, apiError(err)
+		var page struct {
+			Channels []conversation
+			Next     cursor `json:"response_metadata"`
 		}
-		for i := range page {
-			if one, ok := s.chat(ctx, &page[i]); ok {
+		if err := s.api.ask(ctx, "conversations.list", args, &page); err != nil {
+			return nil, err
+		}
+		for _, c := range page.Channels {
+			if one, ok := s.chat(ctx, c); ok {
 				all = append(all, one)
 			}
 		}
-		if ask.Cursor = next; next == "" {
+		if page.Next.Cursor == "" {
 			break
 		}
+		args.Set("cursor", page.Next.Cursor)
 	}
 	channel.SortChats(all)
 	return all, nil
 }
 
 // chat returns a chat for Chats; false if the bot is not in it.
-func (s *Slack) chat(ctx context.Context, c *slackgo.Channel) (channel.Chat, bool) {
+func (s *Slack) chat(ctx context.Context, c conversation) (channel.Chat, bool) {
 	jid, err := groups.ParseJID("slack:" + c.ID)
-	if err != nil || !decode.Owns(jid) || !c.IsMember && !c.IsIM {
+	if err != nil || !decode.Owns(jid) || !c.Member && !c.Direct {
 		return channel.Chat{}, false
 	}
-	one := channel.Chat{JID: jid, Name: channel.CleanName("#" + c.Name), Members: c.NumMembers}
+	one := channel.Chat{JID: jid, Name: channel.CleanName("#" + c.Name), Members: c.Members}
 	switch {
-	case c.IsIM:
+	case c.Direct:
 		one.Name, one.Members = s.nameOf(ctx, c.User), 2
 		one.Note = "direct message"
-	case c.IsMpIM:
+	case c.Several:
 		one.Note = "direct message of several"
-	case c.IsPrivate:
+	case c.Private:
 		one.Note = "private"
 	}
 	return one, true
 }
 
 // Examine implements channel.Platform: it asks Slack about the tokens, the scopes and the groups' chats.
-func (p platform) Examine(ctx context.Context, setup channel.Setup, _ bool) (all []channel.Finding) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	found := func(severity channel.Severity, message, remedy string) {
-		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
-	}
+func (p platform) Examine(ctx context.Context, setup channel.Setup, running bool) []finding.Finding {
 	s, err := newOf(setup, p.net)
-	if err != nil {
-		found(channel.Fault, err.Error(), "")
-		return all
-	}
-	defer s.api.close()
-	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		stop := s.NotPaired(noTokens)
-		found(channel.Warning, stop.Message, stop.Hint)
-		return all
-	}
-	me, err := s.ask(ctx)
-	if err != nil {
-		found(channel.Fault, "the bot token: "+err.Error(), channel.HintOf(err))
-		return all
-	}
-	if _, _, err := s.api.slackgo.StartSocketModeContext(ctx); err != nil {
-		found(channel.Fault, "the app token, which needs connections:write: "+apiError(err).Error(), channel.HintOf(apiError(err)))
+	return p.Kind.Examine(ctx, setup, s, err, running)
+}
+
+// Look implements bot.Paired.
+func (s *Slack) Look(ctx context.Context, _ bool, found bot.Found) {
+	if err := s.appToken(ctx); err != nil {
+		found(finding.Fault, err.Error(), channel.HintOf(err))
 	}
 	for _, scope := range Scopes() {
-		if slices.Contains(me.scopes, scope.Name) {
+		if slices.Contains(s.self.Load().scopes(), scope.Name) {
 			continue
 		}
-		severity := channel.Warning
+		severity := finding.Warning
 		if scope.Needed {
-			severity = channel.Fault
+			severity = finding.Fault
 		}
 		found(severity, "the app lacks "+scope.Name+", which "+scope.Why, addScope)
 	}
-	for _, c := range setup.Chats {
+	for _, c := range s.Served() {
 		if err := s.writable(ctx, c.JID); err != nil {
-			found(channel.Warning, string(c.JID)+": "+err.Error(), channel.HintOf(err))
+			found(finding.Warning, string(c.JID)+": "+err.Error(), channel.HintOf(err))
 		}
 	}
-	if len(all) == 0 {
-		found(channel.Fine, "connects as "+me.name+" in "+me.workspace, "")
-	}
-	return all
 }
 
 // writable returns why the bot cannot write to a chat; nil if it can.
 func (s *Slack) writable(ctx context.Context, chat groups.JID) error {
-	c, err := s.api.slackgo.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: decode.IDOf(chat)})
-	switch {
+	var said struct{ Channel conversation }
+	err := s.api.ask(ctx, "conversations.info", url.Values{"channel": {decode.IDOf(chat)}}, &said)
+	switch c := said.Channel; {
 	case err != nil:
-		return apiError(err)
-	case c.IsArchived:
-		return refused("is_archived", "")
-	case !c.IsMember && !c.IsIM:
-		return refused("not_in_channel", "")
+		return err
+	case c.Archived:
+		return s.api.Refuse(webapi.Word{Said: "is_archived"})
+	case !c.Member && !c.Direct:
+		return s.api.Refuse(webapi.Word{Said: "not_in_channel"})
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // pair runs "longshore pair slack", and returns what it says.
@@ -143,28 +144,28 @@ func TestTheChatsThatTheAppIsInAreListed(t *testing.T) {
 func TestTheDoctorSeesWhatIsMissing(t *testing.T) {
 	w := newWorld(t)
 	w.SetScopes(append(slices.Clone(slacktest.Scopes), "reactions:read")...)
-	check := func(what string, want channel.Severity, says string) {
+	check := func(what string, want finding.Severity, says string) {
 		t.Helper()
 		got := w.platform().Examine(t.Context(), w.setup, false)
-		i := slices.IndexFunc(got, func(f channel.Finding) bool { return strings.Contains(f.Message, says) })
-		if i < 0 || got[i].Severity != want || want != channel.Fine && got[i].Remedy == "" {
+		i := slices.IndexFunc(got, func(f finding.Finding) bool { return strings.Contains(f.Cause, says) })
+		if i < 0 || got[i].Severity != want || want != finding.Fine && got[i].Remedy == "" {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}
-	check("well", channel.Fine, "connects as longshore in Loopback")
+	check("well", finding.Fine, "connects as longshore in Loopback")
 	w.Archive(id(w.private))
 	w.Kick(id(w.office))
-	check("archived", channel.Warning, string(w.private)+": the Slack channel is archived")
-	check("not in it", channel.Warning, string(w.office)+": the Slack app is not in the channel")
+	check("archived", finding.Warning, string(w.private)+": the Slack channel is archived")
+	check("not in it", finding.Warning, string(w.office)+": the Slack app is not in the channel")
 	w.SetScopes(slacktest.Without("files:write", "users:read")...)
-	check("needed", channel.Fault, "lacks files:write")
-	check("useful", channel.Warning, "lacks users:read")
+	check("needed", finding.Fault, "lacks files:write")
+	check("useful", finding.Warning, "lacks users:read")
 	w.Next("apps.connections.open", slacktest.Fault{Error: "invalid_auth"})
-	check("the app token", channel.Fault, "connections:write")
+	check("the app token", finding.Fault, "connections:write")
 	w.Next("auth.test", slacktest.Fault{Error: "token_revoked"})
-	check("the bot token", channel.Fault, "revoked")
+	check("the bot token", finding.Fault, "revoked")
 	w.settings().BotToken = setting.Secret{}
-	check("no token", channel.Warning, "no tokens")
+	check("no token", finding.Warning, "no tokens")
 }
 
 // file is a longshore.yaml.

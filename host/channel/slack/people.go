@@ -3,49 +3,27 @@ package slack
 import (
 	"cmp"
 	"context"
-	"sync"
+	"net/url"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/internal/cache"
 )
 
 const (
-	maxPeople  = 2000             // names that are remembered
 	nameFor    = time.Hour        // how long a name counts
 	retryNames = time.Minute      // until the next question after one without an answer
 	nameWithin = 10 * time.Second // how long a question may take
-	maxThreads = 1000             // that are remembered in memory
 )
 
-// people caches what Slack says of members. The zero people is ready.
-type people struct {
-	mu sync.Mutex
-	by map[string]known
-}
-
+// known is what Slack says of a member.
 type known struct {
 	name  string
 	bot   bool         // an app's own
 	role  channel.Role // unknown: Slack has not said who it is
 	until time.Time
-}
-
-func (p *people) get(id string) (known, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k, ok := p.by[id]
-	return k, ok && time.Now().Before(k.until)
-}
-
-func (p *people) put(id string, k known) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.by == nil || len(p.by) >= maxPeople {
-		p.by = map[string]known{}
-	}
-	p.by[id] = k
 }
 
 // nameOf returns a member's name, or the id if Slack does not say.
@@ -55,73 +33,74 @@ func (s *Slack) member(ctx context.Context, id string) known {
 	if id == "" {
 		return known{}
 	}
-	if k, ok := s.people.get(id); ok {
+	k, _ := s.people.Get(id)
+	if time.Now().Before(k.until) {
 		return k
 	}
 	ctx, cancel := context.WithTimeout(ctx, nameWithin)
 	defer cancel()
-	k := known{name: id, until: time.Now().Add(retryNames)}
-	if u, err := s.api.slackgo.GetUserInfoContext(ctx, id); err != nil {
-		s.Log.Info("ask for a member's name", "error", apiError(err))
+	k = known{name: id, until: time.Now().Add(retryNames)}
+	if u, err := s.user(ctx, id); err != nil {
+		s.Log.Info("ask for a member's name", "error", err)
 	} else {
-		k.name = cmp.Or(channel.CleanName(u.Profile.DisplayName), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)
-		k.bot, k.role, k.until = u.IsBot, s.roleOf(u), time.Now().Add(nameFor)
+		k.name = cmp.Or(channel.CleanName(u.Profile.Shown), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)
+		k.bot, k.role, k.until = u.Bot, s.roleOf(u), time.Now().Add(nameFor)
 	}
-	s.people.put(id, k)
+	s.people.Set(id, k)
 	return k
 }
 
-// threads remembers in which threads the assistant spoke, which the journal knows for a week, and
-// which others had messages.
-type threads struct {
-	mu   sync.Mutex
-	here map[string]bool // spoken in; false: only heard of
+// user is what users.info says.
+type user struct {
+	Team     string `json:"team_id"`
+	Name     string `json:"name"`
+	RealName string `json:"real_name"`
+	Profile  struct {
+		Shown string `json:"display_name"`
+	} `json:"profile"`
+	Bot     bool `json:"is_bot"`
+	Admin   bool `json:"is_admin"`
+	Owner   bool `json:"is_owner"`
+	Primary bool `json:"is_primary_owner"`
 }
+
+func (s *Slack) user(ctx context.Context, id string) (user, error) {
+	var said struct{ User user }
+	err := s.api.ask(ctx, "users.info", url.Values{"user": {id}}, &said)
+	return said.User, err
+}
+
+// threads remembers in which threads the assistant spoke, which the journal knows for a week, and
+// which others had messages, whose value is false.
+type threads struct{ here cache.Map[string, bool] }
 
 // threadKey returns the key of a thread or, if thread is empty, of the chat itself.
 func threadKey(chat groups.JID, thread string) string { return string(chat) + " " + thread }
 
-func (t *threads) known(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.here[key]
-}
-
 // first reports whether this is its first call for a thread, as far as is remembered.
 func (t *threads) first(chat groups.JID, thread string) bool {
-	_, seen := t.set(threadKey(chat, thread), false)
+	_, seen := t.here.Change(threadKey(chat, thread), func(spoken, _ bool) bool { return spoken })
 	return !seen
-}
-
-// set remembers a thread, and whether the assistant spoke there now or before.
-func (t *threads) set(key string, spoken bool) (was, seen bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if was, seen = t.here[key]; t.here == nil || len(t.here) >= maxThreads {
-		t.here = map[string]bool{}
-	}
-	t.here[key] = was || spoken
-	return was, seen
 }
 
 // spoke records that the assistant spoke in a thread.
 func (t *threads) spoke(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) error {
 	key := threadKey(chat, thread)
-	if thread == "" || t.known(key) {
+	if known, _ := t.here.Get(key); thread == "" || known {
 		return nil
 	}
-	if err := j.Record(ctx, journal.Sent{ID: key, Chat: chat, Body: []byte{}, Created: time.Now()}); err != nil {
-		return err
+	err := j.Record(ctx, journal.Sent{ID: key, Chat: chat, Body: []byte{}, Created: time.Now()})
+	if err == nil {
+		t.here.Set(key, true)
 	}
-	t.set(key, true)
-	return nil
+	return err
 }
 
 // spokenIn reports whether the assistant spoke in a thread.
 func (t *threads) spokenIn(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) (bool, error) {
 	key := threadKey(chat, thread)
-	if thread == "" || t.known(key) {
-		return thread != "", nil
+	if known, _ := t.here.Get(key); thread == "" || known {
+		return known, nil
 	}
 	sent, err := j.Sent(ctx, key)
 	return sent != nil, err

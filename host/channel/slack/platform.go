@@ -1,11 +1,12 @@
 package slack
 
 import (
+	_ "embed"
 	"strings"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/setting"
@@ -22,13 +23,35 @@ type Net struct {
 	API string // the address of its Web API, with a slash at its end
 }
 
+// Manifest is the app's, to be pasted at api.slack.com/apps.
+//
+//go:embed manifest.yaml
+var Manifest string
+
+// account is what people are told of Slack and its apps.
+var account = bot.Kind{
+	YAML: platformKey, People: platformName, Sentence: "An app in a Slack workspace, by Socket Mode.", Tokens: "tokens of a Slack app",
+	Chat: "slack: and the channel's id, such as slack:C024BE91L",
+	Pair: "make a Slack app, check its tokens, and send a test file",
+	PairLong: `slack prints what to paste at api.slack.com/apps while the channel has no tokens.
+Then it checks both tokens and every permission of the app. With --to it sends a
+small file to a chat; longshore groups list shows those that the app is in.`,
+	Steps: `1. At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, YAML, and paste:
+
+` + Manifest + `
+2. Install the app. Its bot token, xoxb-…, is under OAuth & Permissions: bot_token of channels.CHANNEL.
+3. Under Basic Information, App-Level Tokens, make one with connections:write, xapp-…: app_token.
+   longshore.yaml holds ${NAME} and the environment the token, or bot_token_file and app_token_file name files.
+4. Run this command again.`,
+}
+
 // Platform returns Slack for the host's table.
-func Platform(net Net) channel.Platform { return platform{net} }
+func Platform(net Net) channel.Platform { return platform{account, net} }
 
-type platform struct{ net Net }
-
-func (platform) Key() string  { return platformKey }
-func (platform) Help() string { return "An app in a Slack workspace, by Socket Mode." }
+type platform struct {
+	bot.Kind
+	net Net
+}
 
 func (platform) Owns(chat groups.JID) bool { return decode.Owns(chat) }
 
@@ -69,23 +92,9 @@ const (
 
 // Limits implements channel.Settings.
 func (s *Settings) Limits() media.Limits {
-	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Markup: media.MarkupSlack, Files: maxFiles, Threads: true,
+	return media.Limits{Kinds: bot.FileLimits(maxFile, maxText, s.Files), Text: maxText, Markup: media.MarkupSlack, Files: maxFiles, Threads: true,
 		Poll: media.PollLimit{Choices: decode.MaxChoices, Choice: maxChoice, Question: maxQuestion}}
-	for _, kind := range media.Kinds() {
-		limit := media.Limit{Bytes: maxFile, Caption: maxText, Album: "files"}
-		if n, ok := s.Files[string(kind)]; ok {
-			limit.Bytes = n
-		}
-		if kind == media.Video || kind == media.Audio { // the apps are browsers, or play no more than they do
-			limit.MIME, limit.Codecs = media.BrowserTypes(kind), media.BrowserCodecs()
-		}
-		l.Kinds[kind] = limit
-	}
-	return l
 }
 
 // Rates implements bot.Rated.
 func (s *Settings) Rates() pace.Rates { return pace.Rates{Chat: pace.Of(s.Rate)} }
-
-// asking is how long a request of slack-go may take.
-const asking = 20 * time.Second

@@ -58,25 +58,22 @@ func (p poll) metadata() *metadata {
 
 // EndPoll implements channel.PollEnder: the buttons go, the votes stay.
 func (s *Slack) EndPoll(ctx context.Context, c channel.Change) error {
-	ctx, open, leave, err := s.Enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	lost := func(ctx context.Context) (*bot.Poll, error) {
-		m, err := s.message(ctx, c)
-		if err != nil {
-			return nil, err
+	return s.Within(ctx, func(ctx context.Context, open *bot.Open) error {
+		lost := func(ctx context.Context) (*bot.Poll, error) {
+			m, err := s.message(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			return &bot.Poll{Question: cmp.Or(decode.Unescape(m.Text), "…")}, nil
 		}
-		return &bot.Poll{Question: cmp.Or(decode.Unescape(m.Text), "…")}, nil
-	}
-	return s.changed(s.polls.End(ctx, open, c.Chat, c.Target, lost, func(ctx context.Context, q *bot.Poll) error {
-		return s.drawPoll(ctx, c.Chat, c.Target, q, c.Text)
-	}))
+		return s.changed(s.polls.End(ctx, open, c.Chat, c.Target, lost, func(ctx context.Context, q *bot.Poll) error {
+			return s.drawPoll(ctx, c.Chat, c.Target, q, c.Text)
+		}))
+	})
 }
 
 // drawPoll updates the message of a question.
 func (s *Slack) drawPoll(ctx context.Context, chat groups.JID, ts string, q *bot.Poll, ended string) error {
 	p := poll{q}
-	return s.api.post(ctx, "chat.update", update{Channel: decode.IDOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, nil)
+	return s.api.Post(ctx, "chat.update", update{Channel: decode.IDOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, nil)
 }

@@ -48,7 +48,7 @@ func (s *Slack) parent(ctx context.Context, ev *decode.Event, direct bool, of jo
 	}
 	c := m.Content()
 	q := &channel.Quote{ID: ev.Thread, Sender: m.User, From: cmp.Or(s.nameOf(ctx, m.User), channel.CleanName(m.Username)), Text: media.Cut(s.readable(ctx, c.Text), maxQuote), Forwarded: c.Forwarded}
-	if me := s.self.Load(); me != nil && m.User == me.user {
+	if me := s.self.Load(); me != nil && m.User == me.UserID {
 		q.Own, q.Sender = true, ""
 	}
 	ref := quotedRef + " " + ev.Thread

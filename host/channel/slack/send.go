@@ -1,41 +1,47 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
 	"time"
-
-	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 )
 
 // metadataType names our metadata. With it, a text has its Message.ID.
 const metadataType = "longshore_message"
 
 // Send implements channel.Channel. Slack shows a file some time after it has taken it: Send asks
-// for 6 seconds, and then returns a Pending receipt. A refusal has its class by the tables in
+// for 6 seconds, and then returns a Pending receipt. A refusal has its class by the table in
 // errors.go; without an answer, the classes are those of transfer.Post.
 func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	ctx, open, leave, err := s.Begin(ctx, m)
-	if err != nil {
-		return channel.Receipt{}, err
+	return s.SendBy(ctx, m, func(ctx context.Context, o *bot.Open, m channel.Message) (channel.Receipt, error) {
+		r, err := s.Deliver(ctx, o, m)
+		return r, s.note(m, err)
+	})
+}
+
+// Deliver implements bot.Paired.
+func (s *Slack) Deliver(ctx context.Context, open *bot.Open, m channel.Message) (r channel.Receipt, err error) {
+	thread, err := s.threadOf(ctx, m)
+	switch {
+	case err != nil:
+	case len(m.Files) > 0:
+		r, err = s.share(ctx, m, &thread)
+	default:
+		r, err = s.say(ctx, m, &thread)
 	}
-	defer leave()
-	if err := s.Turn(m.Chat); err != nil {
-		return channel.Receipt{}, err
-	}
-	if err := open.KeepPoll(ctx, m); err != nil {
-		return channel.Receipt{}, err
-	}
-	r, thread, err := s.deliver(ctx, m)
-	if err == nil {
+	if err == nil && open != nil {
 		s.posted(ctx, open, m, r, thread)
 	}
-	return r, s.note(m, err)
+	return r, err
 }
 
 // posted records what the channel must know later of a message that the chat has.
@@ -44,21 +50,6 @@ func (s *Slack) posted(ctx context.Context, open *bot.Open, m channel.Message, r
 	if err = errors.Join(err, open.PlacePoll(ctx, m, r.ID)); err != nil {
 		s.Log.Warn("note that the assistant spoke", "error", err)
 	}
-}
-
-// deliver posts m, and returns the thread in which it is.
-func (s *Slack) deliver(ctx context.Context, m channel.Message) (_ channel.Receipt, thread string, err error) {
-	thread, err = s.threadOf(ctx, m)
-	if err != nil {
-		return channel.Receipt{}, "", err
-	}
-	var r channel.Receipt
-	if len(m.Files) > 0 {
-		r, err = s.share(ctx, m, &thread)
-	} else {
-		r, err = s.say(ctx, m, &thread)
-	}
-	return r, thread, err
 }
 
 // threadOf returns the thread that m goes to; empty: the chat itself. An answer goes into the
@@ -73,16 +64,13 @@ func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string,
 	if !decode.IsTimestamp(m.ReplyTo) {
 		return "", nil
 	}
-	found, _, _, err := s.api.slackgo.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: decode.IDOf(m.Chat), Timestamp: m.ReplyTo, Limit: 1})
-	err = apiError(err)
+	found, _, err := s.page(ctx, decode.IDOf(m.Chat), url.Values{"ts": {m.ReplyTo}, "limit": {"1"}})
 	switch {
-	case err == nil && len(found) > 0 && found[0].ThreadTimestamp != "":
-		return found[0].ThreadTimestamp, nil
 	case err == nil && len(found) > 0:
-		return m.ReplyTo, nil
+		return cmp.Or(found[0].Thread, m.ReplyTo), nil
 	case err == nil || channel.FormOf(err) != "":
 		return "", formGone(channel.FormReply, "the message that it answers is gone")
-	case says(err, "missing_scope"):
+	case webapi.Says(err, "missing_scope"):
 		return m.ReplyTo, nil
 	}
 	return "", err
@@ -122,11 +110,11 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 			Thread string `json:"thread_ts"`
 		}
 	}
-	if err := s.api.post(ctx, "chat.postMessage", t, &answer); err != nil {
+	if err := s.api.Post(ctx, "chat.postMessage", t, &answer); err != nil {
 		return channel.Receipt{}, err
 	}
 	if !decode.IsTimestamp(answer.TS) {
-		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Slack did not say which message it made"}
+		return channel.Receipt{}, s.api.Unsure(nil)
 	}
 	return receipt(answer.TS, answer.Message.Thread, thread), nil
 }
@@ -149,26 +137,33 @@ const (
 
 // Find implements channel.Finder. It looks for a text among the messages since m.Since, by the id
 // in their metadata, in the thread and in the chat itself. It finds files by the ids in m.State.
-func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
-	ctx, open, leave, err := s.Enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if len(m.Files) > 0 {
-		return s.findFiles(ctx, m)
-	}
-	thread, err := s.threadOf(ctx, m)
-	if err != nil {
-		return nil, unlessForm(err)
-	}
-	r, err := s.search(ctx, decode.IDOf(m.Chat), &thread, m.Since, func(found *slackgo.Message) bool {
-		return found.Metadata.EventType == metadataType && found.Metadata.EventPayload["id"] == m.ID
+func (s *Slack) Find(ctx context.Context, m channel.Message) (r *channel.Receipt, err error) {
+	err = s.Within(ctx, func(ctx context.Context, open *bot.Open) (err error) {
+		if len(m.Files) > 0 {
+			r, err = s.findFiles(ctx, m)
+			return err
+		}
+		thread, err := s.threadOf(ctx, m)
+		if err != nil {
+			return unlessForm(err)
+		}
+		r, err = s.search(ctx, decode.IDOf(m.Chat), &thread, m.Since, func(found *posted) bool {
+			return found.Metadata.Type == metadataType && found.Metadata.Payload["id"] == m.ID
+		})
+		if r != nil && err == nil {
+			s.posted(ctx, open, m, *r, thread)
+		}
+		return err
 	})
-	if r != nil && err == nil {
-		s.posted(ctx, open, m, *r, thread)
-	}
 	return r, err
+}
+
+// posted is a message as conversations.history and conversations.replies have it.
+type posted struct {
+	TS       string        `json:"ts"`
+	Thread   string        `json:"thread_ts"`
+	Metadata metadata      `json:"metadata"`
+	Files    []decode.File `json:"files"`
 }
 
 // unlessForm returns nil for a refused form: Slack cannot have the message in that form.
@@ -181,7 +176,7 @@ func unlessForm(err error) error {
 
 // search looks for a message of ours since a time, in a thread and in the chat itself, where Slack
 // may have put it instead. It returns nil if there is none.
-func (s *Slack) search(ctx context.Context, id string, thread *string, since time.Time, is func(*slackgo.Message) bool) (*channel.Receipt, error) {
+func (s *Slack) search(ctx context.Context, id string, thread *string, since time.Time, is func(*posted) bool) (*channel.Receipt, error) {
 	if *thread != "" {
 		r, err := s.searchIn(ctx, id, *thread, thread, since, is)
 		if r != nil || err != nil && channel.FormOf(err) == "" {
@@ -191,39 +186,49 @@ func (s *Slack) search(ctx context.Context, id string, thread *string, since tim
 	return s.searchIn(ctx, id, "", thread, since, is)
 }
 
-func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, since time.Time, is func(*slackgo.Message) bool) (*channel.Receipt, error) {
-	oldest, cursor := "", ""
+func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, since time.Time, is func(*posted) bool) (*channel.Receipt, error) {
+	args := url.Values{"limit": {strconv.Itoa(pageOf)}, "include_all_metadata": {"true"}}
+	if in != "" {
+		args.Set("ts", in)
+	}
 	if !since.IsZero() && since.Before(time.Now().Add(skew)) { // else the clock was set back, and nobody knows since when
-		oldest = fmt.Sprintf("%d.000000", s.api.atSlack(since).Add(-skew).Unix())
+		args.Set("oldest", fmt.Sprintf("%d.000000", s.api.TheirTime(since).Add(-skew).Unix()))
 	}
 	for range maxPages {
-		page, next, err := s.page(ctx, id, in, oldest, cursor)
+		page, next, err := s.page(ctx, id, args)
 		if err != nil {
 			return nil, err
 		}
 		for i := range page {
-			if is(&page[i]) && decode.IsTimestamp(page[i].Timestamp) {
-				r := receipt(page[i].Timestamp, page[i].ThreadTimestamp, thread)
+			if is(&page[i]) && decode.IsTimestamp(page[i].TS) {
+				r := receipt(page[i].TS, page[i].Thread, thread)
 				return &r, nil
 			}
 		}
-		if cursor = next; cursor == "" {
+		if next == "" {
 			return nil, nil
 		}
+		args.Set("cursor", next)
 	}
 	return nil, &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "too many messages were written since to find out whether Slack has this one"}
 }
 
-func (s *Slack) page(ctx context.Context, id, thread, oldest, cursor string) (page []slackgo.Message, next string, err error) {
-	if thread != "" {
-		page, _, next, err = s.api.slackgo.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
-			ChannelID: id, Timestamp: thread, Oldest: oldest, Cursor: cursor, Limit: pageOf, IncludeAllMetadata: true})
-		return page, next, apiError(err)
+// page returns messages of a chat or, if args have its ts, of a thread.
+func (s *Slack) page(ctx context.Context, id string, args url.Values) ([]posted, string, error) {
+	method := "conversations.history"
+	if args.Has("ts") {
+		method = "conversations.replies"
 	}
-	got, err := s.api.slackgo.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-		ChannelID: id, Oldest: oldest, Cursor: cursor, Limit: pageOf, IncludeAllMetadata: true})
-	if err != nil {
-		return nil, "", apiError(err)
+	args.Set("channel", id)
+	var said struct {
+		Messages []posted
+		Next     cursor `json:"response_metadata"`
 	}
-	return got.Messages, got.ResponseMetaData.NextCursor, nil
+	err := s.api.ask(ctx, method, args, &said)
+	return said.Messages, said.Next.Cursor, err
+}
+
+// cursor is where the next page begins; empty: there is none.
+type cursor struct {
+	Cursor string `json:"next_cursor"`
 }

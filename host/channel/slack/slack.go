@@ -7,9 +7,6 @@
 // Slack has no key for a repeated message. A text has its id as metadata, by which Find looks for it
 // in the chat. A file gets an id of Slack's before its bytes are sent; the ids are saved, and
 // files.info says whether the chat has them.
-//
-// slack-go makes the requests that only read. Requests that show something in a chat go through
-// transfer.Post, which knows whether the whole request was sent.
 package slack
 
 import (
@@ -21,7 +18,9 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/emoji"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
+	"github.com/longshore-bridge/longshore/internal/cache"
 )
 
 var (
@@ -29,6 +28,7 @@ var (
 	_ channel.Finder = (*Slack)(nil)
 	_ channel.Lister = (*Slack)(nil)
 	_ channel.Linker = platform{}
+	_ bot.Paired     = (*Slack)(nil)
 )
 
 // Slack is the channel. New of its Platform makes one.
@@ -36,14 +36,13 @@ type Slack struct {
 	*bot.Bot
 	settings *Settings
 	api      *api
-	people   people
+	people   cache.Map[string, known]
 	threads  threads
 	signs    workingSigns
-	emojis   emojis
+	emojis   emoji.Names
 	polls    *bot.Polls
 	forShare time.Duration        // Send waits so long for the chat to have a file
 	self     atomic.Pointer[self] // once Slack has said who the bot is
-	trouble  atomic.Pointer[trouble]
 }
 
 // New makes the channel of a configuration, and opens nothing.
@@ -51,12 +50,12 @@ func (p platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s
 
 func newOf(s channel.Setup, net Net) (*Slack, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, platformKey, platformName, time.Hour)
+	b := bot.New(s, account, time.Hour)
 	a, err := newAPI(set, net, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	return &Slack{Bot: b, settings: set, api: a, emojis: newEmojis(), polls: bot.NewPolls(), forShare: shareWithin}, nil
+	return &Slack{Bot: b, settings: set, api: a, emojis: emoji.NewNames(), polls: bot.NewPolls(), forShare: shareWithin}, nil
 }
 
 // Owns reports whether chat has the form of a channel or a direct message.
@@ -65,19 +64,10 @@ func (s *Slack) Owns(chat groups.JID) bool { return decode.Owns(chat) }
 // Repeat says that Slack ignores a Message.ID; see Find.
 func (s *Slack) Repeat() channel.Repeat { return channel.Repeat{} }
 
-// Connected reports whether events come in. detail also names what somebody should fix in Slack.
-func (s *Slack) Connected() (ok bool, detail string) {
-	ok, detail = s.Bot.Connected()
-	if t := s.trouble.Load(); ok && t != nil {
-		detail += "; " + t.text
-	}
-	return ok, detail
-}
-
 // Run receives events until ctx is done. While a token is missing or refused, or another process
 // has the store, it waits, and Send returns a Held error.
 func (s *Slack) Run(ctx context.Context, in channel.Inbox) error {
-	defer s.api.close()
+	defer s.Close()
 	return s.Bot.Run(ctx, in, s)
 }
 

@@ -5,19 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"net/http"
+	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
-	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
-	"github.com/longshore-bridge/longshore/internal/wake"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -27,89 +26,63 @@ const (
 	ackWithin   = 3 * time.Second  // Slack repeats an envelope that is not acknowledged
 )
 
-// self is the bot that the tokens belong to.
+// self is the bot that the tokens belong to, as auth.test says.
 type self struct {
-	user, bot, team string
-	name, workspace string // foreign
-	scopes          []string
+	UserID    string `json:"user_id"`
+	TeamID    string `json:"team_id"`
+	Name      string `json:"user"`
+	Workspace string `json:"team"`
+
+	granted string // the scopes, with commas between
 }
 
-// noTokens is what a channel lacks that is not paired.
-const noTokens = "tokens of a Slack app"
+func (me *self) String() string {
+	return channel.CleanName(me.Name) + " in " + channel.CleanName(me.Workspace)
+}
+
+// scopes returns what the app may do.
+func (me *self) scopes() []string {
+	return strings.Split(strings.ReplaceAll(me.granted, " ", ""), ",")
+}
 
 // ask asks Slack who the bot token belongs to, and what it may do.
 func (s *Slack) ask(ctx context.Context) (*self, error) {
-	got, err := s.api.slackgo.AuthTestContext(ctx)
-	if err != nil {
-		return nil, apiError(err)
+	var me self
+	err := s.api.ask(ctx, "auth.test", url.Values{}, &me)
+	if err == nil && !decode.IsID(me.UserID) { // each message would be taken for one to it
+		err = link.Lost(platformName, errors.New("it does not say who the bot is"))
 	}
-	if !decode.IsID(got.UserID) { // each message would be taken for one to it
-		return nil, link.Lost(platformName, errors.New("it does not say who the bot is"))
-	}
-	me := &self{user: got.UserID, bot: got.BotID, team: got.TeamID, name: channel.CleanName(got.User), workspace: channel.CleanName(got.Team)}
-	for scope := range strings.SplitSeq(got.Header.Get("X-OAuth-Scopes"), ",") {
-		if scope = strings.TrimSpace(scope); scope != "" {
-			me.scopes = append(me.scopes, scope)
-		}
-	}
-	return me, nil
+	return &me, err
+}
+
+// socket asks for an address of Socket Mode.
+func (s *Slack) socket(ctx context.Context) (string, error) {
+	var said struct{ URL string }
+	err := s.api.app.Ask(ctx, http.MethodPost, "apps.connections.open", url.Values{}, &said)
+	return said.URL, err
 }
 
 // Connect implements bot.Hooks: it asks for an address of Socket Mode, connects, and returns when
 // the connection is lost. Slack sends what was not acknowledged to the next connection.
 func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
-	if s.api.bot == "" || s.settings.AppToken.IsZero() {
-		return s.NotPaired(noTokens)
+	if stop := s.Unpaired(); stop != nil {
+		return stop
 	}
 	me, err := s.ask(ctx)
 	if err != nil {
 		return link.StopOf(err)
 	}
 	if missing := me.missing(Scope.needed); len(missing) > 0 {
-		return link.StopOf(refused("missing_scope", strings.Join(missing, ", ")))
+		return link.StopOf(s.api.Refuse(webapi.Word{Said: "missing_scope", Detail: strings.Join(missing, ", ")}))
 	}
 	s.self.Store(me)
-	_, address, err := s.api.slackgo.StartSocketModeContext(ctx)
+	address, err := s.socket(ctx)
 	if err != nil {
-		return link.StopOf(apiError(err))
+		return link.StopOf(err)
 	}
-	conn, res, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: s.api.client})
-	if res != nil && res.Body != nil {
-		defer res.Body.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("open Socket Mode: %w", hideAddress(err))
-	}
-	conn.SetReadLimit(maxEnvelope)
-	ctx, end := context.WithCancel(ctx)
-	var pings sync.WaitGroup
-	defer pings.Wait()
-	defer end()
-	defer conn.CloseNow()
-	pings.Go(func() { alive(ctx, conn) })
-	return s.hear(ctx, conn, o.Journal, func() {
-		up(fmt.Sprintf("connected as %s in %s", me.name, me.workspace))
+	return s.api.Socket(ctx, address, maxEnvelope, pingEvery, func(ctx context.Context, conn *websocket.Conn) error {
+		return s.hear(ctx, conn, o, func() { up("connected as " + me.String()) })
 	})
-}
-
-var ticket = regexp.MustCompile(`(https?|wss?)://[^\s"]+`)
-
-// hideAddress removes addresses from an error: that of Socket Mode has a ticket.
-func hideAddress(err error) error {
-	return errors.New(strings.TrimSpace(media.Cut(media.Printable(ticket.ReplaceAllString(err.Error(), "…")), 300)))
-}
-
-// alive pings until ctx is done, and ends a connection that does not answer.
-func alive(ctx context.Context, conn *websocket.Conn) {
-	for range wake.Every(ctx, pingEvery) {
-		ctx, cancel := context.WithTimeout(ctx, pingEvery)
-		err := conn.Ping(ctx)
-		cancel()
-		if err != nil {
-			_ = conn.CloseNow()
-			return
-		}
-	}
 }
 
 // envelope is what comes through Socket Mode.
@@ -122,7 +95,7 @@ type envelope struct {
 
 // hear reads envelopes until the connection is lost. It acknowledges each once its event is
 // durable, or does not concern this host.
-func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journal, up func()) error {
+func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, o *bot.Open, up func()) error {
 	for {
 		_, data, err := conn.Read(ctx)
 		if err != nil {
@@ -137,16 +110,17 @@ func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journ
 		case e.Type == "hello":
 			up()
 		case e.Type == "disconnect" && e.Reason == "link_disabled":
-			return link.StopOf(refused(e.Reason, ""))
+			return link.StopOf(s.api.Refuse(webapi.Word{Said: e.Reason}))
 		case e.Type == "disconnect":
 			return fmt.Errorf("Slack wants another connection: %q", media.Cut(e.Reason, 40))
 		case e.ID == "":
 		default:
-			if err := s.keep(ctx, j, e); err != nil {
+			words, err := s.keep(ctx, o, e)
+			if err != nil {
 				s.Log.Error("keep an event; Slack sends it again", "error", err)
 				continue
 			}
-			if err := acknowledge(ctx, conn, e.ID, s.wordsOn(e)); err != nil {
+			if err := acknowledge(ctx, conn, e.ID, words); err != nil {
 				return fmt.Errorf("acknowledge an event: %w", err)
 			}
 		}
@@ -169,24 +143,21 @@ func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) er
 	return conn.Write(ctx, websocket.MessageText, ack)
 }
 
-// keep makes an event durable if it is for this host.
-func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error {
-	id, body, ev, err := decode.Envelope(e.Type, e.Payload)
+// keep makes an event durable if it is for this host. words is what the member who gave a command is told.
+func (s *Slack) keep(ctx context.Context, o *bot.Open, e envelope) (words string, err error) {
+	ev, err := decode.Envelope(e.Type, e.Payload)
 	if err != nil {
 		s.Log.Info("Slack sent an event that this host does not know", "error", err)
 	}
-	if ev == nil || ev.Own(s.self.Load().user) {
-		return nil
+	switch {
+	case ev == nil || ev.ByBot(s.self.Load().UserID):
+		return "", nil
+	case s.Serves(ev.Chat):
+		return "", o.Keep(ctx, ev.Inbound, ev.Own)
+	case ev.Command != "":
+		return "No assistant is in this chat.", nil
+	case ev.Kind == channel.KindMessage:
+		s.ReportUnknown(ev.Chat, private(ev.Chat), ev.Sender, ev.Time)
 	}
-	if !s.Serves(ev.Chat) {
-		if ev.Kind == channel.KindMessage && ev.Command == "" {
-			s.ReportUnknown(ev.Chat, private(ev.Chat), ev.Sender, ev.Time)
-		}
-		return nil
-	}
-	m := journal.Inbound{Chat: ev.Chat, ID: id, Sender: ev.Sender, Info: []byte{}, Body: body, Received: time.Now(), Event: ev.Command == ""}
-	if ev.TS != "" { // a mention comes as two events
-		m.ID, m.Event = ev.TS, ev.Kind != channel.KindMessage
-	}
-	return j.Keep(ctx, m)
+	return "", nil
 }

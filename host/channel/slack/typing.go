@@ -3,35 +3,32 @@ package slack
 import (
 	"context"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
-
-	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
+	"github.com/longshore-bridge/longshore/internal/cache"
 )
 
 const (
 	reaction   = "eyes"
 	status     = "is working…"
 	statusFor  = time.Minute // Slack takes a status away after two
-	maxSigns   = 1000        // places that are remembered
 	signWithin = 10 * time.Second
 )
 
 // workingSigns show that the assistant works: by a status in a thread or, if there is no thread or
 // the app may not set a status, by a reaction to the member's message.
 type workingSigns struct {
-	busy link.Keyed // by threadKey: held while a sign is shown or hidden
-
-	mu     sync.Mutex
-	at     map[string]sign // by threadKey
-	own    map[string]bool // messages with the reaction because the assistant itself reacted so
-	none   bool            // Slack takes no status from this app
-	warned bool            // that signs fail, in the log
+	busy   link.Keyed              // by threadKey: held while a sign is shown or hidden
+	at     cache.Map[string, sign] // by threadKey
+	own    cache.Map[string, bool] // messages with the reaction because the assistant itself reacted so
+	none   atomic.Bool             // Slack takes no status from this app
+	warned atomic.Bool             // that signs fail, in the log
 }
 
 // sign is the sign of one threadKey: a thread, or a chat with all its threads.
@@ -44,85 +41,57 @@ type sign struct {
 
 // heard notes the latest message of a member.
 func (t *workingSigns) heard(chat groups.JID, ts, thread string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.at == nil || len(t.at) >= maxSigns {
-		t.at = map[string]sign{}
-	}
 	for _, in := range []string{"", thread} {
-		of := t.at[threadKey(chat, in)]
-		of.ts = ts
-		t.at[threadKey(chat, in)] = of
+		t.at.Change(threadKey(chat, in), func(of sign, _ bool) sign {
+			of.ts = ts
+			return of
+		})
 	}
-}
-
-func (t *workingSigns) of(key string) (of sign, none bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.at[key], t.none
 }
 
 // reacted records whether the assistant itself reacts to a message with the sign's reaction, and
 // reports whether a sign shows that reaction there.
 func (t *workingSigns) reacted(chat groups.JID, ts string, own bool) (shown bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.own, threadKey(chat, ts))
-	if own {
-		if t.own == nil || len(t.own) >= maxSigns {
-			t.own = map[string]bool{}
-		}
-		t.own[threadKey(chat, ts)] = true
-	}
-	for in, of := range t.at {
+	t.own.Set(threadKey(chat, ts), own)
+	for in, of := range t.at.All() {
 		shown = shown || of.shown == ts && !of.status && strings.HasPrefix(in, threadKey(chat, ""))
 	}
 	return shown
 }
 
-func (t *workingSigns) owned(chat groups.JID, ts string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.own[threadKey(chat, ts)]
-}
-
 // Typing implements channel.Typing.
 func (s *Slack) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {
-	ctx, _, leave, err := s.Enter(ctx)
-	if err != nil {
-		return
-	}
-	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, signWithin)
-	defer cancel()
-	at := threadKey(chat, thread)
-	free, err := s.signs.busy.Enter(ctx, at)
-	if err != nil {
-		return
-	}
-	defer free()
-	of, none := s.signs.of(at)
-	if on {
-		err = s.show(ctx, decode.IDOf(chat), thread, &of, &none)
-	} else {
-		err = s.hide(ctx, decode.IDOf(chat), &of)
-	}
-	s.signs.mu.Lock()
-	defer s.signs.mu.Unlock()
-	s.signs.none = s.signs.none || none
-	if now, ok := s.signs.at[at]; ok {
-		of.ts = now.ts
-		s.signs.at[at] = of
-	}
-	if err != nil && !s.signs.warned {
-		s.signs.warned = true
+	err := s.Within(ctx, func(ctx context.Context, _ *bot.Open) error {
+		ctx, cancel := context.WithTimeout(ctx, signWithin)
+		defer cancel()
+		at := threadKey(chat, thread)
+		free, err := s.signs.busy.Enter(ctx, at)
+		if err != nil {
+			return nil
+		}
+		defer free()
+		of, ok := s.signs.at.Get(at)
+		if on {
+			err = s.show(ctx, decode.IDOf(chat), thread, &of)
+		} else {
+			err = s.hide(ctx, decode.IDOf(chat), &of)
+		}
+		if ok {
+			s.signs.at.Change(at, func(now sign, _ bool) sign {
+				of.ts = now.ts
+				return of
+			})
+		}
+		return err
+	})
+	if err != nil && s.Link.Up() && !s.signs.warned.Swap(true) {
 		s.Log.Warn("Slack does not show that the assistant works; this is said once", "error", err)
 	}
 }
 
 // show shows the sign at the latest message, and hides an older one.
-func (s *Slack) show(ctx context.Context, id, thread string, of *sign, none *bool) error {
-	at, asStatus := of.ts, thread != "" && !*none
+func (s *Slack) show(ctx context.Context, id, thread string, of *sign) error {
+	at, asStatus := of.ts, thread != "" && !s.signs.none.Load()
 	if asStatus {
 		at = thread
 	}
@@ -142,9 +111,10 @@ func (s *Slack) show(ctx context.Context, id, thread string, of *sign, none *boo
 		if class := channel.ClassOf(err); class != channel.Permanent && class != channel.Held {
 			return err
 		}
-		*none, at = true, of.ts
+		s.signs.none.Store(true)
+		at = of.ts
 	}
-	if err := apiError(s.api.slackgo.AddReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at))); err != nil && !says(err, "already_reacted") {
+	if err := s.mark(ctx, "add", id, at, reaction); err != nil {
 		return err
 	}
 	of.shown, of.status = at, false
@@ -155,21 +125,16 @@ func (s *Slack) show(ctx context.Context, id, thread string, of *sign, none *boo
 func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
 	at := of.shown
 	of.shown = ""
+	own, _ := s.signs.own.Get(threadKey(decode.ChatOf(id), at))
 	switch {
-	case at == "":
+	case at == "" || own && !of.status:
 		return nil
 	case of.status:
 		return s.setStatus(ctx, id, at, "")
-	case s.signs.owned(decode.ChatOf(id), at):
-		return nil
 	}
-	err := apiError(s.api.slackgo.RemoveReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at)))
-	if says(err, "no_reaction", "message_not_found") {
-		return nil
-	}
-	return err
+	return s.mark(ctx, "remove", id, at, reaction)
 }
 
 func (s *Slack) setStatus(ctx context.Context, id, thread, text string) error {
-	return apiError(s.api.slackgo.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: id, ThreadTS: thread, Status: text}))
+	return s.api.ask(ctx, "assistant.threads.setStatus", map[string]string{"channel_id": id, "thread_ts": thread, "status": text}, nil)
 }

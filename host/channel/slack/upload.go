@@ -7,14 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"time"
-
-	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -73,7 +74,7 @@ func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (c
 		return channel.Receipt{}, err
 	}
 	switch err := s.complete(ctx, m, u, thread); {
-	case says(err, "file_not_found"):
+	case webapi.Says(err, "file_not_found"):
 		return s.refusedIDs(ctx, m, &u, before)
 	case err != nil:
 		if channel.ClassOf(err) != channel.Ambiguous { // nothing was shown
@@ -112,18 +113,26 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if f.Size == 0 {
 		return "", &channel.Error{Class: channel.Permanent, Code: "file_empty", Message: "Slack takes no empty file"}
 	}
-	to, err := s.api.slackgo.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: cmp.Or(f.Name, noTitle), FileSize: int(f.Size), AltTxt: f.Alt})
-	if err != nil {
-		return "", apiError(err)
+	args := url.Values{"filename": {cmp.Or(f.Name, noTitle)}, "length": {strconv.FormatInt(f.Size, 10)}}
+	if f.Alt != "" {
+		args.Set("alt_txt", f.Alt)
 	}
-	if !decode.IsID(to.FileID) {
-		return "", errors.New("Slack gave a file no id")
+	var to struct {
+		Address string `json:"upload_url"`
+		ID      string `json:"file_id"`
+	}
+	err := s.api.ask(ctx, "files.getUploadURLExternal", args, &to)
+	if err == nil && !decode.IsID(to.ID) {
+		err = errors.New("Slack gave a file no id")
+	}
+	if err != nil {
+		return "", err
 	}
 	body, err := transfer.Raw(ctx, f, func(n int64) { m.Progress(sent + n) })
 	if err != nil {
 		return "", err
 	}
-	answer, err := transfer.Post(ctx, s.api.client, platformName, to.UploadURL, http.Header{}, body)
+	answer, err := transfer.Post(ctx, s.api.Client, platformName, to.Address, http.Header{}, body)
 	if err != nil {
 		return "", uploadError(err)
 	}
@@ -131,7 +140,7 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if _, err := fmt.Sscanf(string(answer), "OK - %d", &n); err == nil && n != f.Size {
 		return "", &channel.Error{Code: "upload_failed", Message: fmt.Sprintf("Slack has %d bytes of %d of the file", n, f.Size), Hint: channel.Again}
 	}
-	return to.FileID, nil
+	return to.ID, nil
 }
 
 // uploadError returns the error of an upload: Passing, since an upload shows nothing and may be
@@ -144,26 +153,20 @@ func uploadError(err error) error {
 	return &channel.Error{Code: "upload_failed", Message: "the file did not get to Slack", Hint: channel.Again, RetryAfter: e.RetryAfter, Err: e}
 }
 
-// sharing is what files.completeUploadExternal takes.
-type sharing struct {
-	Files   []sharedFile `json:"files"`
-	Channel string       `json:"channel_id"`
-	Comment string       `json:"initial_comment,omitempty"`
-	Thread  string       `json:"thread_ts,omitempty"`
-}
-
-type sharedFile struct {
-	ID    string `json:"id"`
-	Title string `json:"title"`
-}
-
 // complete asks Slack to show the files as one message.
 func (s *Slack) complete(ctx context.Context, m channel.Message, u upload, thread *string) error {
-	ask := sharing{Channel: decode.IDOf(m.Chat), Comment: m.Text, Thread: *thread}
+	var files []map[string]string
 	for i, f := range m.Files {
-		ask.Files = append(ask.Files, sharedFile{u.Files[i], cmp.Or(f.Name, noTitle)})
+		files = append(files, map[string]string{"id": u.Files[i], "title": cmp.Or(f.Name, noTitle)})
 	}
-	return s.api.post(ctx, "files.completeUploadExternal", ask, nil)
+	args := map[string]any{"files": files, "channel_id": decode.IDOf(m.Chat)}
+	if m.Text != "" {
+		args["initial_comment"] = m.Text
+	}
+	if *thread != "" {
+		args["thread_ts"] = *thread
+	}
+	return s.api.Post(ctx, "files.completeUploadExternal", args, nil)
 }
 
 // shared waits until the chat has the files that Slack took.
@@ -196,22 +199,27 @@ func (u *upload) pending() *channel.Receipt {
 // look asks Slack whether the chat has the files; nil if not, or not yet. Slack answers
 // file_not_found for a file that it was never asked to show.
 func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
-	info, _, _, err := s.api.slackgo.GetFileInfoContext(ctx, u.Files[0], 1, 1)
-	if err != nil {
-		return nil, apiError(err)
+	var said struct {
+		File struct {
+			Shares                struct{ Public, Private map[string][]posted }
+			Channels, Groups, IMs []string
+		}
 	}
-	id := decode.IDOf(m.Chat)
-	for _, share := range append(info.Shares.Public[id], info.Shares.Private[id]...) {
-		if decode.IsTimestamp(share.Ts) {
-			r := receipt(share.Ts, share.ThreadTs, thread)
+	if err := s.api.ask(ctx, "files.info", url.Values{"file": {u.Files[0]}}, &said); err != nil {
+		return nil, err
+	}
+	info, id := said.File, decode.IDOf(m.Chat)
+	for _, share := range slices.Concat(info.Shares.Public[id], info.Shares.Private[id]) {
+		if decode.IsTimestamp(share.TS) {
+			r := receipt(share.TS, share.Thread, thread)
 			return &r, nil
 		}
 	}
 	if !slices.Contains(slices.Concat(info.Channels, info.Groups, info.IMs), id) {
 		return nil, nil
 	}
-	return s.search(ctx, id, thread, u.Asked, func(found *slackgo.Message) bool { // where it is, and not in which message
-		return slices.ContainsFunc(found.Files, func(f slackgo.File) bool { return f.ID == u.Files[0] })
+	return s.search(ctx, id, thread, u.Asked, func(found *posted) bool { // where it is, and not in which message
+		return slices.ContainsFunc(found.Files, func(f decode.File) bool { return f.ID == u.Files[0] })
 	})
 }
 
@@ -222,7 +230,7 @@ func (s *Slack) found(ctx context.Context, m channel.Message, u upload, thread *
 	switch {
 	case r != nil:
 		return r, nil
-	case err != nil && !says(err, "file_not_found"):
+	case err != nil && !webapi.Says(err, "file_not_found"):
 		if channel.ClassOf(err) == channel.Permanent {
 			err = &channel.Error{Code: "no_answer", Message: "Slack does not say whether the chat has the file", Hint: channel.Again, Err: err}
 		}
@@ -259,7 +267,7 @@ func (s *Slack) refusedIDs(ctx context.Context, m channel.Message, u *upload, be
 		if _, err := s.look(ctx, m, *u, new(string)); err == nil {
 			u.Taken = true
 			return *u.pending(), u.save(ctx, m)
-		} else if !says(err, "file_not_found") {
+		} else if !webapi.Says(err, "file_not_found") {
 			return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Slack does not say whether the chat has the file", Err: err}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
@@ -16,25 +17,19 @@ func (t *Telegram) UnsendWithin() time.Duration { return unsendable }
 
 // change calls a method that changes the message of c, with its chat and id.
 func (t *Telegram) change(ctx context.Context, c channel.Change, method string, a args) error {
-	ctx, open, leave, err := t.Enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	id := numberOf(c.Target)
 	if id == 0 {
-		return refused(&word{code: 400, text: messageGone}, 0)
+		return meant(messageGone)
 	}
-	a["chat_id"] = t.moved.now(idOf(c.Chat))
 	if a["message_ids"] == nil {
 		a["message_id"] = id
 	}
-	err = t.api.ask(ctx, method, a, nil)
-	if to := t.migrated(ctx, open.Journal, c.Chat, err); to != 0 {
-		a["chat_id"] = to
-		err = t.api.ask(ctx, method, a, nil)
-	}
-	return err
+	return t.Within(ctx, func(ctx context.Context, open *bot.Open) error {
+		return t.following(ctx, open.Journal, c.Chat, func(chat int64) error {
+			a["chat_id"] = chat
+			return t.api.Ask(ctx, "POST", method, a, nil)
+		})
+	})
 }
 
 // Edit implements channel.Editor.
@@ -45,10 +40,7 @@ func (t *Telegram) Edit(ctx context.Context, c channel.Change) error {
 		method, a = "editMessageCaption", args{}
 		a.text("caption", "caption_entities", c.Text)
 	}
-	if err := t.change(ctx, c, method, a); !says(err, notModified) {
-		return err
-	}
-	return nil
+	return unless(t.change(ctx, c, method, a), notModified)
 }
 
 // Unsend implements channel.Unsender. A message that is gone already is no error.
@@ -63,10 +55,7 @@ func (t *Telegram) Unsend(ctx context.Context, c channel.Change) error {
 			method, a = "deleteMessages", args{"message_ids": ids}
 		}
 	}
-	if err := t.change(ctx, c, method, a); !says(err, deletedGone) {
-		return err
-	}
-	return nil
+	return unless(t.change(ctx, c, method, a), deletedGone)
 }
 
 // mark is a reaction, in Telegram's words.
@@ -94,16 +83,12 @@ func (t *Telegram) Typing(ctx context.Context, chat groups.JID, thread string, o
 	if !on {
 		return
 	}
-	ctx, _, leave, err := t.Enter(ctx)
-	if err != nil {
-		return
-	}
-	defer leave()
-	args := map[string]any{"chat_id": t.moved.now(idOf(chat)), "action": "typing"}
+	a := args{"chat_id": t.moved.now(idOf(chat)), "action": "typing"}
 	if id := numberOf(thread); id != 0 {
-		args["message_thread_id"] = id
+		a["message_thread_id"] = id
 	}
-	if err := t.api.ask(ctx, "sendChatAction", args, nil); err != nil && ctx.Err() == nil {
+	err := t.Within(ctx, func(ctx context.Context, _ *bot.Open) error { return t.api.Ask(ctx, "POST", "sendChatAction", a, nil) })
+	if err != nil && ctx.Err() == nil {
 		t.Log.Debug("show that somebody is writing", "error", err)
 	}
 }

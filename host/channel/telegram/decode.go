@@ -3,7 +3,6 @@ package telegram
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -104,14 +103,14 @@ func (m *message) written(me *user) *channel.Inbound {
 	if s.kind == channel.KindMessage && s.text == "" && len(s.files) == 0 { // bots see no more of what is newer than their API
 		s.told, s.text = "unsupported", channel.NotShown("unsupported")
 	}
-	in.Kind, in.Text, in.Told, in.Location, in.Files = s.kind, s.text, s.told, s.place, attachments(s.files, 0, in.Time)
+	in.Kind, in.Text, in.Told, in.Location, in.Files = s.kind, s.text, s.told, s.place, attachments(s.files, in.Time)
 	if !in.Kind.IsMessage() {
 		return in
 	}
 	if m.Forward != nil && !m.Automatic {
 		in.Forwarded, in.Author = true, m.Forward.person().Name
 	}
-	in.Quote = m.quoted(me, len(s.files), in.Time)
+	in.Quote = m.quoted(me, in.Time)
 	in.Direct = m.Chat.Type == "private" || in.Quote != nil && in.Quote.Own
 	if in.Told == "" {
 		in.Direct = in.Direct || me != nil && (mentions(in.Text, me.Name) || m.names(me.ID))
@@ -132,13 +131,13 @@ func (m *message) joinedOrLeft(in *channel.Inbound) *channel.Inbound {
 	return in
 }
 
-// quoted returns what a message answers; nil if nothing. The Refs of its files count from first.
-func (m *message) quoted(me *user, first int, at time.Time) (q *channel.Quote) {
+// quoted returns what a message answers; nil if nothing.
+func (m *message) quoted(me *user, at time.Time) (q *channel.Quote) {
 	switch of := m.answered(); {
 	case of != nil && of.Origin != nil:
 		who := of.Origin.person()
 		s := of.says()
-		q = &channel.Quote{From: who.Name, Sender: who.Sender, Text: s.text, Elsewhere: of.Chat.ID != m.Chat.ID, Files: attachments(s.files, first, at)}
+		q = &channel.Quote{From: who.Name, Sender: who.Sender, Text: s.text, Elsewhere: of.Chat.ID != m.Chat.ID, Files: attachments(s.files, at)}
 		if !q.Elsewhere {
 			q.ID = number(of.ID)
 		}
@@ -149,7 +148,7 @@ func (m *message) quoted(me *user, first int, at time.Time) (q *channel.Quote) {
 	case of != nil:
 		who, _, _ := of.sender()
 		s := of.says()
-		q = &channel.Quote{ID: number(of.ID), From: who.Name, Sender: who.Sender, Text: s.text, Forwarded: of.Forward != nil && !of.Automatic, Own: of.From.is(me), Files: attachments(s.files, first, at)}
+		q = &channel.Quote{ID: number(of.ID), From: who.Name, Sender: who.Sender, Text: s.text, Forwarded: of.Forward != nil && !of.Automatic, Own: of.From.is(me), Files: attachments(s.files, at)}
 	case m.ToStory != nil:
 		return &channel.Quote{From: m.ToStory.Chat.person().Name, Text: channel.NotShown("a story"), Elsewhere: true}
 	default:
@@ -188,10 +187,17 @@ func command(text string, me *user) string {
 	return word
 }
 
-// attachments returns files for the host, with Refs that count from first.
-func attachments(files []file, first int, at time.Time) (all []channel.Attachment) {
-	for i, f := range files {
-		all = append(all, channel.Attachment{Info: f.info(at), Ref: strconv.Itoa(first + i)})
+// attachments returns files for the host. A Ref has both ids of a file, as fileOf and CutRef split it.
+func attachments(files []file, at time.Time) (all []channel.Attachment) {
+	for _, f := range files {
+		all = append(all, channel.Attachment{Info: f.info(at), Ref: strings.ReplaceAll(f.Unique+"/"+f.ID, " ", "")})
 	}
 	return all
+}
+
+// fileOf returns the two ids of a file of a message.
+func fileOf(ref string) (unique, id string) {
+	file, _ := bot.CutRef(ref)
+	unique, id, _ = strings.Cut(file, "/")
+	return unique, id
 }

@@ -1,11 +1,13 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
@@ -27,19 +29,13 @@ func (t *Telegram) Prepare(ctx context.Context, m channel.Message) error {
 	if t.settings.Depot == "" {
 		return nil
 	}
-	if err := channel.Check(t.Name(), m, t.Limits()); err != nil {
+	if err := cmp.Or(channel.Check(t.Name(), m, t.Limits()), t.Barred.Of(m.Chat)); err != nil {
 		return err
 	}
-	ctx, open, leave, err := t.Enter(ctx)
-	if err != nil {
+	return t.Within(ctx, func(ctx context.Context, open *bot.Open) error {
+		_, err := t.deposited(ctx, open.Journal, m)
 		return err
-	}
-	defer leave()
-	if err := t.membership.of(m.Chat); err != nil {
-		return err
-	}
-	_, err = t.deposited(ctx, open.Journal, m)
-	return err
+	})
 }
 
 // deposited returns Telegram's ids of the files of m. It uploads those without an id to the depot. No
@@ -64,16 +60,13 @@ func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.
 // deposit uploads a file to the depot, and records its id.
 func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.File, reports channel.Attempt) (id string, err error) {
 	depot, kind := t.settings.Depot, kindOf(f)
-	put := func(chat int64) (all sent, err error) {
+	var all sent
+	err = t.following(ctx, j, depot, func(chat int64) error {
 		a := args{"chat_id": chat, "disable_notification": true}
 		a.as(kind, kind, "attach://file0")
-		_, err = t.post(ctx, methodOf(kind), a, &channel.Message{Files: []channel.File{f}, Attempt: reports}, &all)
-		return all, err
-	}
-	all, err := put(t.moved.now(idOf(depot)))
-	if to := t.migrated(ctx, j, depot, err); to != 0 {
-		all, err = put(to)
-	}
+		_, err := t.post(ctx, methodOf(kind), a, &channel.Message{Files: []channel.File{f}, Attempt: reports}, &all)
+		return err
+	})
 	if err != nil {
 		return "", depotError(err)
 	}

@@ -4,54 +4,36 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Examine implements channel.Platform: it asks Telegram about the token, the webhook, and
 // the bot's rights in the groups' chats.
-func (platform) Examine(ctx context.Context, setup channel.Setup, running bool) (all []channel.Finding) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	found := func(severity channel.Severity, message, remedy string) {
-		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
-	}
-	t, err := newOf(setup)
-	if err != nil {
-		found(channel.Fault, err.Error(), "")
-		return all
-	}
-	defer t.api.client.CloseIdleConnections()
-	if t.settings.Token.Reveal() == "" {
-		stop := t.NotPaired(noToken)
-		found(channel.Warning, stop.Message, stop.Hint)
-		return all
-	}
-	var me user
-	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
-		found(channel.Fault, "the bot's token: "+err.Error(), channel.HintOf(bot.ForCommand(err, t.settings.Server)))
-		return all
-	}
+func (p platform) Examine(ctx context.Context, s channel.Setup, running bool) []finding.Finding {
+	t, err := newOf(s)
+	return p.Kind.Examine(ctx, s, t, err, running)
+}
+
+// Look implements bot.Paired.
+func (t *Telegram) Look(ctx context.Context, running bool, found bot.Found) {
+	me := t.self.Load()
 	if severity, words, remedy := t.examineWebhook(ctx, running); words != "" {
 		found(severity, words, remedy)
 	}
 	inGroups := false
-	for _, c := range setup.Chats {
+	for _, c := range t.Served() {
 		inGroups = inGroups || idOf(c.JID) < 0
 		if words, remedy := t.lacks(ctx, me.ID, c.JID); words != "" {
-			found(channel.Warning, string(c.JID)+": "+words, remedy)
+			found(finding.Warning, string(c.JID)+": "+words, remedy)
 		}
 	}
 	if inGroups && !me.SeesGroup {
-		found(channel.Note, "the bot hears in groups only what speaks to it", privacy)
+		found(finding.Note, "the bot hears in groups only what speaks to it", privacy)
 	}
-	if len(all) == 0 {
-		found(channel.Fine, "connects as @"+channel.CleanName(me.Name), "")
-	}
-	return all
 }
 
 // lacks returns what the bot cannot do in a chat, as far as Telegram says; empty: nothing.
@@ -60,9 +42,8 @@ func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, 
 		chat
 		Rights rights `json:"permissions"` // of members
 	}
-	if err := t.askShort(ctx, "getChat", map[string]any{"chat_id": idOf(jid)}, &c); err != nil {
-		var to int64
-		if to = migration(err); to != 0 {
+	if err := t.api.Ask(ctx, "POST", "getChat", map[string]any{"chat_id": idOf(jid)}, &c); err != nil {
+		if to := migration(err); to != 0 {
 			return fmt.Sprintf("the group became a supergroup, %s", chatOf(to)), "correct its chat in longshore.yaml"
 		}
 		return err.Error(), channel.HintOf(err)
@@ -71,11 +52,11 @@ func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, 
 		return "", ""
 	}
 	var mine member
-	if err := t.askShort(ctx, "getChatMember", map[string]any{"chat_id": idOf(jid), "user_id": me}, &mine); err != nil {
+	if err := t.api.Ask(ctx, "POST", "getChatMember", map[string]any{"chat_id": idOf(jid), "user_id": me}, &mine); err != nil {
 		return err.Error(), channel.HintOf(err)
 	}
 	if err := mine.barred(false); err != nil {
-		return said(err), channel.HintOf(err)
+		return err.Error(), channel.HintOf(err)
 	}
 	missing := mine.missing()
 	if mine.Status == "member" {

@@ -9,5 +9,5 @@ import (
 // Hurry shortens the pause before a connection.
 func Hurry(ch channel.Channel, pause time.Duration) { ch.(*Telegram).Link.Pause = pause }
 
-// Forms are the words that refuse a form.
-var Forms = forms
+// Refusals are the words of refusals.
+var Refusals = refusals

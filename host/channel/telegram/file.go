@@ -109,16 +109,6 @@ func (c *content) files() []file {
 	return all
 }
 
-// withQuoted returns the files of a message, then those of the message that it answers: the numbers
-// in Refs are indexes of it.
-func (m *message) withQuoted() []file {
-	all := m.files()
-	if q := m.answered(); q != nil {
-		all = append(all, q.files()...)
-	}
-	return all
-}
-
 func (f file) info(at time.Time) media.Info {
 	kind := f.kind
 	if kind == media.Document {

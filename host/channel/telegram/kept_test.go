@@ -13,7 +13,7 @@ import (
 
 // What another version of this program kept was dropped.
 func TestWhatAnotherVersionKeptComesInAsWords(t *testing.T) {
-	tg := &Telegram{Bot: bot.New(channel.Setup{Log: slog.New(slog.DiscardHandler)}, platformKey, platformName, 0)}
+	tg := &Telegram{Bot: bot.New(channel.Setup{Log: slog.New(slog.DiscardHandler)}, account, 0)}
 	var in channeltest.Arrivals
 	if err := tg.Give(t.Context(), &in, journal.Inbound{Chat: "tg:-1001", ID: "7", Sender: "77", Body: []byte(`{"message":[]}`)}); err != nil {
 		t.Fatal(err)

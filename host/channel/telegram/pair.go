@@ -4,80 +4,45 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 )
 
 // privacy says what privacy mode does, and how to leave it.
 const privacy = "privacy mode hides what does not speak to the bot: turn it off with @BotFather, /setprivacy, and add the bot again, or make the bot an admin"
 
-// Account implements channel.Linker.
-func (platform) Account() channel.Account {
-	return channel.Account{
-		Pair: "make a Telegram bot, check its token, and find a chat's id",
-		About: `telegram says how to get a bot from @BotFather while the channel has no token. Then
-it checks the token, and waits two minutes for a message, whose chat's id it names. With
---to it sends a small file to a chat instead.`,
-	}
-}
+// Unpaired implements bot.Paired.
+func (t *Telegram) Unpaired() *link.Stop { return t.NotPaired(!t.settings.Token.IsZero()) }
 
-// Guide implements channel.Linker: how a bot is made.
-func (platform) Guide(name string) string {
-	return `1. In Telegram, write /newbot to https://t.me/BotFather. It asks for a name and gives you the bot's token.
-2. longshore.yaml holds ${NAME} and the environment the token: token of channels.` + name + `. Or token_file names a file.
-3. If the bot is to hear everything in groups, write /setprivacy to BotFather and choose Disable.
-4. Run this command again.`
-}
+// Close implements bot.Paired.
+func (t *Telegram) Close() { t.api.Client.CloseIdleConnections() }
 
-// Link implements channel.Linker.
-func (platform) Link(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
-	return c.(*Telegram).pair(ctx, p)
-}
-
-// noToken is what a channel lacks that is not paired.
-const noToken = "token of a Telegram bot"
-
-// pair checks what the channel needs, and finds the id of a chat or sends a test file.
-func (t *Telegram) pair(ctx context.Context, p channel.Pairing) (string, error) {
-	defer t.api.client.CloseIdleConnections()
-	if t.settings.Token.Reveal() == "" {
-		channel.SayLines(p, platform{}.Guide(t.Name()))
-		return "", errors.New("the channel has no token yet")
-	}
-	if p.To != "" && !t.Owns(p.To) {
-		return "", fmt.Errorf("%q is no chat of Telegram: write tg: and the chat's number, such as tg:-1001234567890", p.To)
-	}
+// Me implements bot.Paired.
+func (t *Telegram) Me(ctx context.Context) (string, error) {
 	var me user
-	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
-		return "", fmt.Errorf("token: %w", bot.ForCommand(err, t.settings.Server))
+	if err := t.api.Ask(ctx, "POST", "getMe", struct{}{}, &me); err != nil {
+		return "", fmt.Errorf("the bot's token: %w", bot.ForCommand(err, t.settings.Server))
 	}
-	name := "@" + channel.CleanName(me.Name)
-	p.Say("token: %s", name)
+	t.self.Store(&me)
+	return "@" + channel.CleanName(me.Name), nil
+}
+
+// Show implements bot.Paired.
+func (t *Telegram) Show(ctx context.Context, p channel.Pairing) error {
+	me := t.self.Load()
 	if !me.SeesGroup {
 		p.Say("  %s", privacy)
 	}
 	if p.To != "" {
-		return name, t.test(ctx, p)
+		return nil
 	}
-	return name, t.find(ctx, name, p)
-}
-
-// test sends a small file to a chat.
-func (t *Telegram) test(ctx context.Context, p channel.Pairing) error {
-	m := bot.TestMessage(p.To)
-	r, err := t.deliver(ctx, nil, m)
-	if err != nil {
-		return fmt.Errorf("send a test file: %w", err)
-	}
-	p.Say("the chat has a test file")
-	if r.Note != "" {
-		p.Say("  %s", r.Note)
-	}
-	return nil
+	return t.find(ctx, "@"+channel.CleanName(me.Name), p)
 }
 
 // findFor is how long pair waits for a message.
@@ -86,7 +51,7 @@ const findFor = 2 * time.Minute
 // find names the chats of new updates. It does not acknowledge them, so the host gets them later.
 func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) error {
 	var hook webhook
-	if err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
+	if err := t.api.Ask(ctx, "POST", "getWebhookInfo", struct{}{}, &hook); err != nil {
 		return err
 	}
 	if hook.URL != "" && hook.URL == t.settings.Webhook {
@@ -94,7 +59,7 @@ func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) err
 		return nil
 	}
 	if hook.URL != "" {
-		return refused(&word{code: 409, text: "a webhook is set"}, 0)
+		return t.api.Refuse(webapi.Word{Code: http.StatusConflict, Said: "a webhook is set"})
 	}
 	if p.Running {
 		p.Say("the host runs and hears the bot: write to it, and the host's log names the chat")
@@ -105,7 +70,7 @@ func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) err
 	defer end()
 	for until.Err() == nil {
 		var all []json.RawMessage
-		err := t.api.ask(until, "getUpdates", map[string]any{"timeout": polling, "allowed_updates": heard}, &all)
+		err := t.api.AskLong(until, "POST", "getUpdates", map[string]any{"timeout": polling, "allowed_updates": heard}, &all)
 		if err != nil && until.Err() == nil {
 			return err
 		}
@@ -116,7 +81,7 @@ func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) err
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	p.Say("nobody wrote. A test file goes to a chat with: --to CHAT")
+	p.Say("nobody wrote")
 	return nil
 }
 
@@ -142,7 +107,7 @@ func sayChats(all []json.RawMessage, p channel.Pairing) (named bool) {
 		p.Say("  %-24s %s", chatOf(c.ID), channel.CleanName(cmp.Or(c.Title, c.First)))
 	}
 	if named {
-		p.Say("name one as chat of a group in longshore.yaml; a test file goes there with: --to CHAT")
+		p.Say("name one as chat of a group in longshore.yaml")
 	}
 	return named
 }

@@ -118,7 +118,7 @@ func TestTheDoctorNamesWhatIsMissing(t *testing.T) {
 		tt.change(w.Server)
 		all := ""
 		for _, f := range telegram.Platform().Examine(t.Context(), w.setup, false) {
-			all += fmt.Sprintf("%s %s: %s\n", f.Severity, f.Message, f.Remedy)
+			all += fmt.Sprintf("%s %s: %s\n", f.Severity, f.Cause, f.Remedy)
 		}
 		if !strings.Contains(all, tt.want) {
 			t.Errorf("%s: %q is not in\n%s", name, tt.want, all)

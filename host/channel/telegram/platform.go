@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/media"
@@ -20,13 +21,24 @@ const (
 	platformName = "Telegram" // for people
 )
 
+// account is what people are told of Telegram and its bots.
+var account = bot.Kind{
+	YAML: platformKey, People: platformName, Sentence: "A Telegram bot, by long polling or a webhook.", Tokens: "token of a Telegram bot",
+	Chat: "tg: and the chat's number, such as tg:-1001234567890",
+	Pair: "make a Telegram bot, check its token, and find a chat's id",
+	PairLong: `telegram says how to get a bot from @BotFather while the channel has no token. Then
+it checks the token, and waits two minutes for a message, whose chat's id it names. With
+--to it sends a small file to a chat instead.`,
+	Steps: `1. In Telegram, write /newbot to https://t.me/BotFather. It asks for a name and gives you the bot's token.
+2. longshore.yaml holds ${NAME} and the environment the token: token of channels.CHANNEL. Or token_file names a file.
+3. If the bot is to hear everything in groups, write /setprivacy to BotFather and choose Disable.
+4. Run this command again.`,
+}
+
 // Platform returns Telegram for the host's table.
-func Platform() channel.Platform { return platform{} }
+func Platform() channel.Platform { return platform{account} }
 
-type platform struct{}
-
-func (platform) Key() string  { return platformKey }
-func (platform) Help() string { return "A Telegram bot, by long polling or a webhook." }
+type platform struct{ bot.Kind }
 
 func (platform) Owns(chat groups.JID) bool { return owns(chat) }
 

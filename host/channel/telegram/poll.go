@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
@@ -62,10 +63,10 @@ func (t *Telegram) keepPoll(ctx context.Context, j *journal.Journal, chat groups
 	return j.Record(ctx, journal.Sent{ID: pollKey(id), Chat: chat, Body: body, Created: time.Now()})
 }
 
-// keepVote makes a vote on a question of ours durable, together with the question.
-func (t *Telegram) keepVote(ctx context.Context, j *journal.Journal, u *update, raw json.RawMessage) error {
-	kept, err := j.Sent(ctx, pollKey(u.Answer.Poll))
-	if err != nil || kept == nil || !t.Serves(kept.Chat) || len(raw) > maxUpdate {
+// keepVote makes a vote on a question of ours durable.
+func (t *Telegram) keepVote(ctx context.Context, o *bot.Open, u *update) error {
+	kept, err := o.Journal.Sent(ctx, pollKey(u.Answer.Poll))
+	if err != nil || kept == nil || !t.Serves(kept.Chat) {
 		return err
 	}
 	in := vote(u, kept.Body)
@@ -76,14 +77,11 @@ func (t *Telegram) keepVote(ctx context.Context, j *journal.Journal, u *update, 
 	if err != nil {
 		return err
 	}
-	if !here { // of a question, the host hears once that somebody else votes
-		in.ID, in.Sender = outsideID(u.Answer.Poll), ""
+	if in.Chat = kept.Chat; !here { // of a question, the host hears once that somebody else votes
+		in.ID, in.Sender, in.Choices, in.Outside = "outside "+u.Answer.Poll, "", nil, true
 	}
-	return j.Keep(ctx, journal.Inbound{Chat: kept.Chat, ID: in.ID, Sender: in.Sender, Info: kept.Body, Body: raw, Received: time.Now(), Event: true})
+	return o.Keep(ctx, *in, nil)
 }
-
-// outsideID returns the id of the first vote on a question by somebody outside its chat.
-func outsideID(poll string) string { return "outside " + poll }
 
 // vote returns a vote for the host, without its chat; nil if no person voted.
 func vote(u *update, question []byte) *channel.Inbound {
@@ -103,8 +101,5 @@ func vote(u *update, question []byte) *channel.Inbound {
 
 // EndPoll implements channel.PollEnder. Telegram shows the result itself.
 func (t *Telegram) EndPoll(ctx context.Context, c channel.Change) error {
-	if err := t.change(ctx, c, "stopPoll", args{}); !says(err, pollClosed) {
-		return err
-	}
-	return nil
+	return unless(t.change(ctx, c, "stopPoll", args{}), pollClosed)
 }

@@ -33,7 +33,7 @@ func (t *Telegram) RoleOf(ctx context.Context, chat groups.JID, sender string) (
 // memberOf asks for a person's status in a group. It is zero if Telegram refuses to say. An error is
 // temporary.
 func (t *Telegram) memberOf(ctx context.Context, chat, user int64) (m member, err error) {
-	err = t.askShort(ctx, "getChatMember", map[string]any{"chat_id": chat, "user_id": user}, &m)
+	err = t.api.Ask(ctx, "POST", "getChatMember", map[string]any{"chat_id": chat, "user_id": user}, &m)
 	if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
 		return member{}, nil
 	}

@@ -4,48 +4,46 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Send implements channel.Channel. A refusal has its class by the tables in errors.go and forms.go;
-// without an answer, the classes are those of transfer.Post.
+// Send implements channel.Channel. A refusal has its class by the table in errors.go; without an answer,
+// the classes are those of transfer.Post.
 func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	ctx, open, leave, err := t.Begin(ctx, m)
-	if err != nil {
-		return channel.Receipt{}, err
-	}
-	defer leave()
-	if err := t.membership.of(m.Chat); err != nil {
-		return channel.Receipt{}, err
-	}
-	if err := t.Turn(m.Chat); err != nil {
-		return channel.Receipt{}, err
-	}
-	return t.deliver(ctx, open.Journal, m)
+	return t.SendBy(ctx, m, t.Deliver)
 }
 
-// deliver is Send without its checks and the rate. The journal may be nil.
-func (t *Telegram) deliver(ctx context.Context, j *journal.Journal, m channel.Message) (channel.Receipt, error) {
-	to, note := target{Chat: t.moved.now(idOf(m.Chat)), Thread: numberOf(m.Thread)}, ""
+// Deliver implements bot.Paired.
+func (t *Telegram) Deliver(ctx context.Context, open *bot.Open, m channel.Message) (r channel.Receipt, err error) {
+	to := target{Thread: numberOf(m.Thread)}
 	if m.Thread != "" && to.Thread == 0 {
-		return channel.Receipt{}, topicGone()
+		return r, meant("topic_id_invalid")
 	}
 	if id := numberOf(m.ReplyTo); id != 0 {
 		to.Reply = &reply{id}
 	}
-	r, err := t.try(ctx, j, m, to)
-	if now := t.migrated(ctx, j, m.Chat, err); now != 0 {
-		to.Chat, note = now, fmt.Sprintf("the chat is now %s: the operator corrects it in longshore.yaml", chatOf(now))
-		r, err = t.try(ctx, j, m, to)
+	var j *journal.Journal
+	if open != nil {
+		j = open.Journal
 	}
+	note := ""
+	err = t.following(ctx, j, m.Chat, func(chat int64) (err error) {
+		if to.Chat != 0 {
+			note = fmt.Sprintf("the chat is now %s: the operator corrects it in longshore.yaml", chatOf(chat))
+		}
+		to.Chat = chat
+		r, err = t.try(ctx, j, m, to)
+		return err
+	})
 	r.Note = note
 	return r, err
 }
@@ -90,25 +88,26 @@ func numberOf(id string) int64 {
 	return n
 }
 
-// migrated returns the new number of a chat if that is why Telegram refused a message; else 0.
-func (t *Telegram) migrated(ctx context.Context, j *journal.Journal, chat groups.JID, err error) int64 {
+// following calls do with the present number of a chat, and again if Telegram says that the chat has
+// another one now.
+func (t *Telegram) following(ctx context.Context, j *journal.Journal, chat groups.JID, do func(chat int64) error) error {
+	err := do(t.moved.now(idOf(chat)))
 	to := migration(err)
 	if to == 0 {
-		return 0
+		return err
 	}
 	if err := t.follow(ctx, j, idOf(chat), to); err != nil {
 		t.Log.Warn("note that a group has another number", "error", err) // Telegram says it again
 	}
-	return to
+	return do(to)
 }
 
 // migration returns the new number of a chat that an error names; 0 if it names none.
 func migration(err error) int64 {
-	var w *word
-	if !errors.As(err, &w) {
-		return 0
+	if w := webapi.WordOf(err); w != nil {
+		return senderOf("tg:" + w.Detail)
 	}
-	return w.migrateTo
+	return 0
 }
 
 // try sends a message to a target.
@@ -162,11 +161,11 @@ func (t *Telegram) post(ctx context.Context, method string, a args, up *channel.
 		return channel.Receipt{}, err
 	}
 	all = cmp.Or(all, new(sent))
-	if err := t.api.post(ctx, method, body, all); err != nil {
+	if err := t.api.Post(ctx, method, body, all); err != nil {
 		return channel.Receipt{}, err
 	}
 	if len(*all) == 0 || (*all)[0].ID <= 0 {
-		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Telegram did not say which message it made"}
+		return channel.Receipt{}, t.api.Unsure(nil)
 	}
 	first := (*all)[0]
 	return channel.Receipt{ID: number(first.ID), Time: time.Unix(first.Date, 0)}, nil

@@ -14,23 +14,24 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 )
 
 var (
 	_ bot.Account      = (*Telegram)(nil)
 	_ channel.Preparer = (*Telegram)(nil)
 	_ channel.Linker   = platform{}
+	_ bot.Paired       = (*Telegram)(nil)
 )
 
 // Telegram is the channel. New of its Platform makes one.
 type Telegram struct {
 	*bot.Bot
-	settings   *Settings
-	api        *api
-	moved      moved
-	membership membership
-	present    *present
-	self       atomic.Pointer[user] // once Telegram has said who the bot is
+	settings *Settings
+	api      *webapi.API
+	moved    moved
+	present  *present
+	self     atomic.Pointer[user] // once Telegram has said who the bot is
 }
 
 // New makes the channel of a configuration, and opens nothing.
@@ -38,7 +39,7 @@ func (platform) New(s channel.Setup) (channel.Channel, error) { return newOf(s) 
 
 func newOf(s channel.Setup) (*Telegram, error) {
 	set := s.Settings.(*Settings)
-	b := bot.New(s, platformKey, platformName, time.Hour)
+	b := bot.New(s, account, time.Hour)
 	a, err := newAPI(set, b.Host)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
@@ -55,10 +56,8 @@ func (t *Telegram) Repeat() channel.Repeat { return channel.Repeat{} }
 // Connected reports whether updates come in. detail also names what the operator should fix.
 func (t *Telegram) Connected() (ok bool, detail string) {
 	ok, detail = t.Bot.Connected()
-	for _, trouble := range []string{t.membership.trouble(), t.moved.trouble(t.Serves)} {
-		if ok && trouble != "" {
-			detail += "; " + trouble
-		}
+	if trouble := t.moved.trouble(t.Serves); ok && trouble != "" {
+		detail += "; " + trouble
 	}
 	return ok, detail
 }
@@ -66,6 +65,6 @@ func (t *Telegram) Connected() (ok bool, detail string) {
 // Run receives updates until ctx is done. While the token is missing or refused, or another program
 // polls for the bot, it waits, and Send returns a Held error.
 func (t *Telegram) Run(ctx context.Context, in channel.Inbox) error {
-	defer t.api.client.CloseIdleConnections()
+	defer t.Close()
 	return t.Bot.Run(ctx, in, t)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -16,24 +15,23 @@ import (
 )
 
 const (
-	asking      = 20 * time.Second // how long askShort may take
-	mostUpdates = 100              // of one answer
-	polling     = 25               // seconds that Telegram holds a poll open: less than transfer.HeaderTimeout
-	maxUpdate   = 256 << 10        // bytes of one update
+	mostUpdates = 100       // of one answer
+	polling     = 25        // seconds that Telegram holds a poll open: less than transfer.HeaderTimeout
+	maxUpdate   = 256 << 10 // bytes of one update
 )
 
 // Connect implements bot.Hooks: it takes updates until the connection is lost.
 func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
 	j := o.Journal
-	if t.settings.Token.Reveal() == "" {
-		return t.NotPaired(noToken)
+	if stop := t.Unpaired(); stop != nil {
+		return stop
 	}
 	if err := t.moved.load(ctx, j); err != nil {
 		return err
 	}
-	t.membership.forget()
+	t.Barred.Clear() // earlier reports may be out of date
 	var me user
-	if err := t.askShort(ctx, "getMe", struct{}{}, &me); err != nil {
+	if err := t.api.Ask(ctx, "POST", "getMe", struct{}{}, &me); err != nil {
 		return link.StopOf(err)
 	}
 	t.self.Store(&me)
@@ -49,15 +47,15 @@ func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) er
 		return link.StopOf(err)
 	}
 	up(detail)
-	return t.poll(ctx, j)
+	return t.poll(ctx, o)
 }
 
 // poll asks Telegram for updates. The next question acknowledges those that were kept.
-func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
+func (t *Telegram) poll(ctx context.Context, o *bot.Open) error {
 	for offset, most := int64(0), mostUpdates; ; {
 		var all []json.RawMessage
 		poll, end := context.WithTimeout(ctx, (polling+20)*time.Second)
-		err := t.api.ask(poll, "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
+		err := t.api.AskLong(poll, "POST", "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
 		end()
 		if errors.Is(err, transfer.ErrTooLong) && most > 1 {
 			most /= 10
@@ -68,7 +66,7 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 		}
 		most = mostUpdates
 		for _, raw := range all {
-			id, err := t.keep(ctx, j, raw)
+			id, err := t.keep(ctx, o, raw)
 			if err != nil {
 				return err
 			}
@@ -77,25 +75,18 @@ func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	}
 }
 
-// askShort is api.ask for a method that answers at once.
-func (t *Telegram) askShort(ctx context.Context, method string, args, answer any) error {
-	ctx, end := context.WithTimeout(ctx, asking)
-	defer end()
-	return t.api.ask(ctx, method, args, answer)
-}
-
 func (t *Telegram) register(ctx context.Context) {
 	var all []map[string]string
 	for _, c := range bot.Commands() {
 		all = append(all, map[string]string{"command": c.Name, "description": c.Help})
 	}
-	if err := t.askShort(ctx, "setMyCommands", map[string]any{"commands": all}, nil); err != nil && ctx.Err() == nil {
+	if err := t.api.Ask(ctx, "POST", "setMyCommands", map[string]any{"commands": all}, nil); err != nil && ctx.Err() == nil {
 		t.Log.Info("register the bot's commands", "error", err)
 	}
 }
 
 // keep makes an update durable if it is of a group's chat and for the host, and returns its number.
-func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMessage) (int64, error) {
+func (t *Telegram) keep(ctx context.Context, o *bot.Open, raw json.RawMessage) (int64, error) {
 	u, in, err := decode(raw, t.self.Load())
 	if err != nil || len(raw) > maxUpdate {
 		t.Log.Warn("an update cannot be read, or is too large", "bytes", len(raw), "error", err)
@@ -122,14 +113,14 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		if jid := t.chatOf(from); !t.Serves(jid) && jid != t.settings.Depot {
 			return u.ID, nil
 		}
-		return u.ID, t.follow(ctx, j, from, to)
+		return u.ID, t.follow(ctx, o.Journal, from, to)
 	}
 	if u.Mine != nil {
 		t.noteMembership(u.Mine.Chat, u.Mine.New)
 		return u.ID, nil
 	}
 	if u.Answer != nil {
-		return u.ID, t.keepVote(ctx, j, &u, raw)
+		return u.ID, t.keepVote(ctx, o, &u)
 	}
 	if in == nil {
 		return u.ID, nil
@@ -144,7 +135,7 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		return u.ID, nil
 	}
 	t.present.seen(in)
-	return u.ID, j.Keep(ctx, journal.Inbound{Chat: in.Chat, ID: in.ID, Sender: in.Sender, Info: []byte{}, Body: raw, Received: time.Now(), Event: !in.Kind.IsMessage()})
+	return u.ID, o.Keep(ctx, *in, nil)
 }
 
 // stranger reports to the host a message in a chat of no group.
@@ -160,48 +151,31 @@ func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id
 
 // Give implements bot.Hooks: it gives the host a kept update.
 func (t *Telegram) Give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
-	u, got, err := decode(m.Body, t.self.Load())
+	got, err := bot.Decode(m, nil)
 	if err != nil {
 		t.Log.Warn("an update of the journal cannot be read: it comes in as words", "error", err)
 		return in.Receive(ctx, bot.Unreadable(m, ""))
 	}
-	if u.Answer != nil {
-		got = vote(&u, m.Info)
-		if got != nil && m.ID == outsideID(u.Answer.Poll) {
-			got.ID, got.Sender, got.Choices, got.Outside = m.ID, "", nil, true
-		}
+	if got.Quote != nil && len(got.Quote.Files) > 0 {
+		t.refer(ctx, m.Chat, got.Quote)
 	}
-	if got == nil {
-		return nil
-	}
-	got.Chat = m.Chat
-	for i := range got.Files {
-		got.Files[i].Ref = bot.Ref(got.Files[i].Ref, m.Ref())
-	}
-	if got.Quote != nil {
-		t.refer(ctx, got.Quote, u.Message, m)
-	}
-	return in.Receive(ctx, *got)
+	return in.Receive(ctx, got)
 }
 
 // refer gives the files of a quote their first Refs, if the journal has their message, so that the
 // host recognizes them.
-func (t *Telegram) refer(ctx context.Context, q *channel.Quote, of *message, m journal.Inbound) {
-	if len(q.Files) == 0 {
+func (t *Telegram) refer(ctx context.Context, chat groups.JID, q *channel.Quote) {
+	kept, err := t.Open().Journal.Inbound(ctx, chat, q.ID)
+	if err != nil || kept == nil {
 		return
 	}
-	var before []file
-	ref := ""
-	if open := t.Open(); open != nil && q.ID != "" {
-		if kept, err := open.Journal.Inbound(ctx, m.Chat, q.ID); err == nil && kept != nil {
-			if u, _, err := decode(kept.Body, nil); err == nil && u.Message != nil {
-				before, ref = u.Message.files(), kept.Ref()
+	before, _ := bot.Decode(*kept, nil)
+	for i, f := range q.Files {
+		for _, first := range before.Files {
+			a, _ := fileOf(f.Ref)
+			if b, _ := fileOf(first.Ref); a == b && a != "" {
+				q.Files[i].Ref = first.Ref
 			}
-		}
-	}
-	for i, f := range of.answered().files() {
-		if q.Files[i].Ref = bot.Ref(q.Files[i].Ref, m.Ref()); i < len(before) && before[i].Unique == f.Unique {
-			q.Files[i].Ref = bot.Ref(strconv.Itoa(i), ref)
 		}
 	}
 }

@@ -48,11 +48,17 @@ func FuzzUpdates(f *testing.F) {
 		if in.From != media.Printable(in.From) || strings.Contains(in.From, "\n") || !utf8.ValidString(in.Text) {
 			test.Errorf("from %q: %q", in.From, in.Text)
 		}
-		files := in.Files
+		files, want := in.Files, 0
 		if in.Quote != nil {
 			files = slices.Concat(in.Files, in.Quote.Files)
 		}
-		if in.Kind.IsMessage() && (in.Text == "" && len(in.Files) == 0 || len(files) != len(u.Message.withQuoted())) || in.Told != "" && !toldForm.MatchString(in.Told) {
+		if u.Message != nil {
+			want = len(u.Message.files())
+			if q := u.Message.answered(); q != nil {
+				want += len(q.files())
+			}
+		}
+		if in.Kind.IsMessage() && (in.Text == "" && len(in.Files) == 0 || len(files) != want) || in.Told != "" && !toldForm.MatchString(in.Told) {
 			test.Errorf("%+v", in)
 		}
 		for _, a := range files {

@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -90,7 +91,7 @@ func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Mess
 			return channel.Receipt{}, err
 		}
 		r, err := t.show(ctx, j, m, to, refs, nil)
-		if again || !slices.ContainsFunc(fileGone, func(words string) bool { return says(err, words) }) {
+		if again || !webapi.Says(err, fileGone) {
 			return r, err
 		}
 		for _, f := range m.Files {
@@ -102,7 +103,7 @@ func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Mess
 }
 
 // fileGone are Telegram's words for a file_id that it does not know any more.
-var fileGone = []string{"wrong file identifier", "wrong remote file", "file reference"}
+const fileGone = "wrong file identifier|wrong remote file|file reference"
 
 // show sends the message that members see. refs name the files; up has those to upload, or is nil.
 func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to target, refs []string, up *channel.Message) (channel.Receipt, error) {

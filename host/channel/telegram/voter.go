@@ -3,27 +3,23 @@ package telegram
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/cache"
 )
 
-const (
-	presentFor = time.Hour // how long a person counts as present
-	maxPresent = 5000      // persons that are remembered
-)
+// presentFor is how long a person counts as present.
+const presentFor = time.Hour
 
-// present remembers whom the bot has lately seen in a chat. A vote names no chat, and a poll can be
-// forwarded to anybody, so that only votes of people in the chat count. newPresent makes one.
+// present remembers whom the bot has lately seen in a chat, and until when. A vote names no chat, and a
+// poll can be forwarded to anybody, so that only votes of people in the chat count.
 type present struct {
 	asks *rate.Limiter // questions to Telegram about voters who were not seen
-
-	mu sync.Mutex
-	by map[seat]time.Time // until when
+	by   cache.Map[seat, time.Time]
 }
 
 type seat struct {
@@ -31,26 +27,14 @@ type seat struct {
 	user int64
 }
 
-func newPresent() *present {
-	return &present{asks: rate.NewLimiter(rate.Every(time.Second), 60), by: map[seat]time.Time{}}
-}
-
-func (p *present) has(s seat) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return time.Now().Before(p.by[s])
-}
+func newPresent() *present { return &present{asks: rate.NewLimiter(rate.Every(time.Second), 60)} }
 
 func (p *present) note(s seat, here bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if delete(p.by, s); !here {
-		return
+	if here {
+		p.by.Set(s, time.Now().Add(presentFor))
+	} else {
+		p.by.Delete(s)
 	}
-	if len(p.by) >= maxPresent {
-		clear(p.by)
-	}
-	p.by[s] = time.Now().Add(presentFor)
 }
 
 // seen records who is in a chat, by an event of the chat.
@@ -70,11 +54,12 @@ func (p *present) seen(in *channel.Inbound) {
 // there: 60 at once, then one a second; others are not in the chat. An error is temporary.
 func (t *Telegram) isPresent(ctx context.Context, chat groups.JID, voter int64) (bool, error) {
 	at := seat{chat, voter}
+	until, _ := t.present.by.Get(at)
 	id := t.moved.now(idOf(chat))
 	switch {
 	case id > 0, id == voter: // an anonymous admin votes on behalf of the group
 		return id == voter, nil
-	case t.present.has(at):
+	case time.Now().Before(until):
 		return true, nil
 	case !t.present.asks.Allow():
 		t.Log.Warn("a vote does not count: too many votes of people who were not seen in the chat", "chat", chat)

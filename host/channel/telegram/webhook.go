@@ -3,9 +3,7 @@ package telegram
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/httpd"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // webhook is the address to which Telegram sends the bot's updates.
@@ -22,6 +21,9 @@ type webhook struct {
 	URL   string `json:"url"` // empty: none
 	Error string `json:"last_error_message"`
 }
+
+// maxHook is how many bytes Telegram may post.
+const maxHook = 16 << 20
 
 // hookFact is the journal's key of the webhook that the host has set.
 const hookFact = "webhook"
@@ -41,7 +43,7 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 	if err := o.Journal.Note(ctx, hookFact, t.settings.Webhook); err != nil {
 		return err
 	}
-	if err := t.askShort(ctx, "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, nil); err != nil {
+	if err := t.api.Ask(ctx, "POST", "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, nil); err != nil {
 		return link.StopOf(err)
 	}
 	up(detail + "; takes updates at " + httpd.URL(l.Addr()))
@@ -50,27 +52,26 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 		return err
 	}
 	guard := httpd.NewGuard(l.Addr(), "correct webhook in longshore.yaml", t.settings.Listen, public.Hostname())
-	return httpd.Serve(ctx, l, t.handler(guard, o.Journal, secret), t.Log, func() {})
+	return (&httpd.Server{Handler: t.handler(guard, o, secret), Log: t.Log, Grace: 5 * time.Second}).Serve(ctx, l)
 }
 
 // handler answers an update once it is durable. Telegram repeats an update without an answer.
-func (t *Telegram) handler(g *httpd.Guard, j *journal.Journal, secret string) http.Handler {
-	return g.Posts(http.StatusOK, func(rw http.ResponseWriter, r *http.Request) *httpd.Problem { return t.take(rw, r, j, secret) })
+func (t *Telegram) handler(g *httpd.Guard, o *bot.Open, secret string) http.Handler {
+	return g.Posts(http.StatusOK, func(rw http.ResponseWriter, r *http.Request) *httpd.Problem { return t.take(rw, r, o, secret) })
 }
 
-func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, j *journal.Journal, secret string) *httpd.Problem {
-	if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(secret)) != 1 || r.Method != http.MethodPost {
+func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, o *bot.Open, secret string) *httpd.Problem {
+	if !httpd.Same(r.Header.Get(secretHeader), secret) {
 		return httpd.Refuse(http.StatusUnauthorized, "bad_secret", "this takes updates from Telegram alone", "")
 	}
-	httpd.QuickBody(rw)
-	raw, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxAnswer))
-	if err != nil {
-		return httpd.Refuse(http.StatusRequestEntityTooLarge, "body_too_large", "the update did not come whole, or is too large", "")
+	raw, problem := httpd.ReadAll(rw, r, maxHook)
+	if problem != nil {
+		return problem
 	}
 	if !json.Valid(raw) {
 		return httpd.Refuse(http.StatusBadRequest, "bad_update", "this is no update", "")
 	}
-	if _, err := t.keep(r.Context(), j, raw); err != nil {
+	if _, err := t.keep(r.Context(), o, raw); err != nil {
 		t.Log.Warn("keep an update", "error", err)
 		return httpd.Refuse(http.StatusServiceUnavailable, "not_kept", "the update cannot be kept now", "")
 	}
@@ -84,11 +85,11 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 		return err
 	}
 	var now webhook
-	if err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &now); err != nil {
+	if err := t.api.Ask(ctx, "POST", "getWebhookInfo", struct{}{}, &now); err != nil {
 		return err
 	}
 	if now.URL == ours {
-		if err := t.askShort(ctx, "deleteWebhook", struct{}{}, nil); err != nil {
+		if err := t.api.Ask(ctx, "POST", "deleteWebhook", struct{}{}, nil); err != nil {
 			return err
 		}
 	}
@@ -96,19 +97,19 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 }
 
 // examineWebhook returns what is wrong with the webhook; empty: nothing.
-func (t *Telegram) examineWebhook(ctx context.Context, running bool) (severity channel.Severity, message, remedy string) {
+func (t *Telegram) examineWebhook(ctx context.Context, running bool) (severity finding.Severity, message, remedy string) {
 	var now webhook
-	err := t.askShort(ctx, "getWebhookInfo", struct{}{}, &now)
+	err := t.api.Ask(ctx, "POST", "getWebhookInfo", struct{}{}, &now)
 	ours := t.settings.Webhook
 	switch {
 	case err != nil:
-		return channel.Warning, "the bot's webhook: " + err.Error(), channel.HintOf(err)
+		return finding.Warning, "the bot's webhook: " + err.Error(), channel.HintOf(err)
 	case now.URL != "" && ours == "" && !running:
-		return channel.Fault, "a webhook is set: another program takes the bot's messages", "stop the other program and have it delete its webhook; each host needs a bot of its own. A webhook of this host's goes when it starts"
+		return finding.Fault, "a webhook is set: another program takes the bot's messages", "stop the other program and have it delete its webhook; each host needs a bot of its own. A webhook of this host's goes when it starts"
 	case now.URL != "" && now.URL != ours:
-		return channel.Fault, "another webhook is set: another program takes the bot's messages", "stop the other program; each host needs a bot of its own"
+		return finding.Fault, "another webhook is set: another program takes the bot's messages", "stop the other program; each host needs a bot of its own"
 	case ours != "" && now.Error != "":
-		return channel.Warning, "Telegram cannot deliver to the webhook: " + channel.CleanName(now.Error), "see whether the proxy passes " + ours + " on to " + t.settings.Listen
+		return finding.Warning, "Telegram cannot deliver to the webhook: " + channel.CleanName(now.Error), "see whether the proxy passes " + ours + " on to " + t.settings.Listen
 	}
 	return "", "", ""
 }

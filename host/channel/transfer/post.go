@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,7 +30,7 @@ func (a *Answer) Error() string { return fmt.Sprintf("it answered %q", media.Cut
 // for 401, 403 and a redirect, which is not followed; Passing for 408, 429 and 503; Ambiguous for
 // any other 5xx; Permanent for the rest, of which 404 and 410 mean an unknown chat. The cause of
 // such an error is an *Answer. Without an answer the error is Ambiguous if the whole body was sent,
-// and Passing otherwise.
+// and Passing otherwise. A *channel.Error of the client's transport is returned as it is.
 func Post(ctx context.Context, c *http.Client, who, address string, header http.Header, b *Body) (answer []byte, err error) {
 	defer b.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, b)
@@ -61,7 +62,10 @@ func Post(ctx context.Context, c *http.Client, who, address string, header http.
 // unanswered returns the error for a request that ended without an answer.
 func (b *Body) unanswered(who string, err error) error {
 	all, broken := b.handed()
+	refused, ours := errors.AsType[*channel.Error](err)
 	switch {
+	case ours: // of the client's transport, which sent nothing
+		return refused
 	case broken != nil:
 		return fmt.Errorf("read accepted file: %w", broken)
 	case all:

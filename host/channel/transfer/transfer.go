@@ -77,6 +77,15 @@ type Options struct {
 	Network Network
 }
 
+// At returns Options for a platform that is at another address, such as a test's server. If address
+// is empty, o is returned as it is.
+func (o Options) At(address string) Options {
+	if u, err := url.Parse(address); err == nil && address != "" {
+		o.Origins = []string{u.Scheme + "://" + u.Host}
+	}
+	return o
+}
+
 // Clock takes the time of a platform.
 type Clock interface{ ReportTime(platform time.Time) }
 

@@ -145,7 +145,6 @@ func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	r.Body = http.MaxBytesReader(rw, r.Body, 32<<10)
 	var in struct {
 		IDs []string `json:"ids"`
 	}

@@ -37,11 +37,11 @@ func (w *Web) URL() string {
 
 // Handler returns the handler of everything that Run serves, behind its guards.
 func (w *Web) Handler() http.Handler {
-	mux := http.NewServeMux()
+	var mux httpd.Mux
 	for pattern, serve := range w.routes() {
 		mux.HandleFunc(pattern, serve)
 	}
-	return w.opts.Proxies.Wrap(w.withLinks(w.guard.Wrap(mux)))
+	return w.opts.Proxies.Wrap(w.withLinks(w.guard.Wrap(&mux)))
 }
 
 // routes returns the handler of each route.

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/web/webpush"
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // New makes the channel of a configuration.
@@ -34,37 +35,34 @@ func (platform) New(s channel.Setup) (channel.Channel, error) {
 const fewDistinct = 8
 
 // Examine implements channel.Platform: it checks the address and the token of the page.
-func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
+func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []finding.Finding {
 	set := s.Settings.(*Settings)
-	var all []channel.Finding
-	found := func(severity channel.Severity, message, remedy string) {
-		all = append(all, channel.Finding{Check: s.Name, Severity: severity, Message: message, Remedy: remedy})
-	}
+	e := channel.Examination{Channel: s.Name}
 	hostname, port, err := net.SplitHostPort(set.Listen)
 	if err != nil {
-		found(channel.Fault, "the address of the web channel is not host:port", `write it as "127.0.0.1:8080"`)
-		return all
+		e.Found(finding.Fault, "the address of the web channel is not host:port", `write it as "127.0.0.1:8080"`)
+		return e.All
 	}
-	local, token, guessed := httpd.Loopback(hostname), set.Token.Reveal(), channel.Fault
+	local, token, guessed := httpd.Loopback(hostname), set.Token.Reveal(), finding.Fault
 	if local {
-		guessed = channel.Warning
+		guessed = finding.Warning
 	}
 	switch {
 	case set.Token.Unset() || token == "" && local:
 	case token == "":
-		found(channel.Fault, "the web channel is open to other machines and has no token", "set a token, for example from: openssl rand -hex 32")
+		e.Found(finding.Fault, "the web channel is open to other machines and has no token", "set a token, for example from: openssl rand -hex 32")
 	case len(token) < httpd.MinToken || distinct(token) < fewDistinct:
-		found(guessed, "the web channel's token can be guessed", "set a longer one, for example from: openssl rand -hex 32")
+		e.Found(guessed, "the web channel's token can be guessed", "set a longer one, for example from: openssl rand -hex 32")
 	}
-	if taken := channel.AddressTaken(ctx, set.Listen); running && taken == nil && port != "0" {
-		found(channel.Warning, "the host runs, and nobody listens on "+set.Listen, "restart the host, if longshore.yaml was changed since it started")
+	if taken := httpd.Taken(set.Listen); running && taken == nil && port != "0" {
+		e.Found(finding.Warning, "the host runs, and nobody listens on "+set.Listen, "restart the host, if longshore.yaml was changed since it started")
 	} else if !running && taken != nil {
-		found(channel.Fault, "the web channel cannot listen: "+taken.Error(), "choose another address, or stop who has this one")
+		e.Found(finding.Fault, "the web channel cannot listen: "+taken.Error(), "choose another address, or stop who has this one")
 	}
-	if len(all) == 0 {
-		found(channel.Fine, "the web channel's address is as it should be", "")
+	if len(e.All) == 0 {
+		e.Found(finding.Fine, "the web channel's address is as it should be", "")
 	}
-	return all
+	return e.All
 }
 
 func distinct(s string) int {

@@ -2,9 +2,7 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -89,18 +87,16 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 
 // readJSON reads the one object of a body; form is an example for the answer if it fails.
 func readJSON(rw http.ResponseWriter, r *http.Request, into any, form string) error {
-	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxJSON))
-	if err == nil && !utf8.Valid(body) { // the decoder would put something else in its place
+	body, problem := httpd.ReadAll(rw, r, maxJSON)
+	switch {
+	case problem != nil && problem.Status == http.StatusRequestEntityTooLarge:
+		return textTooLong()
+	case problem != nil:
+		return problem
+	case !utf8.Valid(body): // the decoder would put something else in its place
 		return notUTF8("the body")
 	}
-	if err == nil {
-		err = httpd.Decode(body, into)
-	}
-	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &big):
-		return textTooLong()
-	case err != nil:
+	if err := httpd.Decode(body, into); err != nil {
 		return httpd.Refuse(http.StatusBadRequest, "bad_json", "the body is no message: "+httpd.Quote(err.Error()), "send "+form)
 	}
 	return nil

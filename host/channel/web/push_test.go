@@ -207,9 +207,10 @@ func TestAMemberCannotChooseWhereTheHostPosts(t *testing.T) {
 	}
 	good := newBrowser("https://web.push.apple.com/x").json()
 	for _, body := range []string{"", "{", "[]", "null", good + "x", strings.Replace(good, `"auth":"`, `"auth":"AA`, 1), strings.Replace(good, `"p256dh":"B`, `"p256dh":"A`, 1),
-		strings.Replace(good, `{"e`, `{"more":1,"e`, 1), `{"endpoint":"` + strings.Repeat("x", 5000) + `"}`} {
+		strings.Replace(good, `{"e`, `{"more":1,"e`, 1)} {
 		s.wantPush(400, "POST", body)
 	}
+	s.wantPush(413, "POST", `{"endpoint":"`+strings.Repeat("x", 5000)+`"}`)
 	off := start(t, options(t.TempDir()))
 	off.wantPush(404, "POST", good)
 }

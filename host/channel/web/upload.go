@@ -31,7 +31,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room, boundar
 	if r.ContentLength > most {
 		return nil, w.fileTooLarge("this")
 	}
-	r.Body = httpd.Body(rw, r, most, slot)
+	r.Body = slot.Body(rw, r, most)
 	defer func() {
 		if err != nil && slot.Lost() {
 			err = httpd.Refuse(http.StatusServiceUnavailable, "too_slow", "the files came too slowly while others waited to send theirs", "send them again, over a faster connection if you can")

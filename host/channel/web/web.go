@@ -228,14 +228,14 @@ func (w *Web) serve(ctx context.Context, in channel.Inbox) error {
 	work.Go(func() { journal.Hand(working, w.opts.State, w.store, w.log, in, w.give) })
 	w.serving.Store(true)
 	w.log.Info("serving the chat page", "url", w.URL())
-	err := httpd.Serve(ctx, w.listener, w.Handler(), w.log, func() {
+	s := httpd.Server{Handler: w.Handler(), Log: w.log, Grace: 5 * time.Second, Ending: func() {
 		w.serving.Store(false)
 		w.inbox.Store(nil)
 		w.endStreams()
 		endWork()
 		work.Wait()
-	})
-	return errors.Join(err, w.Close())
+	}}
+	return errors.Join(s.Serve(ctx, w.listener), w.Close())
 }
 
 func (w *Web) endStreams() {

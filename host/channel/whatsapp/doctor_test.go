@@ -23,8 +23,8 @@ func TestTheDoctorSaysThatNoAccountIsLinked(t *testing.T) {
 	} {
 		found := ""
 		for _, f := range whatsapp.Platform(whatsapp.Net{}).Examine(t.Context(), channel.Setup{Name: tt.name, Dir: tt.dir, Tools: "off"}, tt.running) {
-			if f.Check == tt.name {
-				found += strings.Join([]string{string(f.Severity), f.Message, f.Remedy}, ": ")
+			if f.Part == "channel "+tt.name {
+				found += strings.Join([]string{string(f.Severity), f.Cause, f.Remedy}, ": ")
 			}
 		}
 		if found != tt.want {

@@ -6,11 +6,8 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -24,11 +21,14 @@ import (
 //go:embed pair.html
 var pairText string
 
+const csp = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'"
+
 // Page is a web page with the QR code. Its path is a random secret, because anybody who scans the
 // code links the account to another program.
 type Page struct {
-	URL string
-	srv *http.Server
+	URL     string
+	srv     *httpd.Server
+	running *httpd.Running
 
 	mu      sync.Mutex
 	image   string // of the code, as a data: URL; empty before the first
@@ -45,27 +45,22 @@ func Open(a channel.Account, listen string) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make pairing page: %w", err)
 	}
-	ln, err := net.Listen("tcp", listen)
+	ln, err := httpd.Listen(listen)
 	if err != nil {
 		return nil, fmt.Errorf("serve pairing page: %w", err)
 	}
 	secret := "/" + rand.Text() + "/"
 	p := &Page{URL: "http://" + ln.Addr().String() + secret, sawDone: make(chan struct{})}
-	mux := http.NewServeMux()
+	mux := &httpd.Mux{}
 	mux.HandleFunc("GET "+secret+"{$}", func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		h.Set("Content-Security-Policy", "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'")
-		h.Set("Referrer-Policy", "no-referrer")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		io.WriteString(w, page) //nolint:errcheck // the browser went away
 	})
 	mux.HandleFunc("GET "+secret+"code", p.code)
-	p.srv = &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
-	go func() {
-		if err := p.srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			ln.Close()
-		}
-	}()
+	guard := httpd.NewGuard(ln.Addr(), "open it by the address that longshore pair prints", listen)
+	guard.Policy, guard.Pages = csp, []string{secret}
+	p.srv = &httpd.Server{Handler: guard.Wrap(mux), Grace: pageWait}
+	p.running = p.srv.Start(context.Background(), ln)
 	return p, nil
 }
 
@@ -86,9 +81,7 @@ func (p *Page) code(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = time.Now()
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	json.NewEncoder(w).Encode(map[string]any{ //nolint:errcheck // the browser went away
+	httpd.Answer(w, http.StatusOK, map[string]any{
 		"image": p.image, "seconds": max(0, int(time.Until(p.until).Seconds())), "paired": p.paired,
 	})
 	if p.paired {
@@ -124,10 +117,4 @@ func (p *Page) Done() {
 
 // Close stops serving, after the answers that are being written: one of them may say that the account
 // is linked.
-func (p *Page) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), pageWait)
-	defer cancel()
-	if p.srv.Shutdown(ctx) != nil {
-		p.srv.Close()
-	}
-}
+func (p *Page) Close() { p.running.Close() }

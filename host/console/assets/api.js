@@ -21,7 +21,7 @@ async function ask(method, path, body) {
   }
   if (res.ok) return res;
   const answer = await res.json().catch(() => ({}));
-  const { message = "status " + res.status, hint = "" } = answer.error ?? answer;
+  const { message = "status " + res.status, hint = "" } = answer.error ?? {};
   if (res.status === 401) throw new SignedOut(message);
   throw new Error(message + (hint ? "\nto do: " + hint : ""));
 }

@@ -3,8 +3,8 @@ import { SignedOut, call, forget, get, save, signIn, signOut, signedIn } from ".
 import { $, button, clean, count, el } from "./dom.js";
 import * as views from "./views.js";
 
-const sections = ["faults", "approvals", "host", "channels", "groups", "queue", "failed", "tasks"];
-const onlyIfAny = ["faults", "approvals"]; // these sections are hidden while they are empty
+const sections = ["findings", "approvals", "host", "channels", "groups", "queue", "failed", "tasks"];
+const onlyIfAny = ["findings", "approvals"]; // these sections are hidden while they are empty
 const maxLines = 500;
 const shown = {}; // by section: the JSON that it shows
 let after = 0;    // the cursor in the log
@@ -71,9 +71,9 @@ const acts = {
 
 // of is what a section shows of an overview.
 const of = {
-  faults: (o) => o.status.faults,
+  findings: (o) => o.status.findings,
   approvals: (o) => o.approvals,
-  host: ({ status: { channels, groups, faults, failures, ...rest } }) => rest,
+  host: ({ status: { channels, groups, findings, failures, ...rest } }) => rest,
   channels: (o) => o.status.channels,
   groups: (o) => [o.status.groups, o.status.assistants, o.requests],
 };
@@ -90,10 +90,10 @@ function show(overview) {
     body.replaceChildren(...[views[id](overview, acts)].flat());
     if (onlyIfAny.includes(id)) $(id).hidden = part.length === 0;
   }
-  const { groups, errors, faults } = overview.status;
+  const { groups, errors, findings } = overview.status;
   const sum = (key) => groups.reduce((n, g) => n + g[key], 0);
   const approvals = sum("approvals");
-  const parts = [`${sum("pending") - approvals} in the queue`, approvals && `${approvals} to approve`, `${sum("waiting")} requests wait`, `${errors} in the errors folder`, faults.length ? count(faults.length, "fault") : "no faults"];
+  const parts = [`${sum("pending") - approvals} in the queue`, approvals && `${approvals} to approve`, `${sum("waiting")} requests wait`, `${errors} in the errors folder`, findings.length ? count(findings.length, "finding") : "nothing is wrong"];
   $("state").textContent = parts.filter(Boolean).join(", ");
 }
 

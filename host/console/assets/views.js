@@ -4,11 +4,14 @@ import { button, count, el, line, size, when } from "./dom.js";
 const card = (lines, ...acts) => el("li", { className: "card" }, el("div", { className: "what" }, lines), el("div", { className: "acts" }, acts));
 const list = (cards, none) => (cards.length ? el("ul", {}, cards) : el("p", { className: "muted" }, none));
 
-// faults says what "longshore status" says, in the same words.
-export const faults = ({ status: s }) => list((s.faults ?? []).map((f) => card([
-  line("bad", `fault ${f.fault}: ${f.message}`),
-  f.hint ? line("", "to do: " + f.hint) : null,
-])), "No faults.");
+// findings says what "longshore status" says, in the same words, with a button for what the page can do itself.
+export const findings = ({ status: s }, acts) => list(s.findings.map((f) => card([
+  line("bad", `${f.severity} ${f.name}: ${f.cause}`),
+  line("", "to do: " + f.remedy),
+  line("muted", `since ${when(f.since)}`),
+],
+f.operation === "reload" ? button("Reload", () => acts.act("reload", false)) : null,
+f.operation === "link" ? button("Link", () => acts.pair(f.part.replace("channel ", ""))) : null)), "Nothing is wrong.");
 
 // used says how much there is of something that has a bound, in words and as a bar.
 const used = (label, n, most, words) => [line(n >= most ? "bad" : "", `${label}: ${words(n)} of ${words(most)}`), el("meter", { min: 0, max: most, high: most * 0.8, value: n, "aria-label": label })];

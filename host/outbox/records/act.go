@@ -36,13 +36,6 @@ type Act struct {
 	Part int    `json:"part,omitempty"` // its position there
 }
 
-// byHost reports whether the host speaks with this part, or asks people for an approval. No
-// assistant may read it again or change it: it could show its members other words than
-// those that they answer.
-func (p *Part) byHost() bool {
-	return p.Host || p.Asks != "" || p.Question != nil && p.Question.Approval != ""
-}
-
 // Plain reports whether a part is a message with a text or files.
 func (p *Part) Plain() bool { return p.Act == nil && p.Question == nil }
 

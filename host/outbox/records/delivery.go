@@ -55,7 +55,8 @@ type Delivery struct {
 	Batch    bool      // its request wants its result in a batch
 	Bound    string    // the one conversation of its group that asked for it; empty: the whole group. See [groups.Asker]
 	Parts    []Part    // sent in order
-	Approval *Approval // for Put: what it waits for; nil: nothing. Not read again
+	Approval *Ask      // for Put: what it waits for before any of it is sent; nil: nothing. Not read again
+	Asks     *Ask      // for Put: what its Question asks; nil: it has none, or shows an Ask that is recorded. Not read again
 }
 
 // Address returns the chat that the delivery goes to.
@@ -101,7 +102,6 @@ type Part struct {
 	Act       *Act      // of a message that the chat has; nil: the part is a message. Without Files
 	Question  *Question // Text asks it; nil: the part asks nothing. Without Files
 	Link      *Link     // Text has its address; nil: the part has none. Without Files
-	Asks      string    // the id of the approval that the host's Text asks for in words; empty: none. Without Files
 
 	Host bool // Text is the host's own words. Without Files
 
@@ -186,15 +186,6 @@ func (d *Delivery) FileBlobs() (names []string) {
 		names = append(names, d.Parts[i].Blobs()...)
 	}
 	return names
-}
-
-// Approval is what a delivery waits for before any of it is sent: somebody's yes. Such a
-// delivery is durable and has its bytes as every other, but it is in no lane: later
-// deliveries of its chat pass it, and after the yes it goes behind those that wait.
-type Approval struct {
-	ID      string    // 32 lower-case hex digits that nobody can guess; filled by Put
-	Rule    string    // that asks for it, such as approve.above
-	Expires time.Time // no answer counts from then on
 }
 
 // AllFiles returns the files of a delivery, with those that are sent as links.

@@ -140,7 +140,7 @@ func Dismiss(t *state.Tx, id int64, now time.Time) ([]Kept, error) {
 // Expire deletes some of the records of deliveries that ended before a time, and returns what was
 // kept of them, and whether there may be more.
 func Expire(t *state.Tx, before time.Time) (gone []Kept, more bool, err error) {
-	ids, err := scanIDs(t.Query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? AND NOT `+waits+` ORDER BY changed LIMIT ?`,
+	ids, err := scanIDs(t.Query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? AND id NOT IN (SELECT delivery FROM ask WHERE told = 0 UNION ALL SELECT shown FROM ask WHERE told = 0) ORDER BY changed LIMIT ?`,
 		nano(before), Batch))
 	for _, id := range ids {
 		ks, err := scanKept(t, keptOfDelivery, id)
@@ -148,7 +148,7 @@ func Expire(t *state.Tx, before time.Time) (gone []Kept, more bool, err error) {
 			return nil, true, err
 		}
 		gone = append(gone, ks...)
-		for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM vote WHERE delivery = ?`, `DELETE FROM approval WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
+		for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM vote WHERE delivery = ?`, `DELETE FROM ask WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
 			if _, err := t.Exec(table, id); err != nil {
 				return nil, true, ofDatabase("forget deliveries", err)
 			}

@@ -59,7 +59,7 @@ func Insert(t *state.Tx, it *Record, now time.Time) error {
 			return ofDatabase("keep a file", err)
 		}
 	}
-	return insertApproval(t, it, now)
+	return insertAsks(t, it, now)
 }
 
 func insertPart(t *state.Tx, id int64, position int, p *Part, waits bool) error {

@@ -83,7 +83,7 @@ func scanLinks(rows *sql.Rows, err error) (all []KeptLink, _ error) {
 }
 
 // notApproved is the condition of a link whose delivery has no yes that it needs, for SQL.
-const notApproved = `EXISTS (SELECT 1 FROM delivery d JOIN approval a ON a.delivery = d.id WHERE d.key = link.key AND a.answer <> 'yes')`
+const notApproved = `EXISTS (SELECT 1 FROM delivery d JOIN ask a ON a.delivery = d.id WHERE d.key = link.key AND a.policy = 'approval' AND a.answer <> 'yes')`
 
 // Links returns the links of a group, or of all if folder is empty, that have not expired,
 // the oldest first.

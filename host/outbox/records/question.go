@@ -2,9 +2,7 @@ package records
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,14 +12,14 @@ import (
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
-// Question is what a part asks. Members' answers are recorded with the delivery and count
+// Question is what a part asks people. Members' answers are recorded with the delivery and count
 // as a change of it (see outbox.Outbox.NextChanges), so they survive a crash like its outcome.
 type Question struct {
 	Choices  []string  `json:"choices"`
 	Several  bool      `json:"several,omitempty"`
 	Until    time.Time `json:"until"`              // no answer counts afterwards
-	Numbered bool      `json:"numbered,omitempty"` // the channel has no polls: Part.Text holds the choices
-	Approval string    `json:"approval,omitempty"` // the id of the approval that it asks for; empty: it is an assistant's question
+	Numbered bool      `json:"numbered,omitempty"` // it is no poll: Part.Text says how to answer
+	Ask      string    `json:"ask"`                // the id of the Ask that it shows; for Put: empty if it is an assistant's question
 }
 
 // Answer is a member's latest choice.
@@ -32,14 +30,10 @@ type Answer struct {
 	Time    time.Time `json:"time"`
 }
 
-// Chosen checks the choices that a platform reports; an empty list withdraws the vote.
-func (q *Question) Chosen(all []string) ([]string, bool) {
-	for _, c := range all {
-		if !slices.Contains(q.Choices, c) {
-			return nil, false
-		}
-	}
-	return all, q.Several || len(all) <= 1
+// Takes reports whether a platform may report these choices; an empty list withdraws the vote.
+func (q *Question) Takes(all []string) bool {
+	other := func(c string) bool { return !slices.Contains(q.Choices, c) }
+	return !slices.ContainsFunc(all, other) && (q.Several || len(all) <= 1)
 }
 
 // Spoken finds the choices in a text: a number or a choice, or several separated by commas.
@@ -82,29 +76,11 @@ func (q *Question) Outcome(answers []Answer) string {
 	return "Closed. " + strings.Join(counts, ", ") + "."
 }
 
-// Answers returns the answers to a delivery's question, oldest first.
-func (r *Reader) Answers(ctx context.Context, key string) (all []Answer, err error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT v.name, v.voter, v.choices, v.time FROM vote v JOIN delivery d ON d.id = v.delivery
-		WHERE d.key = ? ORDER BY v.time, v.voter`, key)
-	err = each(rows, err, func() error {
-		var a Answer
-		var list string
-		var at int64
-		if err := rows.Scan(&a.Name, &a.Voter, &list, &at); err != nil {
-			return err
-		}
-		a.Time = fromNano(at)
-		all = append(all, a)
-		return json.Unmarshal([]byte(list), &all[len(all)-1].Choices)
-	})
-	return all, ofDatabase("read answers", err)
-}
-
 // maxVoters is how many people's answers one question keeps.
 const maxVoters = 1000
 
-// SaveAnswer records a member's answer, or takes it back if it has no choices. first reports
-// whether nobody else had answered.
+// SaveAnswer records a member's answer to the question of a delivery, or takes it back if it has
+// no choices. first reports whether nobody else had answered.
 func SaveAnswer(t *state.Tx, delivery int64, a Answer) (first bool, err error) {
 	list, err := json.Marshal(a.Choices)
 	if err != nil {
@@ -125,23 +101,20 @@ func SaveAnswer(t *state.Tx, delivery int64, a Answer) (first bool, err error) {
 	return len(others) == 0, err
 }
 
-// Questions returns the deliveries since then that ask something, and all that ask for an approval.
-func (r *Reader) Questions(ctx context.Context, since time.Time) (all []*Record, err error) {
-	ids, err := scanIDs(r.db.QueryContext(ctx, `SELECT DISTINCT p.delivery FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.act <> '' AND p.act LIKE '{"question"%' AND (d.created > ? OR p.act LIKE '%"approval":"%')`, nano(since)))
-	for i := 0; err == nil && i < len(ids); i++ {
-		var one *Record
-		one, err = r.Record(ctx, ids[i])
-		all = append(all, one)
-	}
-	return all, err
-}
-
-// QuestionReceipt returns the platform's id of a delivery's question; empty: it has none.
-func (r *Reader) QuestionReceipt(ctx context.Context, delivery int64) (id string, err error) {
-	err = r.db.QueryRowContext(ctx, `SELECT receipt FROM part WHERE delivery = ? AND act <> ''`, delivery).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return id, ofDatabase("look for a question", err)
+// Answers returns the answers to a delivery's question, oldest first.
+func (r *Reader) Answers(ctx context.Context, key string) (all []Answer, err error) {
+	rows, err := r.db.QueryContext(ctx, `SELECT v.name, v.voter, v.choices, v.time FROM vote v JOIN delivery d ON d.id = v.delivery
+		WHERE d.key = ? ORDER BY v.time, v.voter`, key)
+	err = each(rows, err, func() error {
+		var a Answer
+		var list string
+		var at int64
+		if err := rows.Scan(&a.Name, &a.Voter, &list, &at); err != nil {
+			return err
+		}
+		a.Time = fromNano(at)
+		all = append(all, a)
+		return json.Unmarshal([]byte(list), &all[len(all)-1].Choices)
+	})
+	return all, ofDatabase("read answers", err)
 }

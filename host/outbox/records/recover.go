@@ -54,8 +54,8 @@ func (r *Reader) Usage(ctx context.Context, see func(folder string, u Usage)) er
 		FROM delivery d JOIN part p ON p.delivery = d.id
 		WHERE d.open > 0 AND p.state IN `+openStates+` GROUP BY d.channel, d.chat, d.folder
 		UNION ALL SELECT d.folder, 0, 0, 0, 1, p.size
-		FROM approval a JOIN delivery d ON d.id = a.delivery JOIN part p ON p.delivery = d.id
-		WHERE a.answer = ''
+		FROM ask a JOIN delivery d ON d.id = a.delivery JOIN part p ON p.delivery = d.id
+		WHERE a.told = 0 AND a.answer = '' AND a.policy = 'approval'
 		UNION ALL SELECT d.folder, 0, 0, p.size, 0, 0
 		FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.blob <> '' AND p.state NOT IN `+unendedStates)
@@ -92,7 +92,7 @@ func (r *Reader) OpenChats(ctx context.Context, see func(chat groups.Address, fo
 // many deliveries wait for an approval.
 func (r *Reader) Unsettled(ctx context.Context) (oldest time.Time, waiting int, err error) {
 	var created int64
-	err = r.db.QueryRowContext(ctx, `SELECT coalesce(min(created), 0), (SELECT count(*) FROM approval WHERE answer = '')
+	err = r.db.QueryRowContext(ctx, `SELECT coalesce(min(created), 0), (SELECT count(*) FROM ask WHERE told = 0 AND answer = '' AND policy = 'approval')
 		FROM delivery WHERE open > 0`).Scan(&created, &waiting)
 	return fromNano(created), waiting, ofDatabase("count deliveries", err)
 }

@@ -73,7 +73,7 @@ func (r *Reader) Sent(ctx context.Context, chat groups.Address, from groups.Aske
 		}
 		var err error
 		s.Files, err = decodeFiles(files, blobs)
-		s.Time, s.Asks, s.Host = fromNano(at), p.Question != nil, p.byHost()
+		s.Time, s.Asks, s.Host = fromNano(at), p.Question != nil, p.Host
 		all = append(all, s)
 		return err
 	})
@@ -127,7 +127,7 @@ func said(rows *sql.Rows, err error, limit int) (all []Said, _ error) {
 		if err := p.setAct(act); err != nil {
 			return err
 		}
-		if p.byHost() {
+		if p.Host {
 			return nil
 		}
 		if p.Act != nil {

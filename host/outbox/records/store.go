@@ -16,15 +16,14 @@ type stored struct {
 	Act      *Act        `json:"act,omitempty"`
 	Question *Question   `json:"question,omitempty"`
 	Link     *storedLink `json:"link,omitempty"`
-	Asks     string      `json:"asks,omitempty"`
 	Host     bool        `json:"host,omitempty"`
 }
 
 func (p *Part) actText() (string, error) {
-	if p.Plain() && p.Link == nil && p.Asks == "" && !p.Host {
+	if p.Plain() && p.Link == nil && !p.Host {
 		return "", nil
 	}
-	b, err := json.Marshal(stored{p.Act, p.Question, p.Link.stored(), p.Asks, p.Host})
+	b, err := json.Marshal(stored{p.Act, p.Question, p.Link.stored(), p.Host})
 	return string(b), err
 }
 
@@ -34,7 +33,7 @@ func (p *Part) setAct(text string) error {
 	}
 	var a stored
 	err := json.Unmarshal([]byte(text), &a)
-	p.Act, p.Question, p.Link, p.Asks, p.Host = a.Act, a.Question, a.Link.link(), a.Asks, a.Host
+	p.Act, p.Question, p.Link, p.Host = a.Act, a.Question, a.Link.link(), a.Host
 	return err
 }
 
@@ -45,7 +44,7 @@ const openStates = `('queued', 'sending', 'pending')`
 const unendedStates = `('queued', 'sending', 'pending', 'waiting')`
 
 // waits is the condition of a delivery that waits for an approval, for SQL.
-const waits = `id IN (SELECT delivery FROM approval WHERE answer = '')`
+const waits = `id IN (SELECT delivery FROM ask WHERE told = 0 AND answer = '' AND policy = 'approval')`
 
 func scanIDs(rows *sql.Rows, err error) (ids []int64, _ error) {
 	err = each(rows, err, func() error {

@@ -1,22 +1,20 @@
 package gate
 
 import (
-	"context"
 	"net"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // TestAGroupHasItsConnections, and strangers theirs.
 func TestAGroupHasItsConnections(t *testing.T) {
 	g := &Gate{Strangers: 512, Group: 64}
-	var conns []*conn
+	var conns []net.Conn
 	come := func(folder string) bool {
-		c, _ := g.enter(&net.TCPConn{})
+		c := open(g)
 		conns = append(conns, c)
-		return g.Admit(context.WithValue(context.Background(), connKey{}, c), folder)
+		return g.Admit(httpd.WithConn(t.Context(), c), folder)
 	}
 	for i := range g.Group + 1 {
 		if got := come("a"); got != (i < g.Group) {
@@ -27,11 +25,11 @@ func TestAGroupHasItsConnections(t *testing.T) {
 		t.Error("one group's connections are another's", g.unknown.Len())
 	}
 	for _, c := range conns {
-		_ = c.Close()
-		_ = c.Close()
+		g.Closed(c)
+		g.Closed(c)
 	}
-	if g.unknown.Len() != 0 || len(g.guests) != 0 {
-		t.Errorf("left: %d, %v", g.unknown.Len(), g.guests)
+	if g.unknown.Len() != 0 || len(g.guests) != 0 || len(g.conns) != 0 {
+		t.Errorf("left: %d, %v, %v", g.unknown.Len(), g.guests, g.conns)
 	}
 }
 
@@ -39,50 +37,36 @@ func TestAGroupHasItsConnections(t *testing.T) {
 // longest time goes, and a guest stays.
 func TestStrangersThatCrawlTakeNoPlaceFromOneThatComes(t *testing.T) {
 	g := &Gate{Strangers: 512, Group: 64}
-	guest, _ := g.enter(&net.TCPConn{})
-	if !g.Admit(context.WithValue(context.Background(), connKey{}, guest), "a") {
+	guest := open(g)
+	if !g.Admit(httpd.WithConn(t.Context(), guest), "a") {
 		t.Fatal("not admitted")
 	}
-	first, _ := g.enter(&net.TCPConn{})
-	for range g.Strangers - 1 {
-		if _, oldest := g.enter(&net.TCPConn{}); oldest != nil {
-			t.Fatal("there was room")
-		}
+	first, second := open(g), open(g)
+	for range g.Strangers - 2 {
+		open(g)
 	}
-	if _, oldest := g.enter(&net.TCPConn{}); oldest != first {
-		t.Fatalf("%p goes, want %p", oldest, first)
+	if first.closed {
+		t.Fatal("there was room")
 	}
-	_ = first.Close()
-	if g.unknown.Len() != g.Strangers || guest.closed {
-		t.Error(g.unknown.Len(), guest.closed)
+	if open(g); !first.closed || second.closed || guest.closed {
+		t.Fatalf("closed: the first %t, the second %t, the guest %t; want the first alone", first.closed, second.closed, guest.closed)
+	}
+	g.Closed(first)
+	if g.unknown.Len() != g.Strangers {
+		t.Error(g.unknown.Len())
 	}
 }
 
-// TestASocketIsForTheHostsUserAlone, and one that was left behind is replaced.
-func TestASocketIsForTheHostsUserAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "d.sock")
-	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	left.SetUnlinkOnClose(false)
-	_ = left.Close()
-	l, err := Listen(SocketPrefix + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
-	}
-	if _, err := Listen(SocketPrefix + path); err == nil || !strings.Contains(err.Error(), "another program") {
-		t.Error(err)
-	}
-	_ = l.Close()
-	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Listen(SocketPrefix + path); err == nil {
-		t.Error("a file was replaced")
-	}
+// fake is a connection that notes its end.
+type fake struct {
+	net.Conn
+	closed bool
+}
+
+func (f *fake) Close() error { f.closed = true; return nil }
+
+func open(g *Gate) *fake {
+	c := &fake{}
+	g.Opened(c)
+	return c
 }

@@ -2,10 +2,10 @@ package tokens
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"sync"
+
+	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
 // sessions are those of assistants that the host has started elsewhere. Their tokens are kept in
@@ -18,7 +18,7 @@ type sessions struct {
 // session has a listener that leads nowhere else, and a token that is valid only there.
 type session struct {
 	Identity
-	hash [sha256.Size]byte
+	hash httpd.Digest
 }
 
 type sessionKey struct{}
@@ -61,7 +61,6 @@ func (s *sessions) find(id string) *session {
 }
 
 // matches reports whether a secret is the session's and the request came over its listener.
-func (s *session) matches(ctx context.Context, given [sha256.Size]byte) bool {
-	same := subtle.ConstantTimeCompare(s.hash[:], given[:]) == 1
-	return same && ctx.Value(sessionKey{}) == any(s)
+func (s *session) matches(ctx context.Context, given httpd.Digest) bool {
+	return s.hash.Is(given) && ctx.Value(sessionKey{}) == any(s)
 }

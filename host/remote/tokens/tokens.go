@@ -5,8 +5,6 @@ package tokens
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
@@ -105,11 +103,11 @@ func (t *Tokens) Make(ctx context.Context, folder, thread, peer string) (NewToke
 }
 
 // generate makes a token's id, its secret, and the hash of that.
-func generate() (id, secret string, hash [sha256.Size]byte) {
+func generate() (id, secret string, hash httpd.Digest) {
 	raw := make([]byte, idBytes+secretBytes)
 	rand.Read(raw)
 	id, secret = hex.EncodeToString(raw[:idBytes]), base64.RawURLEncoding.EncodeToString(raw[idBytes:])
-	return id, secret, sha256.Sum256([]byte(secret))
+	return id, secret, httpd.DigestOf(secret)
 }
 
 // List returns the tokens that count, the oldest first.
@@ -166,7 +164,7 @@ func parse(bearer string) (id, secret string) {
 // token is not valid, for whatever reason: each takes the same steps.
 func (t *Tokens) Authenticate(ctx context.Context, bearer, peer string) (_ Identity, ok bool, _ error) {
 	id, secret := parse(bearer)
-	given := sha256.Sum256([]byte(secret))
+	given := httpd.DigestOf(secret)
 	if s := t.sessions.find(id); s.matches(ctx, given) {
 		return s.Identity, t.known(s.Folder), nil
 	}
@@ -177,10 +175,9 @@ func (t *Tokens) Authenticate(ctx context.Context, bearer, peer string) (_ Ident
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return Identity{}, false, fmt.Errorf("look a token up: %w", store.Words(err))
 	}
-	if err != nil {
-		hash = make([]byte, len(given))
-	}
-	same := subtle.ConstantTimeCompare(hash, given[:]) == 1
+	var kept httpd.Digest
+	copy(kept[:], hash)
+	same := kept.Is(given)
 	known := t.known(who.Folder)
 	forwarded := ctx.Value(sessionKey{}) != nil // only the session's own token counts there
 	if !same || !known || forwarded || from != "" && from != peer {

@@ -66,8 +66,12 @@ func (s *Server) routes() http.Handler {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" /api/v10"+path, func(w http.ResponseWriter, req *http.Request) { s.serve(w, req, r.kind, r.do) })
 	}
-	mux.HandleFunc("GET /gateway", s.socket)
-	mux.HandleFunc("GET /gateway/", s.socket)
+	gateway := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
+		s.socket(w, r)
+	}
+	mux.HandleFunc("GET /gateway", gateway)
+	mux.HandleFunc("GET /gateway/", gateway)
 	mux.HandleFunc("GET /attachments/{channel}/{file}/{name}", s.download)
 	mux.HandleFunc("GET /stickers/{name}", s.download)
 	return mux

@@ -1,26 +1,20 @@
 package discordtest
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 
 	"github.com/coder/websocket"
+
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 )
 
 // session is a session of the gateway. It outlives its connections.
 type session struct {
 	id     string
-	events []object // all, as frames; the first has the number 1
-	conn   *conn    // nil: none
-}
-
-// conn is a connection to the gateway.
-type conn struct {
-	ws  *websocket.Conn
-	out chan object // what goes to the client; closed by nobody
-	end context.CancelFunc
+	events []object            // all, as frames; the first has the number 1
+	conn   *channeltest.Socket // nil: none
 }
 
 func (s *Server) gatewayAddress() string {
@@ -35,71 +29,43 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the gateway is asked for another version or encoding", http.StatusBadRequest)
 		return
 	}
-	s.work.Add(1) // while the server still waits for this request
-	defer s.work.Done()
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-	if err != nil {
-		return
-	}
-	ctx, end := context.WithCancel(s.life)
-	c := &conn{ws: ws, out: make(chan object, 10_000), end: end}
-	c.out <- object{"op": 10, "d": object{"heartbeat_interval": s.Heartbeat.Milliseconds()}, "s": nil, "t": nil}
-	s.work.Go(func() { write(ctx, c) })
-	s.listen(ctx, c)
-	end()
-	s.leave(c)
-	_ = ws.CloseNow()
+	channeltest.ServeSocket(s.life, &s.work, w, r, gateway{s})
 }
 
-func write(ctx context.Context, c *conn) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case o := <-c.out:
-			data, err := json.Marshal(o)
-			if err != nil || c.ws.Write(ctx, websocket.MessageText, data) != nil {
-				c.end()
-				return
-			}
-		}
-	}
+// gateway is what the server does on the gateway's connections.
+type gateway struct{ *Server }
+
+// Opened greets a client.
+func (g gateway) Opened(c *channeltest.Socket) {
+	c.Send(object{"op": 10, "d": object{"heartbeat_interval": g.Heartbeat.Milliseconds()}, "s": nil, "t": nil})
 }
 
-// listen takes what a client says.
-func (s *Server) listen(ctx context.Context, c *conn) {
-	for {
-		_, data, err := c.ws.Read(ctx)
-		if err != nil {
-			return
-		}
-		var in struct {
-			Op   int             `json:"op"`
-			Data json.RawMessage `json:"d"`
-		}
-		if err := json.Unmarshal(data, &in); err != nil {
-			_ = c.ws.Close(4002, "decode error")
-			return
-		}
-		switch in.Op {
-		case 1:
-			s.Take("heartbeat")
-			c.out <- object{"op": 11}
-			continue
-		case 2, 6:
-		default:
-			_ = c.ws.Close(4001, "unknown opcode")
-			return
-		}
-		if code, why := s.greeted(c, in.Op, in.Data); code != 0 {
-			_ = c.ws.Close(code, why)
-			return
-		}
+// Said takes what a client says.
+func (g gateway) Said(c *channeltest.Socket, data []byte) error {
+	var in struct {
+		Op   int             `json:"op"`
+		Data json.RawMessage `json:"d"`
 	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return closed(4002, "decode error")
+	}
+	switch in.Op {
+	case 1:
+		g.Take("heartbeat")
+		c.Send(object{"op": 11})
+		return nil
+	case 2, 6:
+		return g.greeted(c, in.Op, in.Data)
+	}
+	return closed(4001, "unknown opcode")
+}
+
+func closed(code websocket.StatusCode, why string) error {
+	return websocket.CloseError{Code: code, Reason: why}
 }
 
 // greeted begins a session, or resumes one.
-func (s *Server) greeted(c *conn, op int, data []byte) (websocket.StatusCode, string) {
+func (s *Server) greeted(c *channeltest.Socket, op int, data []byte) error {
 	var in struct {
 		Token   string `json:"token"`
 		Intents int    `json:"intents"`
@@ -107,20 +73,20 @@ func (s *Server) greeted(c *conn, op int, data []byte) (websocket.StatusCode, st
 		Seq     int    `json:"seq"`
 	}
 	if err := json.Unmarshal(data, &in); err != nil {
-		return 4002, "decode error"
+		return closed(4002, "decode error")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.Changed()
 	switch {
 	case in.Token != s.Token:
-		return 4004, "authentication failed"
+		return closed(4004, "authentication failed")
 	case in.Intents&(1<<15) != 0 && s.Flags&FlagContent == 0, in.Intents&(1<<1) != 0 && s.Flags&FlagMembers == 0:
-		return 4014, "disallowed intents"
+		return closed(4014, "disallowed intents")
 	case len(s.invalid) > 0:
-		c.out <- object{"op": 9, "d": s.invalid[0]}
+		c.Send(object{"op": 9, "d": s.invalid[0]})
 		s.invalid = s.invalid[1:]
-		return 0, ""
+		return nil
 	case op == 2:
 		s.Count("identify")
 		one := &session{id: "session" + s.newID(), conn: c}
@@ -128,21 +94,21 @@ func (s *Server) greeted(c *conn, op int, data []byte) (websocket.StatusCode, st
 		one.tell("READY", object{"v": 10, "user": s.user(s.BotID), "guilds": []object{{"id": GuildID, "unavailable": true}}, "session_id": one.id,
 			"resume_gateway_url": s.gatewayAddress(), "application": object{"id": s.AppID, "flags": s.Flags}})
 		one.tell("GUILD_CREATE", s.guild())
-		return 0, ""
+		return nil
 	}
 	for _, one := range s.sessions {
 		if one.id == in.Session && in.Seq <= len(one.events) {
 			s.Count("resume")
 			one.conn = c
 			for _, event := range one.events[in.Seq:] {
-				c.out <- event
+				c.Send(event)
 			}
 			one.tell("RESUMED", object{})
-			return 0, ""
+			return nil
 		}
 	}
-	c.out <- object{"op": 9, "d": false}
-	return 0, ""
+	c.Send(object{"op": 9, "d": false})
+	return nil
 }
 
 // tell makes an event of a session. The lock is held.
@@ -150,7 +116,7 @@ func (one *session) tell(kind string, data object) {
 	event := object{"op": 0, "t": kind, "s": len(one.events) + 1, "d": data}
 	one.events = append(one.events, event)
 	if one.conn != nil {
-		one.conn.out <- event
+		one.conn.Send(event)
 	}
 }
 
@@ -161,7 +127,8 @@ func (s *Server) dispatch(kind string, data object) {
 	}
 }
 
-func (s *Server) leave(c *conn) {
+// Left keeps the sessions of a connection, which can be resumed.
+func (s gateway) Left(c *channeltest.Socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.sessions {
@@ -193,7 +160,7 @@ func (s *Server) Drop() {
 	defer s.mu.Unlock()
 	for _, one := range s.sessions {
 		if one.conn != nil {
-			one.conn.end()
+			one.conn.End()
 			one.conn = nil
 		}
 	}
@@ -213,7 +180,7 @@ func (s *Server) Reconnect() {
 	defer s.mu.Unlock()
 	for _, one := range s.sessions {
 		if one.conn != nil {
-			one.conn.out <- object{"op": 7, "d": nil}
+			one.conn.Send(object{"op": 7, "d": nil})
 		}
 	}
 }

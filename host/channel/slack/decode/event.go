@@ -4,6 +4,7 @@ package decode
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -36,19 +37,23 @@ var (
 // Slack's form.
 type Event struct {
 	channel.Inbound // without Files, Quote.Files, Joined and Left; Emoji is Slack's name
+	Own
+}
 
-	TS       string // of a message; empty of what is none
-	Bot      bool   // a robot did it
-	App      bool   // an app did it in the name of Sender, who may be a robot
-	Parent   string // who wrote the message that the thread is below
-	Said     string // of Text, the member's own words: what is forwarded is not
-	AuthorID string // of who wrote what is forwarded, if Author is empty
-	Uploads  []File
-	Quoted   []File // of Quote
-	Poll     string // of a vote: the question's id
-	Choice   int    // the button's index
-	Joining  bool   // of a membership: the member joins; otherwise it leaves
-	Inviter  string
+// Own is what the journal has of an event besides.
+type Own struct {
+	TS       string `json:"ts,omitempty"`     // of a message; empty of what is none
+	Bot      bool   `json:"bot,omitempty"`    // a robot did it
+	App      bool   `json:"app,omitempty"`    // an app did it in the name of Sender, who may be a robot
+	Parent   string `json:"parent,omitempty"` // who wrote the message that the thread is below
+	Said     string `json:"said,omitempty"`   // of Text, the member's own words: what is forwarded is not
+	AuthorID string `json:"author,omitempty"` // of who wrote what is forwarded, if Author is empty
+	Uploads  []File `json:"files,omitempty"`
+	Quoted   []File `json:"quoted,omitempty"` // of Quote
+	Poll     string `json:"poll,omitempty"`   // of a vote: the question's id
+	Choice   int    `json:"choice,omitempty"` // the button's index
+	Joining  bool   `json:"joins,omitempty"`  // of a membership: the member joins; otherwise it leaves
+	Inviter  string `json:"inviter,omitempty"`
 }
 
 const platform = "slack"
@@ -71,25 +76,33 @@ var lenient = jsontext.AllowInvalidUTF8(true)
 
 const eventEnvelope = "events_api" // an envelope of the Events API
 
-// Envelope reads an envelope of Socket Mode of that type: the id of its event, the body to keep, and
-// the event; nil if the host does not use it. An event that has an undocumented form comes with the
-// error; its body is the head of it.
-func Envelope(kind string, payload []byte) (id string, body []byte, ev *Event, err error) {
-	open := map[string]func([]byte) (string, []byte, error){eventEnvelope: unwrap, CommandEnvelope: unwrapCommand, pressEnvelope: unwrapPress}[kind]
-	if open == nil {
-		return "", nil, nil, nil
+// Envelope reads an envelope of Socket Mode of that type; nil if the host does not use it. An event that
+// has an undocumented form comes with the error, as its head alone says it.
+func Envelope(kind string, payload []byte) (*Event, error) {
+	if len(payload) > maxEvent && kind != eventEnvelope {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are taken", len(payload), maxEvent)
 	}
-	if id, body, err = open(payload); err == nil {
-		ev, err = Read(body)
+	switch kind {
+	case CommandEnvelope:
+		return command(payload)
+	case pressEnvelope:
+		return press(payload)
+	case eventEnvelope:
+	default:
+		return nil, nil
 	}
-	if err != nil && kind == eventEnvelope && body != nil {
-		body = bare(body, "unreadable")
-		ev, _ = Read(body)
+	id, body, err := unwrap(payload)
+	if err != nil {
+		return nil, err
 	}
-	if ev != nil && ev.envelope() != kind {
-		ev = nil
+	ev, err := Read(body)
+	if err != nil {
+		ev, _ = Read(bare(body, "unreadable"))
 	}
-	return id, body, ev, err
+	if ev != nil { // a mention comes as two events
+		ev.ID = cmp.Or(ev.TS, id)
+	}
+	return ev, err
 }
 
 // unwrap returns the id and the body of an event from the payload of its envelope.
@@ -148,10 +161,6 @@ func Read(body []byte) (*Event, error) {
 		to = pinned
 	case "member_joined_channel", "member_left_channel":
 		to = moved
-	case commandType:
-		to = commanded
-	case pressType:
-		to = pressed
 	default:
 		return nil, nil
 	}
@@ -193,7 +202,7 @@ func (e *Event) check() error {
 		}
 	case channel.KindMembership, channel.KindNote:
 	case channel.KindVote:
-		if e.Target == "" || e.Sender == "" || !pollID.MatchString(e.Poll) || e.Choice < 0 || e.Choice >= MaxChoices {
+		if e.Target == "" || e.Sender == "" || e.Choice >= MaxChoices {
 			return errors.New("the vote lacks its question or its sender")
 		}
 	default:
@@ -226,19 +235,8 @@ func did(kind channel.Kind, sender, target string) *Event {
 	return &Event{Inbound: channel.Inbound{Kind: kind, Sender: sender, Target: target}}
 }
 
-// envelope returns the type of envelope that such an event must come in.
-func (e *Event) envelope() string {
-	switch {
-	case e.Command != "":
-		return CommandEnvelope
-	case e.Kind == channel.KindVote:
-		return pressEnvelope
-	}
-	return eventEnvelope
-}
-
-// Own reports whether the channel's own bot, the user me, did it, or another bot.
-func (e *Event) Own(me string) bool { return e.Bot || e.Sender == me }
+// ByBot reports whether the channel's own bot, the user me, did it, or another bot.
+func (e *Event) ByBot(me string) bool { return e.Bot || e.Sender == me }
 
 // timeOf returns the time of a ts; zero if it has another form.
 func TimeOf(ts string) time.Time {

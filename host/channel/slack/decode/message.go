@@ -31,9 +31,6 @@ type Message struct {
 	Deleted     string `json:"deleted_ts"`
 	Reaction    string `json:"reaction"`
 	Inviter     string `json:"inviter"`
-	Poll        string `json:"poll"`
-	Choice      int    `json:"choice"`
-	Target      string `json:"target"`
 	Item        struct {
 		Type    string   `json:"type"`
 		Channel string   `json:"channel"`

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/npmtest"
 )
 
 // Emulated is the workspace of npm's emulate behind the Socket Mode and the faults of
@@ -43,10 +45,10 @@ func Emulate(t testing.TB) *Emulated {
 	e := &Emulated{t: t, client: &http.Client{Transport: transport}}
 	e.Server = start(t, e.routes)
 	t.Cleanup(transport.CloseIdleConnections)
-	n := startNode(t, "emulate", "emulate.mjs", e.srv.URL, e.srv.URL+"/events")
-	n.say(t, e.seed())
+	n := npmtest.Start(t, programs, "testdata/emulate/emulate.mjs", e.srv.URL, e.srv.URL+"/events")
+	n.Say(t, e.seed())
 	var listening struct{ Port int }
-	n.next(t, &listening)
+	n.Next(t, &listening)
 	e.upstream = fmt.Sprintf("http://127.0.0.1:%d", listening.Port)
 	e.Anna = e.call("auth.test", object{})["user_id"].(string)
 	for _, ch := range e.call("conversations.list", object{"types": "public_channel,private_channel"})["channels"].([]any) {

@@ -2,11 +2,15 @@
 
 package slacktest
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/npmtest"
+)
 
 // nodeClient is Slack's own client for Node.
 type nodeClient struct {
-	*node
+	*npmtest.Program
 	calls int
 }
 
@@ -23,16 +27,16 @@ type nodeLine struct {
 }
 
 func newNodeClient(t *testing.T, s *Server) *nodeClient {
-	return &nodeClient{node: startNode(t, "slack-node", "clients.mjs", s.URL(), s.BotToken, s.AppToken)}
+	return &nodeClient{Program: npmtest.Start(t, programs, "testdata/slack-node/clients.mjs", s.URL(), s.BotToken, s.AppToken)}
 }
 
 // call calls a method, and returns the answer or the refusal.
 func (c *nodeClient) call(t *testing.T, method string, args object) (object, string) {
 	t.Helper()
 	c.calls++
-	c.say(t, object{"call": c.calls, "method": method, "args": args})
+	c.Say(t, object{"call": c.calls, "method": method, "args": args})
 	var l nodeLine
-	if c.next(t, &l); l.Call != c.calls {
+	if c.Next(t, &l); l.Call != c.calls {
 		t.Fatalf("%+v is no answer", l)
 	}
 	return l.Answer, l.Error
@@ -139,11 +143,11 @@ func TestSlacksOwnClientsUnderstandButtons(t *testing.T) {
 	if _, refused := c.call(t, "chat.update", object{"channel": ch, "ts": ts, "text": "Monday it is"}); refused != "" || len(s.FromBot(ch)[0].Blocks) != 0 {
 		t.Errorf("%s; left is %+v", refused, s.FromBot(ch)[0])
 	}
-	c.say(t, object{"call": 0, "method": "listen"})
+	c.Say(t, object{"call": 0, "method": "listen"})
 	var l nodeLine
 	for l.Event.Type != "block_actions" { // the answer and the messages come, too
 		l = nodeLine{}
-		c.next(t, &l)
+		c.Next(t, &l)
 	}
 	if len(l.Event.Actions) != 1 || l.Event.Actions[0]["action_id"] != "a" {
 		t.Errorf("the press is %+v", l)
@@ -164,7 +168,7 @@ func TestSlacksOwnSocketClientLosesNoEvent(t *testing.T) {
 		s.Post(ch, "U1", text)
 		for heard := false; !heard; { // an event may come twice if its connection breaks
 			var l nodeLine
-			c.next(t, &l)
+			c.Next(t, &l)
 			heard = l.Event.Event["text"] == text && l.Event.Event["channel_type"] == "im"
 		}
 	}

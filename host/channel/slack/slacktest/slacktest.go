@@ -79,7 +79,7 @@ type Server struct {
 	channels  []*channel
 	files     map[string]*file
 	tickets   map[string]bool
-	conns     []*conn
+	conns     []*channeltest.Socket
 	waiting   []*envelope
 	whispers  []string
 	events    int // that were made, each with its event_id

@@ -9,15 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coder/websocket"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 )
-
-// conn is a connection of Socket Mode.
-type conn struct {
-	ws  *websocket.Conn
-	out chan object // what goes to the client; closed by nobody
-	end context.CancelFunc
-}
 
 // envelope is an event that is not acknowledged.
 type envelope struct {
@@ -25,8 +18,8 @@ type envelope struct {
 	ids     []string // one for each attempt; any of them acknowledges it
 	payload object
 	tries   int
-	to      *conn     // nil if it waits for a connection
-	at      time.Time // of the last attempt
+	to      *channeltest.Socket // nil if it waits for a connection
+	at      time.Time           // of the last attempt
 }
 
 // open is apps.connections.open.
@@ -49,32 +42,28 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the ticket is used or unknown", http.StatusNotFound)
 		return
 	}
-	s.work.Add(1) // while the server still waits for this request
-	defer s.work.Done()
-	// Clients name https://api.slack.com as their origin.
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-	if err != nil {
-		return
-	}
-	ctx, end := context.WithCancel(s.life)
-	c := &conn{ws: ws, out: make(chan object, 10_000), end: end}
-	s.join(c)
-	s.work.Go(func() { s.write(ctx, c) })
-	s.listen(ctx, c)
-	end()
-	s.leave(c)
-	_ = ws.CloseNow()
+	channeltest.ServeSocket(s.life, &s.work, w, r, link{s})
 }
 
-// join greets a client, and gives it what waits for one.
-func (s *Server) join(c *conn) {
+// link is what the server does on Socket Mode's connections.
+type link struct{ *Server }
+
+// Opened greets a client, and gives it what waits for one. Slack pings: slack-go gives up a silent
+// connection.
+func (l link) Opened(c *channeltest.Socket) {
+	l.join(c)
+	c.Every(l.PingEach, c.Ping)
+	c.Every(l.RetryAfter/2, func(context.Context) error { l.late(c); return nil })
+}
+
+func (s *Server) join(c *channeltest.Socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns = append(s.conns, c)
-	c.out <- object{
+	c.Send(object{
 		"type": "hello", "num_connections": len(s.conns), "connection_info": object{"app_id": s.AppID},
 		"debug_info": object{"host": "applink-loopback", "build_number": 1, "approximate_connection_time": 18060},
-	}
+	})
 	for _, e := range s.waiting {
 		if e.to == nil {
 			s.send(e, "")
@@ -83,10 +72,11 @@ func (s *Server) join(c *conn) {
 	s.Changed()
 }
 
-func (s *Server) leave(c *conn) {
+// Left sends to other connections what the one has not acknowledged.
+func (s link) Left(c *channeltest.Socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conns = slices.DeleteFunc(s.conns, func(o *conn) bool { return o == c })
+	s.conns = slices.DeleteFunc(s.conns, func(o *channeltest.Socket) bool { return o == c })
 	for _, e := range s.waiting {
 		if e.to == c {
 			e.to = nil
@@ -112,7 +102,7 @@ func (s *Server) send(e *envelope, reason string) {
 		o["retry_reason"] = reason
 	}
 	e.tries++
-	e.to.out <- o
+	e.to.Send(o)
 }
 
 // tell makes an event of what happened in a channel, if the bot is there.
@@ -190,52 +180,15 @@ func (s *Server) Disconnect(reason string) {
 	defer s.mu.Unlock()
 	for _, c := range s.conns {
 		if reason == "" {
-			c.end()
+			c.End()
 			continue
 		}
-		c.out <- object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "applink-loopback"}}
-	}
-}
-
-// write writes to a client until ctx ends. Slack closes a connection some seconds
-// after it asked for a refresh; here the client closes it.
-func (s *Server) write(ctx context.Context, c *conn) {
-	defer c.ws.CloseNow()
-	ping, late := time.NewTicker(s.PingEach), time.NewTicker(s.RetryAfter/2)
-	defer ping.Stop()
-	defer late.Stop()
-	s.work.Go(func() { s.ping(ctx, c, ping) })
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-late.C:
-			s.late(c)
-		case o := <-c.out:
-			data, err := json.Marshal(o)
-			if err == nil {
-				err = c.ws.Write(ctx, websocket.MessageText, data)
-			}
-			if err != nil {
-				return
-			}
-		}
-	}
-}
-
-// ping pings while the connection is open: slack-go gives up a silent one.
-func (s *Server) ping(ctx context.Context, c *conn, each *time.Ticker) {
-	for c.ws.Ping(ctx) == nil {
-		select {
-		case <-ctx.Done():
-			return
-		case <-each.C:
-		}
+		c.Send(object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "applink-loopback"}})
 	}
 }
 
 // late sends again what was not acknowledged in time.
-func (s *Server) late(c *conn) {
+func (s *Server) late(c *channeltest.Socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.waiting {
@@ -245,28 +198,23 @@ func (s *Server) late(c *conn) {
 	}
 }
 
-// listen takes acknowledgements.
-func (s *Server) listen(ctx context.Context, c *conn) {
-	for {
-		_, data, err := c.ws.Read(ctx)
-		if err != nil {
-			return
-		}
-		var ack struct {
-			EnvelopeID string `json:"envelope_id"`
-			Payload    struct {
-				Text string `json:"text"`
-			} `json:"payload"`
-		}
-		if err := json.Unmarshal(data, &ack); err != nil || ack.EnvelopeID == "" {
-			return // Slack closes the connection, too
-		}
-		s.mu.Lock()
-		if ack.Payload.Text != "" {
-			s.whispers = append(s.whispers, ack.Payload.Text)
-		}
-		s.waiting = slices.DeleteFunc(s.waiting, func(e *envelope) bool { return slices.Contains(e.ids, ack.EnvelopeID) })
-		s.Changed()
-		s.mu.Unlock()
+// Said takes an acknowledgement. Slack closes a connection that says something else, too.
+func (s link) Said(_ *channeltest.Socket, data []byte) error {
+	var ack struct {
+		EnvelopeID string `json:"envelope_id"`
+		Payload    struct {
+			Text string `json:"text"`
+		} `json:"payload"`
 	}
+	if err := json.Unmarshal(data, &ack); err != nil || ack.EnvelopeID == "" {
+		return fmt.Errorf("no acknowledgement: %s", data)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ack.Payload.Text != "" {
+		s.whispers = append(s.whispers, ack.Payload.Text)
+	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(e *envelope) bool { return slices.Contains(e.ids, ack.EnvelopeID) })
+	s.Changed()
+	return nil
 }

@@ -4,8 +4,6 @@ package session
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"log/slog"
 	"net"
@@ -42,7 +40,6 @@ type Guard struct {
 	token    string
 	cookie   string // the cookie's name; ports share their cookies, so it holds the port
 	sessions *sessions
-	policy   string
 	log      *slog.Logger
 }
 
@@ -53,9 +50,10 @@ func NewGuard(ctx context.Context, o Options, addr net.Addr) (*Guard, error) {
 		return nil, fmt.Errorf("address %q: %w", addr, err)
 	}
 	hint := "open it by the address that the host printed; its operator can add one further name: channels.web.url in longshore.yaml"
-	g := &Guard{Guard: httpd.NewGuard(addr, hint, o.Names...), token: o.Token, cookie: "longshore_" + port, policy: pagePolicy, log: o.Log}
+	g := &Guard{Guard: httpd.NewGuard(addr, hint, o.Names...), token: o.Token, cookie: "longshore_" + port, log: o.Log}
+	g.Pages, g.Policy = []string{"/", "/c/"}, pagePolicy
 	if o.Push {
-		g.policy = workerPolicy
+		g.Policy = workerPolicy
 	}
 	g.sessions, err = open(ctx, o.DB, o.Channel, o.Token)
 	return g, err
@@ -63,16 +61,7 @@ func NewGuard(ctx context.Context, o Options, addr net.Addr) (*Guard, error) {
 
 // Wrap passes the admitted requests to next.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		httpd.Harden(rw.Header())
-		rw.Header().Set("Content-Security-Policy", g.policy)
-		if r.ContentLength != 0 {
-			httpd.QuickBody(rw)
-		}
-		if p := g.Check(r, r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/c/")); p != nil {
-			httpd.Fail(rw, p)
-			return
-		}
+	return g.Guard.Wrap(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		switch {
 		case g.token == "" || r.URL.Path == "/login" || r.URL.Path == "/logout" || strings.HasPrefix(r.URL.Path, "/assets/"):
 			next.ServeHTTP(rw, r)
@@ -85,11 +74,5 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 			}
 			g.Refuse(rw, r)
 		}
-	})
-}
-
-// same compares in constant time and hides even the length.
-func same(a, b string) bool {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+	}))
 }

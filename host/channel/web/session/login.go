@@ -64,8 +64,8 @@ func isPage(r *http.Request) bool {
 // admitted returns the request for the handlers if it may pass: it shows the token, or a
 // session's cookie and, unless it asks for a page, the session's key.
 func (g *Guard) admitted(r *http.Request) (*http.Request, bool) {
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return r, same(bearer, g.token)
+	if bearer := httpd.Bearer(r); bearer != "" {
+		return r, httpd.Same(bearer, g.token)
 	}
 	key := r.Header.Get(keyHeader)
 	s := g.sessionBy(r, func(s *Session) bool { return isPage(r) || s.opens(key) })
@@ -113,7 +113,6 @@ func (g *Guard) Refuse(rw http.ResponseWriter, r *http.Request) {
 		assets.Render(rw, http.StatusUnauthorized, "login", nil)
 		return
 	}
-	rw.Header().Set("WWW-Authenticate", `Bearer realm="longshore"`)
 	httpd.Fail(rw, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "the token is missing or wrong, or the session has ended", "sign in again; a program sends Authorization: Bearer TOKEN"))
 }
 
@@ -129,8 +128,7 @@ func (g *Guard) LoginPage(rw http.ResponseWriter, r *http.Request) {
 // Login begins a session for a browser that shows the token. The browser gets the cookie,
 // and its page the key.
 func (g *Guard) Login(rw http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(rw, r.Body, 4<<10)
-	if g.token == "" || !same(r.PostFormValue("token"), g.token) {
+	if g.token == "" || !httpd.Same(r.PostFormValue("token"), g.token) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "that token is not the right one", "ask the host's operator for it"))
 		return
 	}

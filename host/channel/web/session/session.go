@@ -5,12 +5,12 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"database/sql"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -23,15 +23,11 @@ const (
 	idleEnough  = 24 * time.Hour      // after this time without use a session may be ended to make room
 )
 
-type digest [sha256.Size]byte
-
-func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
-
 // Session is one browser that showed the token. Browsers send its cookie to every port of
 // the host name. So a request that reads or writes must show the session's key too, which
 // the browser keeps for this port alone.
 type Session struct {
-	id, key digest
+	id, key httpd.Digest
 	made    time.Time
 	gone    chan struct{} // closed once it has ended
 
@@ -51,10 +47,7 @@ func (s *Session) Gone() <-chan struct{} {
 }
 
 // opens compares key with the session's in constant time.
-func (s *Session) opens(key string) bool {
-	given := digestOf(key)
-	return subtle.ConstantTimeCompare(given[:], s.key[:]) == 1
-}
+func (s *Session) opens(key string) bool { return httpd.DigestOf(key).Is(s.key) }
 
 func (s *Session) over(now time.Time) bool {
 	return now.Sub(s.used) >= idleTime || now.Sub(s.made) >= longest
@@ -67,14 +60,14 @@ type sessions struct {
 	token   []byte // the mark of the token in use
 
 	mu  sync.Mutex
-	all map[digest]*Session
+	all map[httpd.Digest]*Session
 }
 
 // open loads the sessions, and ends those that have expired or began with another token.
 func open(ctx context.Context, db *state.DB, channel, token string) (*sessions, error) {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte("longshore web session 2"))
-	ss := &sessions{db: db, channel: channel, token: mac.Sum(nil), all: map[digest]*Session{}}
+	ss := &sessions{db: db, channel: channel, token: mac.Sum(nil), all: map[httpd.Digest]*Session{}}
 	now := time.Now()
 	if err := exec(ctx, db, "DELETE FROM page_session WHERE channel = ? AND (token <> ? OR used < ? OR made < ?)",
 		channel, ss.token, now.Add(-idleTime).UnixMilli(), now.Add(-longest).UnixMilli()); err != nil {
@@ -113,7 +106,7 @@ func Forget(ctx context.Context, db *state.DB, channel string, before time.Time)
 func (ss *sessions) begin(ctx context.Context) (cookie, key string, err error) {
 	now := time.Now()
 	cookie, key = rand.Text(), rand.Text()
-	s := &Session{id: digestOf(cookie), key: digestOf(key), made: now, used: now, recorded: now, gone: make(chan struct{})}
+	s := &Session{id: httpd.DigestOf(cookie), key: httpd.DigestOf(key), made: now, used: now, recorded: now, gone: make(chan struct{})}
 	if err := exec(ctx, ss.db, "INSERT INTO page_session (id, channel, key, token, made, used) VALUES (?, ?, ?, ?, ?, ?)",
 		s.id[:], ss.channel, s.key[:], ss.token, now.UnixMilli(), now.UnixMilli()); err != nil {
 		return "", "", err
@@ -161,7 +154,7 @@ func (ss *sessions) surplus(begins *Session, now time.Time) (out []*Session) {
 // find returns the session of a cookie and marks it as used; nil if there is none.
 func (ss *sessions) find(ctx context.Context, cookie string) *Session {
 	ss.mu.Lock()
-	s := ss.all[digestOf(cookie)]
+	s := ss.all[httpd.DigestOf(cookie)]
 	ss.mu.Unlock()
 	if s == nil || !ss.use(ctx, s) {
 		return nil
@@ -205,7 +198,7 @@ func (ss *sessions) end(ctx context.Context, s *Session) error {
 
 // lives reports whether the session with an ID has not ended.
 func (ss *sessions) lives(id []byte) bool {
-	var key digest
+	var key httpd.Digest
 	copy(key[:], id)
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

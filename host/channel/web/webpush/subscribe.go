@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -61,11 +60,12 @@ func (p *Pusher) Subscribe(rw http.ResponseWriter, r *http.Request) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "push_off", "notifications of closed pages are off", "the operator turns them on: push_contact in longshore.yaml"))
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxBody))
-	var one subscription
-	if err == nil {
-		one, err = parseSubscription(body)
+	body, problem := httpd.ReadAll(rw, r, maxBody)
+	if problem != nil {
+		httpd.Fail(rw, problem)
+		return
 	}
+	one, err := parseSubscription(body)
 	if err != nil {
 		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_subscription", "the body is no push subscription: "+httpd.Quote(err.Error()), "send what the browser's PushSubscription.toJSON() gives"))
 		return

@@ -33,7 +33,7 @@ const (
 
 // forms are the numbers that refuse a form: of a stanza that WhatsApp does not understand it
 // takes nothing, and may understand a simpler one.
-var forms = []channel.Row{{Status: ackMalformed, Class: channel.Permanent, Code: "message_refused", Words: "WhatsApp does not understand the message (479)",
+var forms = []channel.Row{{On: strconv.Itoa(ackMalformed), Class: channel.Permanent, Code: "message_refused", Words: "WhatsApp does not understand the message (479)",
 	Hint: "ask the operator to update the host", Form: channel.FormKind}}
 
 var ackCode = regexp.MustCompile(`server returned error (\d+)`)
@@ -147,7 +147,7 @@ func refused(err error) error {
 	case code >= ackServerError:
 		return Passing("server_error", fmt.Sprintf("WhatsApp has a problem of its own (%d)", code), err)
 	}
-	if row, is := channel.RowOf(forms, code, ""); is {
+	if row, is := channel.RowOf(forms, "", code); is {
 		return row.Error(err)
 	}
 	return &channel.Error{Class: channel.Permanent, Code: "message_refused", Message: fmt.Sprintf("WhatsApp refused the message (%d)", code),

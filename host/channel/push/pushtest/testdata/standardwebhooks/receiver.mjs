@@ -1,6 +1,6 @@
 // A receiver that is made of npm's standardwebhooks and Node alone.
 //
-//	node receiver.mjs <directory of standardwebhooks> <secret> <port>
+//	node receiver.mjs <node_modules> <secret> <port>
 //
 // It prints a line of JSON for each post: {event: "message", message, files} with
 // the SHA-256 of each file that came, or {event: "refused", error}. A line on its
@@ -11,8 +11,8 @@ import http from 'node:http'
 import readline from 'node:readline'
 import { createRequire } from 'node:module'
 
-const [library, secret, port] = process.argv.slice(2)
-const { Webhook } = createRequire(import.meta.url)(library)
+const [modules, secret, port] = process.argv.slice(2)
+const { Webhook } = createRequire(import.meta.url)(modules + '/standardwebhooks')
 const webhook = new Webhook(secret)
 const tell = event => console.log(JSON.stringify(event))
 

@@ -1,10 +1,10 @@
 package operator_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -30,7 +31,35 @@ func judged(t *testing.T) (operator.Options, *rooms) {
 	return r.options(l, memory.Full{Finding: memory.Finding{Channel: memory.New(memory.Options{Online: true})}}), r
 }
 
-func TestEachFaultIsNamedOnce(t *testing.T) {
+// findings are those for which an operator has to do something, and the parts that have shown nothing.
+func findings(t *testing.T, o operator.Options) (wrong []finding.Finding, unseen []string) {
+	t.Helper()
+	all, err := operator.NewLocal(o).Findings(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if f.Severity == finding.Unseen {
+			unseen = append(unseen, f.Part)
+		}
+	}
+	return finding.Wrong(all), unseen
+}
+
+// NanoClaw v1's layout has the logs below data/.
+func TestTheRemedyNamesTheLogWhereItLies(t *testing.T) {
+	o, r := judged(t)
+	r.status = []turns.Status{{Folder: "c", State: "idle", LastError: "exit 1", Cause: cause.Failed, Failures: 3}}
+	for _, v1 := range []bool{false, true} {
+		o.Layout.V1 = v1
+		want := "tail -n 20 " + filepath.Join(o.Layout.Logs(), "c", "assistant.log")
+		if all, _ := findings(t, o); len(all) != 1 || !strings.HasPrefix(all[0].Remedy, want) {
+			t.Errorf("v1 %v: %+v, want %s", v1, all, want)
+		}
+	}
+}
+
+func TestEachFindingIsNamedOnce(t *testing.T) {
 	for want, spoil := range map[string]func(o operator.Options, r *rooms){
 		"channel_down of channel memory": func(o operator.Options, _ *rooms) { o.Channels[0].(memory.Full).Disconnect() },
 		"key_not_accepted of assistant helper": func(_ operator.Options, r *rooms) {
@@ -48,9 +77,7 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 		"backup_failed of backup": func(_ operator.Options, r *rooms) {
 			r.backup = operator.Backup{Problem: "the disk is full"}
 		},
-		"disk_low of disk":                func(_ operator.Options, r *rooms) { r.freeDisk = 1 << 60 },
-		"clock_off of clock":              func(_ operator.Options, r *rooms) { r.ahead = -24 * time.Hour },
-		"config_refused of configuration": func(_ operator.Options, r *rooms) { r.unapplied = new("longshore.yaml:3: no such key") },
+		"clock_off of clock": func(_ operator.Options, r *rooms) { r.ahead = -24 * time.Hour },
 		"never_called of group c": func(_ operator.Options, r *rooms) {
 			r.groups[2].Trigger, r.notCalled = "@Andy", 3
 		},
@@ -63,33 +90,21 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 				r.stuck[folder] = spool.Stuck{Request: "1", Since: time.Now().Add(-time.Hour), Why: ipc.Refusal{Code: code, Message: "no room for 5.5 MB"}}
 			}
 		},
-		"mount_missing of group a, /workspace/extra/docs": func(_ operator.Options, r *rooms) {
-			r.missing = []operator.MissingMount{{Group: "a", Container: "/workspace/extra/docs", Host: "/srv/docs"}}
-		},
-		"model_call_refused of group a": func(_ operator.Options, r *rooms) {
-			r.calls = []operator.RefusedCall{{Group: "a", Assistant: "claude", Names: []string{"plugins"}}}
-		},
-		"groups_gone of configuration": func(_ operator.Options, r *rooms) { r.lost = []string{"kids", "work"} },
-		"queue_unreadable of group b": func(o operator.Options, _ *rooms) { // the log alone knew
-			dir := o.Layout.IPC("b", ipc.MessagesDir)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.WriteFile(dir, nil, 0o600)); err != nil {
-				t.Fatal(err)
-			}
-		},
 		"errors_growing of errors folder": func(o operator.Options, _ *rooms) {
 			refuse(t, o.Layout, 10, time.Now().Add(-time.Minute))
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
 			o, r := judged(t)
-			if f := operator.NewLocal(o).Faults(t.Context()); len(f.Now) != 0 || len(f.Unknown) != 0 {
-				t.Fatalf("a host that is well: %+v", f)
+			if all, unseen := findings(t, o); len(all)+len(unseen) != 0 {
+				t.Fatalf("a host that is well: %+v, %q", all, unseen)
 			}
 			spoil(o, r)
 			var ids []string
-			for _, f := range operator.NewLocal(o).Faults(t.Context()).Now {
+			all, _ := findings(t, o)
+			for _, f := range all {
 				ids = append(ids, f.ID())
-				if f.Message == "" || f.Hint == "" {
+				if f.Cause == "" || f.Remedy == "" || f.Since.IsZero() {
 					t.Errorf("%+v says too little", f)
 				}
 			}
@@ -116,8 +131,8 @@ func refuse(t *testing.T, l groups.Layout, n int, at time.Time) {
 func TestRequestsThatWereRefusedLongAgoAreNoFault(t *testing.T) {
 	o, _ := judged(t)
 	refuse(t, o.Layout, 500, time.Now().Add(-2*time.Hour))
-	if f := operator.NewLocal(o).Faults(t.Context()); len(f.Now) != 0 {
-		t.Errorf("%+v", f.Now)
+	if all, _ := findings(t, o); len(all) != 0 {
+		t.Errorf("%+v", all)
 	}
 }
 
@@ -126,12 +141,13 @@ func TestRequestsThatWereRefusedLongAgoAreNoFault(t *testing.T) {
 func TestAnAssistantWithoutATurnIsUnknown(t *testing.T) {
 	o, r := judged(t)
 	r.turns = map[string]turns.Turns{"c": {Broke: time.Now()}}
-	if diff := cmp.Diff([]string{"assistant helper"}, operator.NewLocal(o).Faults(t.Context()).Unknown); diff != "" {
+	_, unseen := findings(t, o)
+	if diff := cmp.Diff([]string{"assistant helper"}, unseen); diff != "" {
 		t.Error(diff)
 	}
 	r.turns = map[string]turns.Turns{"a": {Done: time.Now()}, "c": {Done: time.Now()}}
-	if f := operator.NewLocal(o).Faults(t.Context()); len(f.Unknown) != 0 {
-		t.Errorf("one of its groups had a turn: %+v", f.Unknown)
+	if _, unseen := findings(t, o); len(unseen) != 0 {
+		t.Errorf("one of its groups had a turn: %q", unseen)
 	}
 }
 
@@ -139,8 +155,8 @@ func TestWithoutAHostThereAreNoFaults(t *testing.T) {
 	o, _ := judged(t)
 	o.Running = nil
 	o.Channels[0].(memory.Full).Disconnect()
-	if f := operator.NewLocal(o).Faults(t.Context()); len(f.Now) != 0 {
-		t.Errorf("%+v", f.Now)
+	if all, _ := findings(t, o); len(all) != 0 {
+		t.Errorf("%+v", all)
 	}
 }
 
@@ -156,7 +172,7 @@ func TestAGroupThatHasCalledItsAssistantMayTalkWithoutIt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "assistant.log"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f := operator.NewLocal(o).Faults(t.Context()); len(f.Now) != 0 {
-		t.Errorf("%+v", f.Now)
+	if all, _ := findings(t, o); len(all) != 0 {
+		t.Errorf("%+v", all)
 	}
 }

@@ -1,4 +1,4 @@
-package serve
+package bridge
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestTypedAnswersToApprovals(t *testing.T) {
 		"yes": "", id: "", "yes " + id[1:]: "", "yes " + id + "0": "", "maybe " + id: "", "yes yes " + id: "", "yes " + id + " no": "",
 		"yes " + strings.Repeat("g", 32): "", "yes " + strings.Repeat(" ", 100) + id: "", "": "",
 	} {
-		got, yes, ok := approvalWords(text)
+		got, yes, ok := typedAnswer(text)
 		answer := map[bool]string{true: "yes", false: "no"}[yes]
 		if !ok {
 			answer = ""
@@ -23,12 +23,12 @@ func TestTypedAnswersToApprovals(t *testing.T) {
 	}
 }
 
-func FuzzApprovalWords(f *testing.F) {
+func FuzzTypedAnswer(f *testing.F) {
 	f.Add("yes " + strings.Repeat("0a", 16))
 	f.Add("no\u00a0" + strings.Repeat("f", 32))
 	f.Add("YE\u017f " + strings.Repeat("1", 32)) // a letter that folds to s
 	f.Fuzz(func(t *testing.T, text string) {
-		id, yes, ok := approvalWords(text)
+		id, yes, ok := typedAnswer(text)
 		if !ok {
 			if id != "" || yes {
 				t.Errorf("%q is no answer and has %q, %v", text, id, yes)

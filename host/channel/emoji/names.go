@@ -1,22 +1,22 @@
-package slack
+package emoji
 
 import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
-// emojis translate between characters and Slack's names.
-type emojis struct {
+// Names translate between characters and Slack's names, which many platforms use. NewNames makes one.
+type Names struct {
 	names map[string]string // by character, without its variation selectors
 	chars map[string]string // by name
 }
 
-func newEmojis() emojis {
-	e := emojis{map[string]string{}, map[string]string{}}
-	for char, names := range emoji.All() {
-		e.names[emoji.Bare(char)] = names[0]
+// NewNames reads the table.
+func NewNames() Names {
+	e := Names{map[string]string{}, map[string]string{}}
+	for char, names := range All() {
+		e.names[Bare(char)] = names[0]
 		for _, name := range names {
 			e.chars[name] = char
 		}
@@ -27,9 +27,9 @@ func newEmojis() emojis {
 // toneMark is before the number of a skin tone, which Slack counts from 2 on.
 const toneMark = "::skin-tone-"
 
-// char returns the character of Slack's name of an emoji. For a workspace's own emoji, which has
+// Char returns the character of Slack's name of an emoji. For a workspace's own emoji, which has
 // no character, it returns the name between colons.
-func (e emojis) char(name string) string {
+func (e Names) Char(name string) string {
 	if name == "" {
 		return ""
 	}
@@ -41,18 +41,18 @@ func (e emojis) char(name string) string {
 	if toned && len(tone) == 1 && tone[0] >= '2' && tone[0] <= '6' {
 		first := []rune(char)[0]
 		rest := strings.TrimPrefix(strings.TrimPrefix(char, string(first)), "\ufe0f")
-		char = string(first) + emoji.Tones[tone[0]-'2'] + rest
+		char = string(first) + Tones[tone[0]-'2'] + rest
 	}
 	return char
 }
 
-// name returns Slack's name of a character; false if Slack has none.
-func (e emojis) name(char string) (string, bool) {
-	char = emoji.Bare(char)
+// Name returns Slack's name of a character; false if Slack has none.
+func (e Names) Name(char string) (string, bool) {
+	char = Bare(char)
 	if name, ok := e.names[char]; ok {
 		return name, true
 	}
-	for i, tone := range emoji.Tones {
+	for i, tone := range Tones {
 		if base := strings.ReplaceAll(char, tone, ""); base != char {
 			name, ok := e.names[base]
 			return name + toneMark + string(rune('2'+i)), ok
@@ -61,8 +61,8 @@ func (e emojis) name(char string) (string, bool) {
 	return "", false
 }
 
-// has reports whether Slack has an emoji.
-func (e emojis) has(char string) bool {
-	_, ok := e.name(char)
+// Has reports whether Slack has an emoji.
+func (e Names) Has(char string) bool {
+	_, ok := e.Name(char)
 	return ok
 }

@@ -1,0 +1,144 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/internal/finding"
+)
+
+// parts makes the findings of a running host but those that operator.Local makes. What asks the
+// disk or others does so in the background: while that hangs, the last answer counts.
+type parts struct {
+	h                           *Host
+	doctor, mounts, environment finding.Background
+
+	tried time.Time // when the engine last started a container as a test; zero: it did not
+}
+
+// How often programs, engine and images are looked for while somebody asks, and how often the
+// engine is asked for a container, and machines are logged in to, if all is well.
+const (
+	programsEvery = 20 * time.Second
+	tryEvery      = 10 * time.Minute
+)
+
+func newParts(h *Host) *parts {
+	p := &parts{h: h}
+	p.doctor = finding.Background{Every: 2 * time.Second, Source: finding.Func(func(ctx context.Context) []finding.Finding { return h.doctor().Findings(ctx) })}
+	p.mounts.Source = finding.Func(h.ofMounts)
+	p.environment = finding.Background{Every: programsEvery, Source: finding.Func(p.ofEnvironment)}
+	return p
+}
+
+// ofEnvironment looks for what assistants need of this process. That the engine starts a container
+// is tried again only after a while, or soon if anything is wrong.
+func (p *parts) ofEnvironment(ctx context.Context) []finding.Finding {
+	deep := time.Since(p.tried) > tryEvery
+	all := doctor.Environment(ctx, p.h.Config(), p.h.opts.Getenv, deep)
+	switch {
+	case len(finding.Wrong(all)) > 0:
+		p.tried = time.Time{}
+	case deep:
+		p.tried = time.Now()
+	}
+	return all
+}
+
+// Findings implements finding.Source. Each part of the host that is a finding.Source is asked.
+func (p *parts) Findings(ctx context.Context) []finding.Finding {
+	own := slices.Concat(p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls(), p.h.down.Findings(ctx))
+	for _, one := range p.h.parts {
+		if s, ok := one.(finding.Source); ok {
+			own = append(own, s.Findings(ctx)...)
+		}
+	}
+	return finding.Merge(own, p.mounts.Findings(ctx), p.doctor.Findings(ctx), p.environment.Findings(ctx))
+}
+
+// Examine implements operator.Examiner.
+func (p *parts) Examine(ctx context.Context) []finding.Finding { return p.h.doctor().Examine(ctx) }
+
+// doctor is the Doctor of the running host.
+func (h *Host) doctor() doctor.Doctor {
+	c := h.Config()
+	d := doctor.Of(c, StoresOf(c, true), h.lostGroups(), Checks(c), h.opts.Getenv)
+	d.Running, d.File = true, ""
+	if h.opts.File != nil {
+		d.File = c.File
+	}
+	return d
+}
+
+// ofFiles finds files of the state that went away.
+func (h *Host) ofFiles() []finding.Finding {
+	if _, err := os.Stat(h.Layout.State); errors.Is(err, fs.ErrNotExist) {
+		return []finding.Finding{finding.Gone(h.Layout.State, os.Getpid())}
+	}
+	lost := h.LostFiles()
+	if lost == nil {
+		return nil
+	}
+	return []finding.Finding{{
+		Name: finding.StateGone, Part: "state", Severity: finding.Fault, Cause: "no delivery can be accepted: " + lost.Error(),
+		Remedy: "let no second host start; put them back; or stop the host, restore a backup as docs/operations.md says, and start it",
+	}}
+}
+
+// ofConfig finds that longshore.yaml is not what the host runs by.
+func (h *Host) ofConfig() (all []finding.Finding) {
+	f := finding.Finding{Part: "configuration", Severity: finding.Fault, Operation: "reload"}
+	if lost := h.lostGroups(); len(lost) > 0 {
+		f.Name, f.Cause = finding.Groups, "longshore.yaml lacks groups that the host has served: "+strings.Join(lost, ", ")+"; their tokens, tasks and files are kept"
+		f.Remedy = doctor.GoneRemedy
+		all = append(all, f)
+	}
+	if why := h.unapplied.Load(); why != nil {
+		f.Name, f.Cause, f.Remedy = finding.Config, "the host runs by an older longshore.yaml, since the last reload was refused: "+why.Text(), cmp.Or(why.Hint, "correct longshore.yaml")+"; then: longshore reload"
+		all = append(all, f)
+	}
+	return all
+}
+
+// ofMounts finds the directories shared with groups that are not in their place.
+func (h *Host) ofMounts(context.Context) (all []finding.Finding) {
+	now := h.Now()
+	for _, g := range now.Config.Groups {
+		if !g.Main && len(g.Mounts) == 0 {
+			continue
+		}
+		for _, m := range now.Mounts(g.Folder).Gone() {
+			all = append(all, doctor.MountGone(g.Folder, m.Container, m.Host))
+		}
+	}
+	return all
+}
+
+// ofCalls finds, by group, what the proxies refused in calls of models and the operator may allow.
+func (h *Host) ofCalls() (all []finding.Finding) {
+	h.models.mu.Lock()
+	defer h.models.mu.Unlock()
+	for _, folder := range slices.Sorted(maps.Keys(h.models.open)) {
+		g, ok := h.Registry().ByFolder(folder)
+		names := h.models.open[folder].proxy.Asked()
+		if names = names[:min(len(names), 3)]; !ok || len(names) == 0 {
+			continue
+		}
+		all = append(all, finding.Finding{
+			Name: finding.Call, Part: "group " + folder, Severity: finding.Warning,
+			Cause: fmt.Sprintf("calls of the model by the assistant of group %s were refused, as they hold %q", folder, names),
+			Remedy: fmt.Sprintf("if that is meant, add it to assistants.%s.provider_tools: {allow: [%s]} and run longshore reload; docs/assistants.md says what each allows",
+				g.Assistant, strings.Join(names, ", ")),
+		})
+	}
+	return all
+}
