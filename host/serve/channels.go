@@ -82,7 +82,7 @@ func (h *Host) configuredChannels(cfg *config.Config) (all []channel.Channel) {
 func (h *Host) makeChannel(cfg *config.Config, c config.Channel) channel.Channel {
 	h.madeOf[c.Name] = c
 	if p := cfg.WhyDown("channel " + c.Name); p != nil {
-		return offline{c, c.Settings.Limits(), p.Message + "; to do: " + p.Hint, nil}
+		return offline{c, c.Settings.Limits(), p.Message, nil}
 	}
 	made, err := c.Platform.New(h.setupOf(cfg, c))
 	if err != nil {

@@ -66,7 +66,9 @@ func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
 }
 
 // Examine implements operator.Examiner.
-func (p *partFindings) Examine(ctx context.Context) []finding.Finding { return p.h.doctor().Examine(ctx) }
+func (p *partFindings) Examine(ctx context.Context) []finding.Finding {
+	return p.h.doctor().Examine(ctx)
+}
 
 // doctor is the Doctor of the running host.
 func (h *Host) doctor() doctor.Doctor {

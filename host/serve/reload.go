@@ -121,15 +121,19 @@ func newlyDenied(now, next *config.Config) (problems []*config.Problem) {
 	return problems
 }
 
-// tellDown notes which parts a configuration keeps down. A channel says it itself.
+// tellDown notes which parts a configuration keeps down.
 func (h *Host) tellDown(c *config.Config) {
-	var all []finding.Finding
+	all := map[string][]finding.Finding{string(cause.Setup): nil, finding.Channel: nil}
 	for _, p := range c.Down {
-		if !strings.HasPrefix(p.Part, "channel ") {
-			all = append(all, finding.Finding{Name: string(cause.Setup), Part: p.Part, Cause: p.Key + ": " + p.Message, Remedy: p.Hint})
+		name := string(cause.Setup)
+		if strings.HasPrefix(p.Part, "channel ") {
+			name = finding.Channel
 		}
+		all[name] = append(all[name], finding.Finding{Name: name, Part: p.Part, Cause: p.Key + ": " + p.Message, Remedy: p.Hint})
 	}
-	h.down.Replace(string(cause.Setup), all)
+	for name, down := range all {
+		h.down.Replace(name, down)
+	}
 }
 
 // usesSSH reports whether the host starts an assistant over ssh.
