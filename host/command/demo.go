@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
 
@@ -125,13 +125,8 @@ func (d *demo) address() string {
 	if d.listen != "" {
 		return d.listen
 	}
-	if d.once {
+	if d.once || httpd.Taken(demoListen) != nil {
 		return "127.0.0.1:0"
 	}
-	ln, err := net.Listen("tcp", demoListen)
-	if err != nil {
-		return "127.0.0.1:0"
-	}
-	ln.Close()
 	return demoListen
 }
