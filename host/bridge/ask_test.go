@@ -414,3 +414,26 @@ func TestApproversWereNeverAskedAboutWhatWaitedForADay(t *testing.T) {
 		}
 	})
 }
+
+// TestASessionThatWaitsInOneLongCallIsNotTakenForGone.
+func TestASessionThatWaitsInOneLongCallIsNotTakenForGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		askers()[2].asks(s)
+		defer s.run(&told{})()
+		asked := s.sees("mem:ops", 1)[0]
+		got := make(chan ipc.Permission, 1)
+		go func() {
+			p, err := s.Permission(t.Context(), "family", "t1", s.session, lasts)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- p
+		}()
+		time.Sleep(lasts - time.Minute)
+		s.answers(asked.Text, true)
+		if p := <-got; p.Answer != ipc.Allowed {
+			t.Errorf("the session reads %+v", p)
+		}
+	})
+}
