@@ -361,9 +361,11 @@ func shellWord(path string) string {
 // RefusalOf is why a host is not ready: the first fault that keeps it from accepting a delivery; nil
 // if there is none.
 func RefusalOf(all []finding.Finding) *refusal.Error {
-	for _, f := range all {
-		if f.Severity == finding.Fault && slices.Contains([]string{finding.Accepting, finding.StateGone, finding.State}, f.Name) {
-			return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
+	for _, name := range []string{finding.StateGone, finding.State, finding.Accepting} {
+		for _, f := range all {
+			if f.Name == name && f.Severity == finding.Fault {
+				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
+			}
 		}
 	}
 	return nil

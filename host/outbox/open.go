@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox/changes"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Outbox keeps deliveries and sends them. All methods but Close may be called
@@ -188,15 +189,7 @@ func (o *Outbox) forgetLost(ctx context.Context) error {
 }
 
 // poke wakes the dispatcher. It never blocks.
-func (o *Outbox) poke() { signal(o.wake) }
-
-// signal puts a value into a channel of capacity one, unless there is one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (o *Outbox) poke() { wake.Up(o.wake) }
 
 // line returns the line of a channel. The caller holds mu, or is Open.
 func (o *Outbox) line(name string) *line {

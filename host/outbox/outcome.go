@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // outcome is what came of an attempt.
@@ -167,7 +168,7 @@ func (o *Outbox) conclude(out outcome) {
 	}
 	out.ln.unrecorded++
 	o.outcomes = append(o.outcomes, out)
-	signal(o.toRecord)
+	wake.Up(o.toRecord)
 }
 
 // advance moves the lane on after an attempt. The caller holds mu.

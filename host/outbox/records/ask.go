@@ -86,6 +86,9 @@ const selectAsk = `SELECT a.id, a.policy, a.folder, a.thread, a.session, a.rule,
 	coalesce(p.act, ''), coalesce(p.state, ''), coalesce(p.receipt, ''), coalesce(p.receipt_time, 0)
 	FROM ask a JOIN delivery d ON d.id = a.delivery LEFT JOIN delivery s ON s.id = a.shown LEFT JOIN part p ON p.delivery = a.shown AND p.act LIKE '{"question"%' `
 
+// asksIn is asked for each text of a member. By "+" the order does not choose the index.
+const asksIn = selectAsk + `WHERE a.told = 0 AND a.answer = '' AND a.expires > ? AND s.channel = ? AND s.chat = ? ORDER BY +a.shown DESC`
+
 func scanAsks(rows *sql.Rows, err error) (all []Ask, _ error) {
 	err = each(rows, err, func() error {
 		var a Ask
@@ -94,9 +97,11 @@ func scanAsks(rows *sql.Rows, err error) (all []Ask, _ error) {
 		err := rows.Scan(&a.ID, &a.Policy, &a.Folder, &a.Thread, &a.Session, &a.Rule, &a.About, &made, &expires, &a.Answer, &a.By, &answered, &a.Delivery, &a.Key,
 			&a.Shown.Delivery, &a.Shown.Folder, &a.Shown.Chat.Channel, &a.Shown.Chat.JID, &a.Shown.Thread, &act, &a.Shown.State, &a.Shown.ID, &sent)
 		a.Made, a.Expires, a.Time, a.Shown.Time = fromNano(made), fromNano(expires), fromNano(answered), fromNano(sent)
-		if err == nil && act != "" {
-			var p Part
+		var p Part
+		if err == nil {
 			err = p.setAct(act)
+		}
+		if p.Question != nil {
 			a.Shown.Question = *p.Question
 		}
 		all = append(all, a)
@@ -136,13 +141,14 @@ func (r *Reader) AskOfPoll(ctx context.Context, chat groups.Address, poll string
 
 // AsksIn returns what a chat is asked and may still answer, newest first.
 func (r *Reader) AsksIn(ctx context.Context, chat groups.Address, now time.Time) ([]Ask, error) {
-	return scanAsks(r.db.QueryContext(ctx, selectAsk+`WHERE a.told = 0 AND a.answer = '' AND a.expires > ? AND s.channel = ? AND s.chat = ? ORDER BY a.shown DESC`,
-		nano(now), chat.Channel, string(chat.JID)))
+	return scanAsks(r.asks.QueryContext(ctx, nano(now), chat.Channel, string(chat.JID)))
 }
 
-// DueAsks returns what nobody has answered in time, and what has ended and people may not see yet.
-func (r *Reader) DueAsks(ctx context.Context, now time.Time) ([]Ask, error) {
-	return scanAsks(r.db.QueryContext(ctx, selectAsk+`WHERE a.told = 0 AND (a.answer <> '' OR a.expires <= ?) ORDER BY a.expires`, nano(now)))
+// DueAsks returns what has ended and people may not see yet, what nobody has answered in time, and,
+// if there are approvers, the approvals that they were not asked for.
+func (r *Reader) DueAsks(ctx context.Context, now time.Time, approvers bool) ([]Ask, error) {
+	return scanAsks(r.db.QueryContext(ctx, selectAsk+`WHERE a.told = 0 AND (a.answer <> '' OR a.expires <= ? OR a.shown = 0 AND ? = 1) ORDER BY a.expires`,
+		nano(now), bit(approvers)))
 }
 
 // AsksAnswered returns the approvals that people have answered since then, and the permissions
