@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,7 +117,7 @@ func (b *Bridge) answered(ctx context.Context, chat groups.Address, m *channel.I
 	switch {
 	case m.Kind == channel.KindVote:
 		a, err = b.Outbox.Asked(ctx, chat, m)
-		return a, len(m.Choices) == 1 && m.Choices[0] != ChoiceNo, err
+		return a, err == nil && slices.Contains(m.Choices, policies[a.Policy].yes), err
 	case m.Kind == channel.KindMessage && typed:
 		a, err = b.Outbox.Reader().Ask(ctx, id)
 		return a, yes, err
