@@ -215,8 +215,8 @@ func (o Outcome) Last() bool {
 
 // Opener is implemented by a channel that needs what another program may hold, such as an address.
 type Opener interface {
-	// Open takes it before Run, so that the operator reads at the start why that fails. Without
-	// Open, Run takes it.
+	// Open takes it before Run, so that it is there as soon as the host is. Without Open, or after
+	// its error, Run takes it, again and again.
 	Open(ctx context.Context) error
 	// Close frees what Open took and Run has not freed. The host calls it at its end, whether
 	// the channel was run or not.

@@ -72,6 +72,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
+	if err := webOf(h).Open(ctx); err != nil { // a host would try again
+		return err
+	}
 	if d.once {
 		return d.playOnce(ctx, h, steps)
 	}
@@ -91,7 +94,7 @@ func (d *demo) invite(h *serve.Host) {
 }
 
 // webOf returns the demo's one channel.
-func webOf(h *serve.Host) *web.Web { return h.Channels[0].(*web.Web) }
+func webOf(h *serve.Host) *web.Web { return channel.Current(h.Channels[0]).(*web.Web) }
 
 // configure returns the demo's configuration, and a function that removes a temporary state directory.
 func (d *demo) configure() (_ *config.Config, cleanup func() error, err error) {

@@ -93,7 +93,7 @@ func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group
 			err = engine.AccessOf(c.State, there(c.State, WithHome(c.Layout(), g.Folder, table)))
 		}
 		if err != nil {
-			all = append(all, found(string(cause.Start), "group "+g.Folder, finding.Fault, fmt.Sprintf("group %s: %v", g.Folder, err), "give the containers' user the rights that the message names, then start the host again")...)
+			all = append(all, found(string(cause.Directory), "group "+g.Folder, finding.Fault, fmt.Sprintf("group %s: %v", g.Folder, err), "give the containers' user the rights that the message names; the host tries again by itself")...)
 		}
 	}
 	return all

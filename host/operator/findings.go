@@ -108,7 +108,7 @@ func channelRemedy(c Channel) string {
 	if m := pairing.FindStringSubmatch(c.Detail); m != nil {
 		return m[1]
 	}
-	return "correct what the platform says, such as this machine's network or the token of channels." + c.Name + ", and restart the host if the token is new; otherwise the host tries again by itself"
+	return "correct what the platform says, such as this machine's network or the token of channels." + c.Name + ", then longshore reload if the token is new; otherwise the host tries again by itself"
 }
 
 // ofOutbox finds why no delivery can be accepted.

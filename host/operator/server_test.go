@@ -27,6 +27,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/finding"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
@@ -190,17 +191,6 @@ func serve(t *testing.T, s *operator.Server) {
 	})
 }
 
-// brief returns a new directory in which a socket's path is short, whatever TMPDIR is.
-func brief(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "longshore-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 // await asks until the answer is yes, giving way in between.
 func await(t *testing.T, ok func() bool) {
 	t.Helper()
@@ -328,7 +318,7 @@ func TestTheSocketIsClosedToOthersAndGoesWithTheHost(t *testing.T) {
 }
 
 func TestAStaleSocketIsReplaced(t *testing.T) {
-	dir := brief(t)
+	dir := fstest.ShortTemp(t)
 	path := filepath.Join(dir, "longshore.sock")
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -355,7 +345,7 @@ func TestADeletedSocketWasNeverMadeAgain(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		s := &operator.Server{Dir: dir, Control: &control{}, Runtime: brief(t), Look: time.Millisecond}
+		s := &operator.Server{Dir: dir, Control: &control{}, Runtime: fstest.ShortTemp(t), Look: time.Millisecond}
 		serve(t, s)
 		c := operator.NewClient(dir)
 		for range 2 {

@@ -99,7 +99,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 		return nil, err
 	}
 	for _, ch := range o.opts.Channels {
-		o.line(ch.Name()).ch = ch
+		o.line(ch.Name()).held = ch
 	}
 	if err := o.recover(ctx); err != nil {
 		return nil, fmt.Errorf("open the outbox: %w", err)

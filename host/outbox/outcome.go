@@ -51,7 +51,7 @@ func (o *Outbox) confirmed(a *attempt, r channel.Receipt) outcome {
 	p.Code, p.Message, p.Hint = "", "", ""
 	if r.Pending {
 		p.State, p.Receipt.Pending, p.Doubt = records.Pending, false, time.Now()
-		p.Next = o.awaits(a.ln.line.ch, &p, nil)
+		p.Next = o.awaits(a.ln.line.channel(), &p, nil)
 		return outcome{attempt: a, part: p}
 	}
 	p.Next, p.Doubt, p.Saved = time.Time{}, time.Time{}, nil
