@@ -87,10 +87,14 @@ func TestDoctorFindsEachStateInWhichServeDoesNotStart(t *testing.T) {
 					t.Errorf("doctor ends with %d:\n%s", code, out)
 				}
 				out, code = briefly(t, "-c", config, "serve")
-				if code == stage.ExitOK || !strings.Contains(out, tt.words) || !strings.Contains(out, "to do: ") {
+				stops := s.Name == "state" // else that channel alone is down
+				if (code == stage.ExitOK) == stops || !strings.Contains(out, tt.words) || !strings.Contains(out, "to do: ") {
 					t.Errorf("serve ends with %d:\n%s", code, out)
 				}
 				for path, was := range before {
+					if !stops && !strings.HasPrefix(path, s.Dir) {
+						continue
+					}
 					if now, err := os.ReadFile(path); err != nil || string(now) != was {
 						t.Errorf("%s was changed: %v", path, err)
 					}
