@@ -32,17 +32,10 @@ func (s *Slack) changed(err error) error {
 	return nil
 }
 
-// update is what chat.update takes. Without Parse "none" it parses a text differently from
-// chat.postMessage.
-type update struct {
-	Channel string   `json:"channel"`
-	TS      string   `json:"ts"`
-	Text    string   `json:"text"`
-	Parse   string   `json:"parse"`
-	Files   []string `json:"file_ids,omitempty"`
-	Blocks  []block  `json:"blocks"` // none removes those that are there
-
-	Metadata *metadata `json:"metadata,omitempty"`
+// update returns what chat.update takes. No blocks remove those that are there. Without parse "none",
+// Slack parses a text differently from chat.postMessage.
+func update(id, ts, text string, blocks ...block) map[string]any {
+	return map[string]any{"channel": id, "ts": ts, "text": text, "parse": "none", "blocks": slices.Concat([]block{}, blocks)}
 }
 
 // Edit implements channel.Editor. If Slack does not allow the text of a message with files to be
@@ -57,15 +50,17 @@ func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
 }
 
 func (s *Slack) edit(ctx context.Context, c channel.Change) error {
-	u := update{Channel: decode.IDOf(c.Chat), TS: c.Target, Text: c.Text, Parse: "none", Blocks: []block{}}
+	u := update(decode.IDOf(c.Chat), c.Target, c.Text)
 	if c.Files { // Slack documents nowhere that a message keeps files which are not named
 		m, err := s.message(ctx, c)
 		if err != nil {
 			return err
 		}
+		var ids []string
 		for _, f := range decode.FilesOf(m.Files) {
-			u.Files = append(u.Files, f.ID)
+			ids = append(ids, f.ID)
 		}
+		u["file_ids"] = ids
 	}
 	err := s.api.Post(ctx, "chat.update", u, nil)
 	if c.Files && webapi.Says(err, "cant_update_message") {

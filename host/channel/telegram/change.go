@@ -47,11 +47,9 @@ func (t *Telegram) Edit(ctx context.Context, c channel.Change) error {
 func (t *Telegram) Unsend(ctx context.Context, c channel.Change) error {
 	method, a := "deleteMessage", args{}
 	if o := t.Open(); o != nil {
-		ids, err := albumOf(ctx, o.Journal, c.Chat, c.Target)
-		if err != nil {
+		if ids, err := albumOf(ctx, o.Journal, c.Chat, c.Target); err != nil {
 			return err
-		}
-		if ids != nil {
+		} else if ids != nil {
 			method, a = "deleteMessages", args{"message_ids": ids}
 		}
 	}

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -42,23 +43,18 @@ func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, 
 		chat
 		Rights rights `json:"permissions"` // of members
 	}
-	if err := t.api.Ask(ctx, "POST", "getChat", map[string]any{"chat_id": idOf(jid)}, &c); err != nil {
-		if to := migration(err); to != 0 {
-			return fmt.Sprintf("the group became a supergroup, %s", chatOf(to)), "correct its chat in longshore.yaml"
-		}
-		return err.Error(), channel.HintOf(err)
-	}
-	if idOf(jid) > 0 {
-		return "", ""
+	err := t.api.Ask(ctx, "POST", "getChat", args{"chat_id": idOf(jid)}, &c)
+	if to := migration(err); to != 0 {
+		return fmt.Sprintf("the group became a supergroup, %s", chatOf(to)), "correct its chat in longshore.yaml"
 	}
 	var mine member
-	if err := t.api.Ask(ctx, "POST", "getChatMember", map[string]any{"chat_id": idOf(jid), "user_id": me}, &mine); err != nil {
+	if err == nil && idOf(jid) < 0 {
+		err = t.api.Ask(ctx, "POST", "getChatMember", args{"chat_id": idOf(jid), "user_id": me}, &mine)
+	}
+	if err = cmp.Or(err, mine.barred(false)); err != nil {
 		return err.Error(), channel.HintOf(err)
 	}
-	if err := mine.barred(false); err != nil {
-		return err.Error(), channel.HintOf(err)
-	}
-	missing := mine.missing()
+	missing := mine.Rights.missing()
 	if mine.Status == "member" {
 		missing = c.Rights.missing()
 	}

@@ -23,7 +23,7 @@ func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 }
 
 func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f channel.Attachment, patient bool) (io.ReadCloser, error) {
-	most := t.settings.fetchable()
+	most := t.settings.most(maxFetch)
 	_, id := fileOf(f.Ref)
 	if f.Size > most {
 		return nil, tooLarge(most)

@@ -3,29 +3,22 @@ package telegram
 import (
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// rights are fields of the Bot API's ChatMember and ChatPermissions; nil: Telegram does not say.
-type rights struct {
-	Text      *bool `json:"can_send_messages"`
-	Audio     *bool `json:"can_send_audios"`
-	Documents *bool `json:"can_send_documents"`
-	Photos    *bool `json:"can_send_photos"`
-	Videos    *bool `json:"can_send_videos"`
-	Voice     *bool `json:"can_send_voice_notes"`
-	Polls     *bool `json:"can_send_polls"`
-	Post      *bool `json:"can_post_messages"` // of an admin of a channel
-}
+// rights are the fields can_… of the Bot API's ChatMember and ChatPermissions.
+type rights map[string]jsontext.Value
 
-// missing returns the rights that Telegram says are missing.
+// missing returns the rights that Telegram says are missing. The last is of an admin of a channel.
 func (r rights) missing() (names []string) {
-	for _, one := range []struct {
-		may  *bool
-		name string
-	}{{r.Text, "messages"}, {r.Documents, "files"}, {r.Photos, "photos"}, {r.Videos, "videos"}, {r.Audio, "music"}, {r.Voice, "voice messages"}, {r.Polls, "polls"}, {r.Post, "posts"}} {
-		if one.may != nil && !*one.may {
-			names = append(names, one.name)
+	for _, one := range [][2]string{
+		{"send_messages", "messages"}, {"send_documents", "files"}, {"send_photos", "photos"}, {"send_videos", "videos"},
+		{"send_audios", "music"}, {"send_voice_notes", "voice messages"}, {"send_polls", "polls"}, {"post_messages", "posts"},
+	} {
+		if string(r["can_"+one[0]]) == "false" {
+			names = append(names, one[1])
 		}
 	}
 	return names
@@ -35,7 +28,7 @@ func (r rights) missing() (names []string) {
 type member struct {
 	Status   string `json:"status"`
 	IsMember *bool  `json:"is_member"` // of who is restricted
-	rights
+	Rights   rights `json:",embed"`
 }
 
 // barred returns why the bot can send nothing to a chat; nil if it can.
@@ -47,7 +40,7 @@ func (m member) barred(private bool) error {
 		return meant("bot was kicked from the group chat")
 	case m.Status == "left", m.Status == "restricted" && m.IsMember != nil && !*m.IsMember:
 		return meant("bot is not a member of the chat")
-	case m.Status != "creator" && slices.ContainsFunc(m.missing(), func(r string) bool { return r == "messages" || r == "posts" }):
+	case m.Status != "creator" && slices.ContainsFunc(m.Rights.missing(), func(r string) bool { return r == "messages" || r == "posts" }):
 		return meant("have no rights to send a message")
 	}
 	return nil

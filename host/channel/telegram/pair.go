@@ -45,9 +45,6 @@ func (t *Telegram) Show(ctx context.Context, p channel.Pairing) error {
 	return t.find(ctx, "@"+channel.CleanName(me.Name), p)
 }
 
-// findFor is how long pair waits for a message.
-const findFor = 2 * time.Minute
-
 // find names the chats of new updates. It does not acknowledge them, so the host gets them later.
 func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) error {
 	var hook webhook
@@ -65,7 +62,7 @@ func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) err
 		return nil
 	}
 	p.Say("write to %s, or add it to a group and write %s there; this waits two minutes", name, name)
-	until, end := context.WithTimeout(ctx, findFor)
+	until, end := context.WithTimeout(ctx, 2*time.Minute)
 	defer end()
 	for until.Err() == nil {
 		var all []json.RawMessage
@@ -73,15 +70,12 @@ func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) err
 		if err != nil && until.Err() == nil {
 			return err
 		}
-		if named := sayChats(all, p); named {
+		if sayChats(all, p) {
 			return nil
 		}
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	p.Say("nobody wrote")
-	return nil
+	return ctx.Err()
 }
 
 // sayChats names the chats of updates, each once.

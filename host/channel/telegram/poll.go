@@ -44,10 +44,9 @@ func (t *Telegram) ask(ctx context.Context, j *journal.Journal, m channel.Messag
 	}
 	if p := all[0].Poll; p != nil && j != nil {
 		body, _ := json.Marshal(poll{r.ID, m.Thread, m.Poll.Choices})
-		err = j.Record(ctx, journal.Sent{ID: pollKey(p.ID), Chat: m.Chat, Body: body, Created: time.Now()})
-	}
-	if err != nil {
-		t.Log.Warn("note which question was sent: its votes are lost", "error", err)
+		if err := j.Record(ctx, journal.Sent{ID: pollKey(p.ID), Chat: m.Chat, Body: body, Created: time.Now()}); err != nil {
+			t.Log.Warn("note which question was sent: its votes are lost", "error", err)
+		}
 	}
 	return r, nil
 }

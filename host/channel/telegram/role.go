@@ -19,10 +19,9 @@ func (t *Telegram) RoleOf(ctx context.Context, chat groups.JID, sender string) (
 		return channel.RoleUnknown, nil
 	}
 	m, err := t.memberOf(ctx, id, who)
-	if err != nil {
-		return channel.RoleUnknown, fmt.Errorf("ask for a member's role: %w", err)
-	}
 	switch {
+	case err != nil:
+		return channel.RoleUnknown, fmt.Errorf("ask for a member's role: %w", err)
 	case m.Status == "creator" || m.Status == "administrator":
 		return channel.RoleAdmin, nil
 	case m.here():
