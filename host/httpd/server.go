@@ -47,14 +47,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		above = context.WithoutCancel(ctx)
 	}
 	srv := &http.Server{
-		Handler:           http.HandlerFunc(s.serve),
-		ReadHeaderTimeout: cmp.Or(s.HeaderTime, 5*time.Second),
-		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    max(cmp.Or(s.Header, 16<<10)-headerSlop, 1),
-		BaseContext:       func(net.Listener) context.Context { return above },
-		ConnContext:       WithConn,
-		ConnState:         s.state,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Handler:                      http.HandlerFunc(s.serve),
+		ReadHeaderTimeout:            cmp.Or(s.HeaderTime, 5*time.Second),
+		IdleTimeout:                  time.Minute,
+		DisableGeneralOptionsHandler: true, // it waits for a body without end
+		MaxHeaderBytes:               max(cmp.Or(s.Header, 16<<10)-headerSlop, 1),
+		BaseContext:                  func(net.Listener) context.Context { return above },
+		ConnContext:                  WithConn,
+		ConnState:                    s.state,
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(timed{l, cmp.Or(s.Reads, Steady)}) }()
