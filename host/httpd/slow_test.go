@@ -1,10 +1,14 @@
 package httpd
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,4 +62,40 @@ func TestAnOptionsRequestWithoutItsBodyHeldAConnectionForEver(t *testing.T) {
 	if held != nil {
 		t.Errorf("connections were held:\n%s", strings.Join(held, "\n"))
 	}
+}
+
+// Whoever opened connections without end took the descriptors of the whole host, before any of them had
+// shown a token.
+func TestAFloodOfConnectionsTookTheDescriptorsOfTheHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const more = 10
+		ctx, cancel := context.WithCancel(t.Context())
+		l := pipes{make(chan net.Conn), make(chan struct{})}
+		running := (&Server{Handler: http.NotFoundHandler()}).Start(ctx, l)
+		var closed atomic.Int32
+		var reading sync.WaitGroup
+		open := func() {
+			here, there := net.Pipe()
+			l.conns <- there
+			reading.Go(func() {
+				_, _ = io.Copy(io.Discard, here)
+				closed.Add(1)
+			})
+		}
+		for range 2048 + more {
+			open()
+		}
+		if synctest.Wait(); closed.Load() != more {
+			t.Errorf("%d connections were closed, want %d", closed.Load(), more)
+		}
+		time.Sleep(time.Minute) // the others have sent no header
+		before := closed.Load()
+		open()
+		if synctest.Wait(); closed.Load() != before || before != 2048+more {
+			t.Errorf("%d connections were closed, and one more: %d", before, closed.Load())
+		}
+		cancel()
+		running.Close()
+		reading.Wait()
+	})
 }
