@@ -115,7 +115,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 		}
 	}
 	err := s.api.Post(ctx, "chat.delete", map[string]string{"channel": decode.IDOf(c.Chat), "ts": c.Target}, nil)
-	if err := unless(err, "message_not_found"); err != nil {
+	if err := webapi.Unless(err, "message_not_found"); err != nil {
 		return err
 	}
 	if left != nil {
@@ -133,7 +133,7 @@ func (s *Slack) deleteFiles(ctx context.Context, files []decode.File) (left erro
 		if me == nil || f.User != me.UserID || !decode.IsID(f.ID) {
 			continue
 		}
-		err := unless(s.api.ask(ctx, "files.delete", map[string]string{"file": f.ID}, nil), "file_not_found|file_deleted")
+		err := webapi.Unless(s.api.ask(ctx, "files.delete", map[string]string{"file": f.ID}, nil), "file_not_found|file_deleted")
 		if err != nil && channel.ClassOf(err) != channel.Permanent {
 			return err
 		}
@@ -197,5 +197,5 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 // mark adds a reaction to a message, or removes it. It is no error if that is so already.
 func (s *Slack) mark(ctx context.Context, do, id, ts, name string) error {
 	err := s.api.ask(ctx, "reactions."+do, map[string]string{"channel": id, "timestamp": ts, "name": name}, nil)
-	return unless(err, map[string]string{"add": "already_reacted", "remove": "no_reaction|message_not_found"}[do])
+	return webapi.Unless(err, map[string]string{"add": "already_reacted", "remove": "no_reaction|message_not_found"}[do])
 }
