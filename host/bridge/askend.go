@@ -43,7 +43,8 @@ func (b *Bridge) showEnd(ctx context.Context, a *records.Ask) error {
 	if err != nil || a.Shown.State.Open() { // a poll that is on its way is closed later
 		return err
 	}
-	return b.Outbox.EndShown(ctx, a)
+	a.Told = true
+	return b.Outbox.SaveAsk(ctx, a)
 }
 
 // ends returns the deliveries that show how an Ask ended. No rule has them wait: the host says
@@ -130,11 +131,11 @@ func (b *Bridge) dueAsks(ctx context.Context, began time.Time) (next time.Time, 
 // heed notes that whoever asks waited for the answer at a time.
 func (b *Bridge) heed(ctx context.Context, a *records.Ask, at time.Time) error {
 	p := policies[a.Policy]
-	until := at.Add(p.heed)
-	if end := a.Made.Add(p.within); end.Before(until) {
-		until = end
+	a.Expires = at.Add(p.heed)
+	if end := a.Made.Add(p.within); end.Before(a.Expires) {
+		a.Expires = end
 	}
-	return b.Outbox.Prolong(ctx, a, until)
+	return b.Outbox.SaveAsk(ctx, a)
 }
 
 // endLate ends what has expired.

@@ -114,7 +114,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 		}
 	}
 	err := s.api.Post(ctx, "chat.delete", map[string]string{"channel": decode.IDOf(c.Chat), "ts": c.Target}, nil)
-	if err := unless(err, "message_not_found"); err != nil {
+	if err := webapi.Unless(err, "message_not_found"); err != nil {
 		return err
 	}
 	if left != nil {
@@ -132,7 +132,7 @@ func (s *Slack) deleteFiles(ctx context.Context, files []decode.File) (left erro
 		if me == nil || f.User != me.UserID || !decode.IsID(f.ID) {
 			continue
 		}
-		err := unless(s.api.refusal(s.api.slack.DeleteFileContext(ctx, f.ID)), "file_not_found|file_deleted")
+		err := webapi.Unless(s.api.refusal(s.api.slack.DeleteFileContext(ctx, f.ID)), "file_not_found|file_deleted")
 		if err != nil && channel.ClassOf(err) != channel.Permanent {
 			return err
 		}
@@ -194,7 +194,7 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 func (s *Slack) mark(ctx context.Context, do, id, ts, name string) error {
 	of := slackgo.NewRefToMessage(id, ts)
 	if do == "add" {
-		return unless(s.api.refusal(s.api.slack.AddReactionContext(ctx, name, of)), "already_reacted")
+		return webapi.Unless(s.api.refusal(s.api.slack.AddReactionContext(ctx, name, of)), "already_reacted")
 	}
-	return unless(s.api.refusal(s.api.slack.RemoveReactionContext(ctx, name, of)), "no_reaction|message_not_found")
+	return webapi.Unless(s.api.refusal(s.api.slack.RemoveReactionContext(ctx, name, of)), "no_reaction|message_not_found")
 }

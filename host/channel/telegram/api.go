@@ -71,11 +71,3 @@ func (dialect) Read(answer *transfer.Answer, out any) error {
 	}
 	return json.Unmarshal(said.Result, out, lenient)
 }
-
-// unless returns err, and nil for a refusal with these words.
-func unless(err error, words string) error {
-	if webapi.Says(err, words) {
-		return nil
-	}
-	return err
-}

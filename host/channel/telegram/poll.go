@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 )
 
 // poll is a question that was sent, in the form of the journal: an answer names neither its chat nor
@@ -89,5 +90,5 @@ func vote(u *update, question []byte) *channel.Inbound {
 
 // EndPoll implements channel.PollEnder. Telegram shows the result itself.
 func (t *Telegram) EndPoll(ctx context.Context, c channel.Change) error {
-	return unless(t.change(ctx, c, "stopPoll", args{}), pollClosed)
+	return webapi.Unless(t.change(ctx, c, "stopPoll", args{}), pollClosed)
 }

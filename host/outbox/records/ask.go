@@ -38,6 +38,7 @@ type Ask struct {
 	Answer  string    // empty: it waits for one
 	By      string    // who answered
 	Time    time.Time // of the answer
+	Told    bool      // people were told how it ended. Not read again
 
 	// Delivery waits for the answer of an approval, and shows any other question. Key is its key.
 	Delivery int64
@@ -206,16 +207,10 @@ func AnswerAsk(t *state.Tx, id, what, by string, now time.Time) error {
 	return ofDatabase("record an answer", err)
 }
 
-// ProlongAsk sets when an open Ask expires.
-func ProlongAsk(t *state.Tx, id string, until time.Time) error {
-	_, err := t.Exec(`UPDATE ask SET expires = ? WHERE id = ? AND answer = ''`, nano(until), id)
-	return ofDatabase("prolong a question", err)
-}
-
-// EndShown records that people see how an Ask ended.
-func EndShown(t *state.Tx, id string) error {
-	_, err := t.Exec(`UPDATE ask SET told = 1 WHERE id = ?`, id)
-	return ofDatabase("record the end of a question", err)
+// SaveAsk records when an Ask expires, and whether people were told how it ended.
+func SaveAsk(t *state.Tx, a *Ask) error {
+	_, err := t.Exec(`UPDATE ask SET expires = ?, told = ? WHERE id = ?`, nano(a.Expires), bit(a.Told), a.ID)
+	return ofDatabase("record a question", err)
 }
 
 // loseApproval fails the deliveries that wait for an approval and have lost a blob, and adds
