@@ -37,7 +37,7 @@ func (m *Manager) open(g groups.Group, from *leftover) (*chat, []*conversation, 
 	// Its process has died with its host.
 	for _, h := range held {
 		inputs := m.inputsOf(c, h.Place)
-		if err := m.resume(of(h.Thread), h, inputs.unread()); err != nil {
+		if err := m.resume(of(h.Thread), h, inputs.neverRead()); err != nil {
 			return nil, nil, err
 		}
 		inputs.drain()
