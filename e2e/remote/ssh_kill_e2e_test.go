@@ -159,7 +159,7 @@ func TestAFollowUpWasRunTwiceBecauseNothingSaidThatItHadBeenRead(t *testing.T) {
 			o.puts(t, "stop", "")
 			s := killStep{victim: victim, method: "POST", path: "/api/requests", after: true}
 			before := strings.Count(o.texts(), "was interrupted")
-			o.sends(t, s, func() {
+			second := o.sends(t, s, func() {
 				o.killIt(t, s)
 				desk := filepath.Join(o.machine.Home, "longshore/desk")
 				text, err := os.ReadFile(filepath.Join(desk, "far"))
@@ -170,7 +170,9 @@ func TestAFollowUpWasRunTwiceBecauseNothingSaidThatItHadBeenRead(t *testing.T) {
 				}
 				_ = syscall.Kill(far, syscall.SIGCONT)
 			})
-			stage.Eventually(t, "the chat hears that the turn was interrupted", func() bool { return strings.Count(o.texts(), "was interrupted") > before })
+			stage.Eventually(t, "the chat hears how the turn ended", func() bool {
+				return strings.Contains(o.texts(), "over with "+second) || strings.Count(o.texts(), "was interrupted") > before
+			})
 		})
 	}
 	o.once()

@@ -1,6 +1,7 @@
 package turns_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // In each of these the host is killed at a moment, and the next one finds the
@@ -165,4 +168,55 @@ func TestAnIDIsItsSendersAndItsChannelsOwn(t *testing.T) {
 	w.configure(moved...)
 	receive("1", "ann")
 	keep(3, "another account")
+}
+
+// TestAFollowUpThatMayHaveBeenReadWasRunAgain: an assistant that shares no directory had sent
+// something for a follow-up, and nothing had said that the follow-up had been read. The next
+// session, or the next host, took it for unread.
+func TestAFollowUpThatMayHaveBeenReadWasRunAgain(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		for _, sent := range []bool{false, true} {
+			t.Run(fmt.Sprintf("host killed %t, sent %t", killed, sent), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, nil)
+					w.run()
+					w.write("family", "1", "first")
+					a := w.runtime.next()
+					a.says("answer to the first")
+					time.Sleep(time.Second)
+					w.write("family", "2", "second")
+					synctest.Wait()
+					for _, name := range a.lie() {
+						check(t, os.Rename(filepath.Join(a.inputs(), name), filepath.Join(a.inputs(), name+ipc.HandedSuffix)))
+					}
+					time.Sleep(time.Second)
+					want := []string{"answer to the first", interrupted}
+					if sent {
+						w.toolSends()
+					}
+					if killed {
+						w = w.restart()
+						w.run()
+					} else {
+						a.exit(runtime.ErrLost)
+					}
+					time.Sleep(time.Minute)
+					b := w.runtime.next()
+					switch {
+					case sent && b != nil:
+						t.Error("the turn was run again")
+					case !sent:
+						has(t, b.input.Prompt, "second")
+						if left := b.lie(); len(left) > 0 {
+							t.Errorf("the next assistant finds %v", left)
+						}
+						if want = []string{"answer to the first", tryingAgain}; killed {
+							want = want[:1]
+						}
+					}
+					equal(t, "told", w.texts(), want)
+				})
+			})
+		}
+	}
 }
