@@ -108,7 +108,7 @@ func (in *inputs) those(is func(root *os.Root, name string) bool) map[string]boo
 		return names
 	}
 	defer root.Close()
-	for _, name := range list(root) {
+	for _, name := range list(root, isInput) {
 		if is(root, name) {
 			names[strings.TrimSuffix(name, ipc.HandedSuffix)] = true
 		}
@@ -116,9 +116,14 @@ func (in *inputs) those(is func(root *os.Root, name string) bool) map[string]boo
 	return names
 }
 
-// list returns the files of the directory that are the host's: at most as many as a host can
-// have written, because the assistant may have filled it.
-func list(root *os.Root) (names []string) {
+// isInput reports whether an entry of the directory is the host's.
+func isInput(name string) bool {
+	return name == closeFile || strings.HasSuffix(strings.TrimSuffix(name, ipc.HandedSuffix), ipc.Suffix)
+}
+
+// list returns the names in a directory for which is returns true: of its first 100,000, because
+// the assistant may have filled it.
+func list(root *os.Root, is func(name string) bool) (names []string) {
 	dir, err := root.Open(".")
 	if err != nil {
 		return nil
@@ -127,7 +132,7 @@ func list(root *os.Root) (names []string) {
 	const most = 100_000
 	all, _ := dir.Readdirnames(most)
 	for _, name := range all {
-		if name == closeFile || strings.HasSuffix(strings.TrimSuffix(name, ipc.HandedSuffix), ipc.Suffix) {
+		if is(name) {
 			names = append(names, name)
 		}
 	}

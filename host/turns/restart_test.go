@@ -220,3 +220,38 @@ func TestAFollowUpThatMayHaveBeenReadWasRunAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestATurnRanAgainWhileItsRequestWentFromTheQueueIntoTheOutbox: the outbox was asked before the
+// queue was looked at, and the request was recorded and unlinked in between. So neither had it.
+func TestATurnRanAgainWhileItsRequestWentFromTheQueueIntoTheOutbox(t *testing.T) {
+	for _, dir := range []string{ipc.MessagesDir, ipc.FilesDir} { // requests may lie in both
+		for _, recorded := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, recorded %t", dir, recorded), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var w *world
+					var request string
+					w = newWorld(t, func(o *options) {
+						o.Looked = func() {
+							if recorded && os.Remove(request) == nil {
+								w.toolSends()
+							}
+						}
+					})
+					request = filepath.Join(w.layout().IPC("family", dir), "r.json")
+					w.run()
+					w.write("family", "1", "send me a file")
+					a := w.runtime.next()
+					time.Sleep(time.Second)
+					check(t, os.WriteFile(request, []byte("{}"), 0o644))
+					check(t, os.Chtimes(request, time.Now(), time.Now())) // of the bubble's time
+					a.exit(errCrash)
+					time.Sleep(time.Minute)
+					if w.runtime.next() != nil {
+						t.Error("the turn was run again")
+					}
+					equal(t, "told", w.texts(), []string{interrupted})
+				})
+			})
+		}
+	}
+}
