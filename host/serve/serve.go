@@ -121,7 +121,6 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 
 // Run runs every part until ctx is done, which is no error, or until one of them fails.
 func (h *Host) Run(ctx context.Context) error {
-	h.reap(ctx)
 	if err := h.Bridge.RecordMissing(ctx); err != nil { // before the outbox deletes old deliveries
 		h.opts.Log.Error("the audit trail lacks entries from before a crash", "error", err)
 	}

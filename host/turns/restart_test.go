@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -254,4 +255,30 @@ func TestATurnRanAgainWhileItsRequestWentFromTheQueueIntoTheOutbox(t *testing.T)
 			})
 		}
 	}
+}
+
+// TestACommandJudgedATurnWhoseAssistantStillRan: a command opened the state of a killed host,
+// took the turn for one that had sent nothing, and forgot it. Its container then sent something,
+// and the next host answered the message again.
+func TestACommandJudgedATurnWhoseAssistantStillRan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "first")
+		w.runtime.next()
+		w.write("family", "2", "second") // lies unread in input/
+		time.Sleep(time.Second)
+		w.options.Idle = true
+		w = w.restart()
+		time.Sleep(time.Second)
+		w.toolSends()
+		w.options.Idle = false
+		w.open()
+		w.run()
+		b := w.runtime.next()
+		if has(t, b.input.Prompt, "second"); strings.Contains(b.input.Prompt, "first") {
+			t.Error("the turn was run again")
+		}
+		equal(t, "told", w.texts(), []string{interrupted})
+	})
 }

@@ -89,6 +89,7 @@ type Options struct {
 	Probe       time.Duration // before the first look whether a permanent cause is gone, doubled for each further one, at most 10 min; 0: 1 min
 	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MiB
 	Context     int           // messages kept that did not call the assistant; 0: 50
+	Idle        bool          // Run will not be called: turns of an earlier host are left to the next one, because their assistants may still run
 	Log         *slog.Logger
 }
 

@@ -236,6 +236,7 @@ func check(t *testing.T, err error) {
 // testing/synctest.
 type stage struct {
 	started chan *actor
+	before  func() // a start; may be nil
 	mu      sync.Mutex
 	refuse  error
 }
@@ -257,6 +258,9 @@ func (s *stage) Start(_ context.Context, spec runtime.Spec) (runtime.Session, er
 	check := json.Unmarshal(spec.Input, &a.input)
 	if check != nil {
 		return nil, check
+	}
+	if s.before != nil {
+		s.before()
 	}
 	s.started <- a
 	return a, nil
