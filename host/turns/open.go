@@ -33,11 +33,11 @@ func (m *Manager) open(g groups.Group, from *leftover) (*chat, []*conversation, 
 		t := of(r.Thread)
 		t.kept = append(t.kept, r)
 	}
-	// Messages that the assistant had not read go to the next one, like any other message.
-	// Its process has died with its host, or was ended before New.
 	if m.o.Idle {
 		held = nil
 	}
+	// Messages that the assistant had not read go to the next one, like any other message.
+	// Its process has died with its host, or was ended before New.
 	for _, h := range held {
 		inputs := m.inputsOf(c, h.Place)
 		if err := m.resume(of(h.Thread), h, inputs.neverRead()); err != nil {

@@ -33,7 +33,8 @@
 // assistant's next output after it was read, or until the chat was told that there will be
 // no answer. The end of the turn, the agent's session and what is left of the turn are one
 // transaction, too. A message that the channel delivers twice counts once. Messages that an
-// assistant has not read when it ends go to the next one.
+// assistant has not read when it ends go to the next one. A follow-up that was handed to an
+// assistant without a shared directory counts as read, unless that has ended without it.
 //
 // A turn breaks if the assistant crashes, hangs, or dies with its host. It is retried only
 // if nothing of it has reached the outbox or the queue; otherwise the chat is told that it
