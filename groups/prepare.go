@@ -73,7 +73,7 @@ func (l Layout) Prepare(groups []Group) error {
 	var m maker
 	m.own(l.State, 0o700)
 	m.own(l.Own(), 0o700)
-	for _, shared := range []string{l.Groups(), l.Global(), l.IPCDir()} {
+	for _, shared := range []string{l.Groups(), l.IPCDir()} {
 		m.own(shared, 0o755)
 	}
 	for _, private := range []string{l.Store(), l.Logs(), l.Errors()} {
@@ -82,25 +82,34 @@ func (l Layout) Prepare(groups []Group) error {
 	if l.V1 {
 		m.own(l.Sessions(), 0o755)
 	}
-	for _, g := range groups {
-		if err := CheckFolder(g.Folder); err != nil {
-			return fmt.Errorf("prepare groups: %w", err)
-		}
-		m.agents(l.Workspace(g.Folder))
-		if l.V1 {
-			m.own(filepath.Dir(l.Session(g.Folder)), 0o755)
-			m.agents(l.Session(g.Folder))
-		}
-	}
 	if m.err != nil {
 		return fmt.Errorf("prepare directories: %w", m.err)
 	}
 	for _, g := range groups {
-		if err := l.PrepareQueue(g.Folder); err != nil {
+		if err := l.PrepareGroup(g.Folder); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// PrepareGroup makes the directories of a group and groups/global, as Prepare does, which has made the
+// directories around them.
+func (l Layout) PrepareGroup(folder string) error {
+	if err := CheckFolder(folder); err != nil {
+		return fmt.Errorf("prepare group: %w", err)
+	}
+	var m maker
+	m.own(l.Global(), 0o755)
+	m.agents(l.Workspace(folder))
+	if l.V1 {
+		m.own(filepath.Dir(l.Session(folder)), 0o755)
+		m.agents(l.Session(folder))
+	}
+	if m.err != nil {
+		return fmt.Errorf("prepare directories: %w", m.err)
+	}
+	return l.PrepareQueue(folder)
 }
 
 // Interrupted returns the directory that an interrupted restore has left; empty: there is none.
@@ -128,7 +137,7 @@ func (l Layout) Sound(folder string) bool {
 		return false
 	}
 	home, session := filepath.Join(l.Homes(), folder), l.Session(folder)
-	dirs := []string{l.Workspace(folder), l.IPC(folder, "")}
+	dirs := []string{l.Global(), l.Workspace(folder), l.IPC(folder, "")}
 	for _, leaf := range slices.Concat(IPCWritable, IPCReadable) {
 		dirs = append(dirs, l.IPC(folder, leaf))
 	}

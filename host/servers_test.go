@@ -23,8 +23,6 @@ var craft = map[string][]string{
 // outside are the uses of these names elsewhere, each with its reason.
 var outside = map[string]string{
 	"agentrunner/internal/forward net.Listen": "carries bytes of a container to a socket, and speaks no HTTP",
-	"host/channel net.ListenConfig":           "asks whether an address is free",
-	"host/command net.Listen":                 "the same",
 	"host/runtime/docker net.ListenUnix":      "hands its listener to those who serve; what runs assistants knows no servers",
 	"host/turns hmac.Equal":                   "an id of the host's own, which proves no caller",
 }

@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -59,7 +60,7 @@ func TestAnAddressIsCheckedBeforeItIsUsed(t *testing.T) {
 }
 
 func TestTheHostIsAskedOverASocketToo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "door.sock")
+	path := filepath.Join(fstest.ShortTemp(t), "host.sock")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)

@@ -166,7 +166,7 @@ func TestKeysStandInNoEnvironmentButV1s(t *testing.T) {
 func TestDoctorBeforeTheFirstStart(t *testing.T) {
 	for name, h := range map[string]*boxes{"ours": newBoxes(t, 1), "v1": newV1Boxes(t)} {
 		said := h.doctor()
-		if !strings.Contains(said, "ok engine it answers") || strings.Contains(said, "fault engine") {
+		if !strings.Contains(said, "ok engine it answers") || strings.Contains(said, "fault group g0") {
 			t.Errorf("%s: before the first start:\n%s", name, said)
 		}
 		if os.Geteuid() != 0 {
@@ -176,7 +176,7 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		said = h.doctor()
-		if strings.Count(said, "fault engine") != 2 || strings.Contains(said, `\n`) || !strings.Contains(said, "run: chown -R 1000:1000") {
+		if strings.Count(said, "fault group g0") != 2 || strings.Contains(said, `\n`) || !strings.Contains(said, "run: chown -R 1000:1000") {
 			t.Errorf("%s: with two directories of somebody else's:\n%s", name, said)
 		}
 	}

@@ -93,7 +93,7 @@ func TestEndedBudgetIsNamed(t *testing.T) {
 		out, _ := cmd.CombinedOutput() // "why" fails, as it is to
 		return string(out)
 	}
-	if out := said("why", "g0"); !strings.Contains(out, "no  budget") || !strings.Contains(out, "150 tokens a day; 107 tokens") || !strings.Contains(out, "raise it in") {
+	if out := said("why", "g0"); !strings.Contains(out, "no  assistant") || !strings.Contains(out, "150 tokens a day; 107 tokens") || !strings.Contains(out, "raise it in") {
 		t.Errorf("why says:\n%s", out)
 	}
 	if out := said("status", "--json"); !strings.Contains(out, `"cause": "budget_spent"`) || !strings.Contains(out, `"budget_tokens_spent": 107`) {

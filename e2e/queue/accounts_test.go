@@ -52,8 +52,8 @@ groups:
 		if item.Channel != want.name {
 			t.Errorf("the delivery to %s goes to %q", want.chat, item.Channel)
 		}
-		base := strings.TrimRight(h.Channels[i].(*web.Web).URL(), "/")
-		other := strings.TrimRight(h.Channels[1-i].(*web.Web).URL(), "/")
+		base := strings.TrimRight(channel.Current(h.Channels[i]).(*web.Web).URL(), "/")
+		other := strings.TrimRight(channel.Current(h.Channels[1-i]).(*web.Web).URL(), "/")
 		if code := status(t, base+"/c/"+want.chat); code != http.StatusOK {
 			t.Errorf("the page %s answers %d", want.chat, code)
 		}

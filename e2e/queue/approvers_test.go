@@ -228,3 +228,86 @@ func TestANamedMemberApprovesByAPollAndOneAnswerCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerOfTheOperatorAfterARestartWasNotToldInTheChat: its poll stayed open for ever, and
+// whoever pressed it read that somebody had answered.
+func TestAnAnswerOfTheOperatorAfterARestartWasNotToldInTheChat(t *testing.T) {
+	s := stage.NewSite(t, t.TempDir(), 2, stage.NoLimits)
+	stage.Write(t, s.Cfg.File, "state: ./state\ngroups: [{name: G0, folder: g0, chat: \"mem:g0\"}]\n") // for the command
+	s.Cfg.Groups[0].Approve = groups.Approve{Files: true}
+	s.Cfg.Approval = config.Approval{Group: "g1", Members: []string{officer}}
+	limits := media.DefaultLimits()
+	limits.Poll = media.PollLimit{Question: 250, Choices: 10, Choice: 50}
+	a := &approving{Site: s, mem: memory.New(memory.Options{Online: true, Limits: limits})}
+	h, stop := s.Start(nil, memory.Acting{Channel: a.mem})
+	a.h = h
+	request, _, question := a.asks("plan.txt", 1)
+	stop()
+	a.h, _ = s.Start(nil, memory.Acting{Channel: a.mem})
+	stage.Eventually(t, "the operator says yes", func() bool { // a host that starts opens its socket at the end
+		_, code := stage.Command(t, "-c", s.Cfg.File, "approvals", "yes", request)
+		return code == stage.ExitOK
+	})
+	if r := s.Result("g0", request); r.Status != ipc.Sent {
+		t.Errorf("after the yes: %+v", r)
+	}
+	stage.Eventually(t, "the poll is closed, and the chat reads why", func() bool {
+		shown := a.mem.Shown("mem:g1")
+		return len(shown) == 2 && strings.HasPrefix(shown[0].Closed, "Approved") && strings.HasPrefix(shown[1].Text, "Approved") && shown[1].ReplyTo == question.ID
+	})
+}
+
+// TestAnAnswerOfTheWrongPersonCountedForOnePolicy, on a whole host: members who may not speak
+// for questions, members who are not named for approvals and permissions.
+func TestAnAnswerOfTheWrongPersonCountedForOnePolicy(t *testing.T) {
+	s := stage.NewSite(t, t.TempDir(), 2, stage.NoLimits)
+	s.Cfg.Groups[0].Approve = groups.Approve{Files: true}
+	s.Cfg.Groups[1].Members.Speak = groups.Who{officer}
+	s.Cfg.Groups[1].Assistant, s.Cfg.Assistants = "far", map[string]config.Assistant{"far": {Runtime: config.Elsewhere, Agent: "sample"}} // nobody hears a vote for no assistant
+	s.Cfg.Approval = config.Approval{Group: "g1", Members: []string{officer}}
+	limits := media.DefaultLimits()
+	limits.Poll = media.PollLimit{Question: 250, Choices: 10, Choice: 50}
+	a := &approving{Site: s, mem: memory.New(memory.Options{Online: true, Limits: limits})}
+	a.h, _ = s.Start(nil, a.mem)
+	asked, err := a.Client("g1").Enqueue(t.Context(), ipc.Request{Type: ipc.TypeAsk, Text: "Which?", Choices: []string{"a", "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := a.shown("mem:g1", 1)[0]
+	request, _, approval := a.asks("plan.txt", 2)
+	for _, poll := range []memory.Seen{question, approval} {
+		for _, m := range []channel.Inbound{
+			{Sender: "U2"}, {From: officer}, {Sender: officer, Forwarded: true, Choices: []string{"nonsense"}}, {Sender: officer, Chat: "mem:g0"},
+		} {
+			m.Kind, m.Target = channel.KindVote, poll.ID
+			if m.Choices == nil {
+				m.Choices = poll.Poll.Choices[:1]
+			}
+			a.says(m)
+		}
+	}
+	a.waits(request)
+	answers := func() []records.Answer {
+		d, err := a.h.Outbox.Get(t.Context(), asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := a.h.Outbox.Reader().Answers(t.Context(), d.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if all := answers(); len(all) != 0 {
+		t.Errorf("counted: %+v", all)
+	}
+	for _, poll := range []memory.Seen{question, approval} {
+		a.says(channel.Inbound{Kind: channel.KindVote, Sender: officer, From: "Ann", Target: poll.ID, Choices: poll.Poll.Choices[:1]})
+	}
+	if r := a.Result("g0", request); r.Status != ipc.Sent {
+		t.Errorf("after the yes: %+v", r)
+	}
+	if all := answers(); len(all) != 1 || all[0].Name != "Ann" {
+		t.Errorf("counted: %+v", all)
+	}
+}

@@ -29,9 +29,9 @@ import (
 func health(h *serve.Host) (status int, words string) {
 	w := httptest.NewRecorder()
 	h.Local(true).Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-	var answer struct{ Message string }
+	var answer struct{ Error struct{ Message string } }
 	_ = json.Unmarshal(w.Body.Bytes(), &answer) // empty words then
-	return w.Code, answer.Message
+	return w.Code, answer.Error.Message
 }
 
 // queued waits until a request's result says that it waits, and why.

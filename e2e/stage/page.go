@@ -78,7 +78,10 @@ func (g Guest) Sees(after string, is func([]history.Message) bool) []history.Mes
 }
 
 // Scrape asks the host for its metrics.
-func Scrape(state string) (string, error) {
+func Scrape(state string) (string, error) { return Monitor(state, "/metrics") }
+
+// Monitor asks the host as a monitor does.
+func Monitor(state, path string) (string, error) {
 	at := filepath.Join(state, "longshore.sock")
 	if short, err := os.Readlink(at); err == nil { // the state's own path is too long for a socket
 		at = short
@@ -86,7 +89,7 @@ func Scrape(state string) (string, error) {
 	socket := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", at)
 	}}}
-	res, err := socket.Get("http://longshore/metrics")
+	res, err := socket.Get("http://longshore" + path)
 	if err != nil {
 		return "", err
 	}

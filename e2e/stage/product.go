@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -49,7 +50,7 @@ func NewLog(w io.Writer, o config.Log) *slog.Logger {
 }
 
 // WebOf is the page of a host that has no channel before it.
-func WebOf(h *serve.Host) *web.Web { return h.Channels[0].(*web.Web) }
+func WebOf(h *serve.Host) *web.Web { return channel.Current(h.Channels[0]).(*web.Web) }
 
 // SumOf is the SHA-256 of what r has, in hexadecimal.
 func SumOf(r io.Reader) (string, error) {

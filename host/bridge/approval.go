@@ -146,28 +146,17 @@ func (b *Bridge) mayFile(dst destination, f records.File, open func(read func(io
 	return err
 }
 
-// askApprovers asks the approvers' chat about a delivery that waits for an approval. A
-// second call, after a restart, does nothing.
-func (b *Bridge) askApprovers(ctx context.Context, d *records.Delivery) {
-	folder := b.Approvers()
-	if folder == "" || !d.Waits() {
-		return
-	}
-	a, err := b.Outbox.Reader().Approval(ctx, d.Key)
-	if err == nil && a.Shown.Delivery == 0 {
-		err = b.askFor(ctx, folder, d, a)
-	}
-	if err != nil && !errors.Is(err, records.ErrNotFound) {
-		b.Log.Error("nobody was asked to approve a delivery; the operator can", "group", d.Folder, "request", d.Request, "error", err)
-	}
-}
-
-func (b *Bridge) askFor(ctx context.Context, folder string, d *records.Delivery, a *records.Ask) error {
-	dst, err := b.authorize(folder, ipc.Request{})
+// askApprovers asks the approvers' chat about a delivery that waits for an approval.
+func (b *Bridge) askApprovers(ctx context.Context, a *records.Ask) error {
+	d, err := b.Outbox.Get(ctx, a.Key)
 	if err != nil {
 		return err
 	}
-	ask := ownDelivery(folder, dst, "ask "+a.ID)
-	ask.Parts = showAsk(report.Approval(d, a.Rule), a, dst.limits)
+	dst, err := b.authorize(b.Approvers(), ipc.Request{})
+	if err != nil {
+		return err
+	}
+	ask := ownDelivery(b.Approvers(), dst, "ask "+a.ID)
+	ask.Parts = showAsk(report.Approval(&d, a.Rule), a, dst.limits)
 	return b.judgeAndPut(ctx, dst, ask)
 }

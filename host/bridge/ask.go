@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +117,7 @@ func (b *Bridge) answered(ctx context.Context, chat groups.Address, m *channel.I
 	switch {
 	case m.Kind == channel.KindVote:
 		a, err = b.Outbox.Asked(ctx, chat, m)
-		return a, len(m.Choices) == 1 && m.Choices[0] != ChoiceNo, err
+		return a, err == nil && slices.Contains(m.Choices, policies[a.Policy].yes), err
 	case m.Kind == channel.KindMessage && typed:
 		a, err = b.Outbox.Reader().Ask(ctx, id)
 		return a, yes, err
@@ -124,19 +125,15 @@ func (b *Bridge) answered(ctx context.Context, chat groups.Address, m *channel.I
 	return nil, false, records.ErrNotFound
 }
 
-// maxAnswer is the longest typed answer, in bytes.
-const maxAnswer = 64
+// answerForm is a typed answer: yes or no, and the whole id of an Ask.
+var answerForm = regexp.MustCompile(`^\s{0,9}([yY][eE][sS]|[nN][oO])\s{1,9}([0-9a-fA-F]{32})\s{0,9}$`)
 
-// typedAnswer parses a typed answer: yes or no, and the whole id of an Ask, 32 hex digits.
 func typedAnswer(text string) (id string, yes, ok bool) {
-	if len(text) > maxAnswer {
+	m := answerForm.FindStringSubmatch(text)
+	if m == nil {
 		return "", false, false
 	}
-	words := strings.Fields(strings.ToLower(text))
-	if len(words) != 2 || !slices.Contains([]string{"yes", "no"}, words[0]) || len(words[1]) != 32 || strings.Trim(words[1], "0123456789abcdef") != "" {
-		return "", false, false
-	}
-	return words[1], words[0] == "yes", true
+	return strings.ToLower(m[2]), len(m[1]) == len("yes"), true
 }
 
 // count counts a member's answer, and tells the approvers' chat if it does not count. Errors pass.

@@ -37,9 +37,6 @@ type asker struct {
 // lasts is for how long an answer counts.
 const lasts = 10 * time.Minute
 
-// session is a permission's id in the session that asked.
-var session string
-
 // askers has each policy. A new policy goes here.
 func askers() []asker {
 	named := func(s *site, choice string, v channel.Inbound) {
@@ -104,11 +101,11 @@ func askers() []asker {
 				s.set.approvers, s.set.mayAsk = "ops", []string{"family"}
 				p, err := s.AskPermission(s.t.Context(), "family", "t1", ipc.Permission{Tool: "Bash", Input: "ls"})
 				check(s.t, err)
-				session = p.ID
+				s.session = p.ID
 			},
 			votes: named, records: ends,
 			reads: func(s *site) string {
-				p, err := s.Permission(s.t.Context(), "family", "t1", session, 0)
+				p, err := s.Permission(s.t.Context(), "family", "t1", s.session, 0)
 				check(s.t, err)
 				return p.Answer
 			},
@@ -278,7 +275,7 @@ func TestWhatNobodySeesEndsWithoutAWord(t *testing.T) {
 		if got := a.reads(s); got != a.nobody {
 			t.Errorf("the asker reads %q", got)
 		}
-		due, err := s.outbox.Reader().DueAsks(t.Context(), time.Now())
+		due, err := s.outbox.Reader().DueAsks(t.Context(), time.Now(), true)
 		if err != nil || len(due) != 0 {
 			t.Errorf("left: %+v, %v", due, err)
 		}
@@ -294,7 +291,7 @@ func TestAnAnswerOfTheWrongPersonCounts(t *testing.T) {
 		wrong := map[string]func(v *channel.Inbound){
 			"a choice that is none": func(v *channel.Inbound) { v.Choices, v.Text = []string{"Sunday"}, "maybe" },
 			"another poll":          func(v *channel.Inbound) { v.Target, v.Text = "MEM99", "yes "+strings.Repeat("0", 32) },
-			"the session's own id":  func(v *channel.Inbound) { v.Target, v.Text = session, "yes "+session },
+			"the session's own id":  func(v *channel.Inbound) { v.Target, v.Text = s.session, "yes "+s.session },
 		}
 		if a.policy != records.PolicyQuestion {
 			wrong["another member"] = func(v *channel.Inbound) { v.Sender = "U2" }
@@ -358,4 +355,85 @@ func TestAPermissionOfASessionThatIsGoneIsOver(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestALateYesDoesNotCountBeforeTheHostHasNoticedTheEnd.
+func TestALateYesDoesNotCountBeforeTheHostHasNoticedTheEnd(t *testing.T) {
+	each(t, func(t *testing.T, s *site, a *asker) {
+		a.asks(s)
+		asked := a.shows(s)[0]
+		time.Sleep(lasts + time.Second)
+		a.votes(s, "yes", by("U1", asked, "yes"))
+		a.shows(s)
+		if got := a.reads(s); got != a.nobody {
+			t.Errorf("the asker reads %q", got)
+		}
+	})
+}
+
+// TestANumberIsNoAnswerToAnApproval: what the approvers are asked in words takes its id alone, and
+// keeps no answer from an assistant's question.
+func TestANumberIsNoAnswerToAnApproval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.enqueue("ops", "q", which, time.Now())
+		s.carry("ops")
+		s.runOnce()
+		a := askers()[1]
+		a.asks(s)
+		s.runOnce()
+		in := channel.Inbound{Text: "1", From: "Ann", Sender: "U1", Time: time.Now()}
+		a.votes(s, "yes", in)
+		chat := groups.Address{Channel: "memory", JID: "mem:ops"}
+		target, choices, _, err := s.Vote(t.Context(), chat, in, "a")
+		if err != nil || target == "" || len(choices) != 1 || choices[0] != "Monday" {
+			t.Errorf("it answers %q by %q, %v", target, choices, err)
+		}
+		if got := a.reads(s); got != "" {
+			t.Errorf("the approval is over: %q", got)
+		}
+	})
+}
+
+// TestApproversWereNeverAskedAboutWhatWaitedForADay: the host died before it had asked them, and
+// a start looked at the deliveries of the last day alone. Approvers who are named later are asked, too.
+func TestApproversWereNeverAskedAboutWhatWaitedForADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t).asking()
+		s.allow(func(g *groups.Group) { g.Approve.Within = setting.Duration(100 * time.Hour) })
+		s.set.approvers = ""
+		s.enqueue("family", "0001", file(s.write("family", "a.txt", "for you")), time.Now())
+		s.carry("family")
+		s.runOnce()
+		time.Sleep(50 * time.Hour)
+		s.restart()
+		s.set.approvers = "ops"
+		s.runOnce()
+		if shown := s.memory.Shown("mem:ops"); len(shown) != 1 || !strings.Contains(shown[0].Text, "a.txt") {
+			t.Errorf("the approvers read %+v", shown)
+		}
+	})
+}
+
+// TestASessionThatWaitsInOneLongCallIsNotTakenForGone.
+func TestASessionThatWaitsInOneLongCallIsNotTakenForGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		askers()[2].asks(s)
+		defer s.run(&told{})()
+		asked := s.sees("mem:ops", 1)[0]
+		got := make(chan ipc.Permission, 1)
+		go func() {
+			p, err := s.Permission(t.Context(), "family", "t1", s.session, lasts)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- p
+		}()
+		time.Sleep(lasts - time.Minute)
+		s.answers(asked.Text, true)
+		if p := <-got; p.Answer != ipc.Allowed {
+			t.Errorf("the session reads %+v", p)
+		}
+	})
 }

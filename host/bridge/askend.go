@@ -43,7 +43,8 @@ func (b *Bridge) showEnd(ctx context.Context, a *records.Ask) error {
 	if err != nil || a.Shown.State.Open() { // a poll that is on its way is closed later
 		return err
 	}
-	return b.Outbox.EndShown(ctx, a)
+	a.Told = true
+	return b.Outbox.SaveAsk(ctx, a)
 }
 
 // ends returns the deliveries that show how an Ask ended. No rule has them wait: the host says
@@ -80,14 +81,14 @@ func (b *Bridge) ends(ctx context.Context, a *records.Ask) (all []judged, err er
 	return all, nil
 }
 
-// watchAsks ends what nobody has answered in time, and shows the ends that are not shown yet,
-// until ctx is done.
+// watchAsks asks the approvers, ends what nobody has answered in time, and shows the ends that are
+// not shown yet, until ctx is done.
 func (b *Bridge) watchAsks(ctx context.Context) {
 	began := time.Now()
 	for {
-		next, err := b.endAsks(ctx, began)
+		next, err := b.dueAsks(ctx, began)
 		if err != nil && ctx.Err() == nil {
-			b.Log.Error("questions not ended", "error", err)
+			b.Log.Error("people were not asked, or not told how it ended; tried again in a minute; the operator can answer approvals", "error", err)
 			next = time.Now().Add(time.Minute)
 		}
 		var due <-chan time.Time
@@ -103,16 +104,18 @@ func (b *Bridge) watchAsks(ctx context.Context) {
 	}
 }
 
-// endAsks returns when to look again; zero if nothing is open. began is when the host began to
+// dueAsks returns when to look again; zero if nothing is open. began is when the host began to
 // listen to those who ask.
-func (b *Bridge) endAsks(ctx context.Context, began time.Time) (next time.Time, err error) {
+func (b *Bridge) dueAsks(ctx context.Context, began time.Time) (next time.Time, err error) {
 	now := time.Now()
-	due, err := b.Outbox.Reader().DueAsks(ctx, now)
+	due, err := b.Outbox.Reader().DueAsks(ctx, now, b.Approvers() != "")
 	for i := range due {
 		a := &due[i]
 		switch p := policies[a.Policy]; {
 		case a.Answer != "":
 			err = errors.Join(err, b.showEnd(ctx, a))
+		case a.Open(now): // nobody sees it
+			err = errors.Join(err, b.askApprovers(ctx, a))
 		case p.heed > 0 && now.Before(began.Add(p.heed)) && now.Before(a.Made.Add(p.within)): // who asks may outlive a host
 			err = errors.Join(err, b.heed(ctx, a, began))
 		default:
@@ -128,11 +131,11 @@ func (b *Bridge) endAsks(ctx context.Context, began time.Time) (next time.Time, 
 // heed notes that whoever asks waited for the answer at a time.
 func (b *Bridge) heed(ctx context.Context, a *records.Ask, at time.Time) error {
 	p := policies[a.Policy]
-	until := at.Add(p.heed)
-	if end := a.Made.Add(p.within); end.Before(until) {
-		until = end
+	a.Expires = at.Add(p.heed)
+	if end := a.Made.Add(p.within); end.Before(a.Expires) {
+		a.Expires = end
 	}
-	return b.Outbox.Prolong(ctx, a, until)
+	return b.Outbox.SaveAsk(ctx, a)
 }
 
 // endLate ends what has expired.

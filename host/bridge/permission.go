@@ -62,19 +62,18 @@ func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks 
 // Permission returns a question of a conversation, as soon as it is answered or after the time to
 // wait. The error is ErrNoPermission; other errors pass.
 func (b *Bridge) Permission(ctx context.Context, folder, thread, id string, wait time.Duration) (ipc.Permission, error) {
-	over := time.After(wait)
-	for {
+	for until := time.Now().Add(wait); ; {
 		b.mu.Lock()
 		news := b.news
 		b.mu.Unlock()
 		p, err := b.permission(ctx, folder, thread, id)
-		if err != nil || p.Answer != "" || wait <= 0 {
+		left := time.Until(until)
+		if err != nil || p.Answer != "" || left <= 0 {
 			return p, err
 		}
 		select {
 		case <-news:
-		case <-over:
-			wait = 0
+		case <-time.After(min(left, policies[records.PolicyPermission].heed/2)): // it still waits
 		case <-ctx.Done():
 			return p, nil
 		}

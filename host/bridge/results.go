@@ -47,7 +47,6 @@ func (b *Bridge) writeResults(ctx context.Context, changes *outbox.Changes, assi
 		if !d.Open() {
 			b.Spool.Wake(d.Folder)
 		}
-		b.askApprovers(ctx, &d.Delivery)
 		if d.Request == "" || d.Batch && d.Open() {
 			continue
 		}

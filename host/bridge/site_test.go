@@ -35,6 +35,7 @@ type site struct {
 	set    *settings // of every bridge of the site
 	asked  int       // requests
 
+	session    string // by which the session that asked knows its permission
 	records    outbox.Options
 	closeState func()
 	turns      told

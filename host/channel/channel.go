@@ -96,21 +96,32 @@ func (m *Message) Progress(sent int64) {
 	}
 }
 
-// After returns the Attempt of one of several files. Its progress counts on from before, the
-// bytes of the files that went first.
-func After(a Attempt, before int64) Attempt {
-	if a == nil {
-		return nil
+// Uploads calls up with each file from the first-th on, for a platform that takes the bytes of one after
+// another. The progress of the Attempt that it gets counts on from the files before.
+func (m *Message) Uploads(first int, up func(i int, f File, a Attempt) error) error {
+	before := int64(0)
+	for i, f := range m.Files {
+		if i >= first {
+			if err := up(i, f, After(m.Attempt, before)); err != nil {
+				return err
+			}
+		}
+		before += f.Size
+		m.Progress(before)
 	}
-	return after{a, before}
+	return nil
 }
 
+// After returns the Attempt of one of several files. Its progress counts on from before, the
+// bytes of the files that went first.
+func After(a Attempt, before int64) Attempt { return after{&Message{Attempt: a}, before} }
+
 type after struct {
-	Attempt
+	*Message
 	before int64
 }
 
-func (a after) Progress(sent int64) { a.Attempt.Progress(a.before + sent) }
+func (a after) Progress(sent int64) { a.Message.Progress(a.before + sent) }
 
 // Receipt says that the platform has taken a message.
 type Receipt struct {
@@ -204,8 +215,8 @@ func (o Outcome) Last() bool {
 
 // Opener is implemented by a channel that needs what another program may hold, such as an address.
 type Opener interface {
-	// Open takes it before Run, so that the operator reads at the start why that fails. Without
-	// Open, Run takes it.
+	// Open takes it before Run, so that it is there as soon as the host is. Without Open, or after
+	// its error, Run takes it, again and again.
 	Open(ctx context.Context) error
 	// Close frees what Open took and Run has not freed. The host calls it at its end, whether
 	// the channel was run or not.

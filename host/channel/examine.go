@@ -31,16 +31,6 @@ func (e *Examination) Found(s finding.Severity, cause, remedy string) {
 	e.All = append(e.All, f)
 }
 
-// AddressTaken returns why nobody could listen on an address now, or nil.
-func AddressTaken(ctx context.Context, address string) error {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return ln.Close()
-}
-
 // Unreachable returns why nobody accepts a connection at an address that the
 // operator wrote, or nil. It waits five seconds at most.
 func Unreachable(ctx context.Context, u *url.URL) error {

@@ -4,7 +4,7 @@ package channel
 func Named(channels []Channel, name string) Channel {
 	for _, c := range channels {
 		if c.Name() == name {
-			return c
+			return Current(c)
 		}
 	}
 	return nil

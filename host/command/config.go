@@ -39,6 +39,9 @@ func (e *env) validateConfig() error {
 	if err != nil {
 		return err
 	}
+	if c != nil {
+		problems = append(problems, c.Denied()...)
+	}
 	if len(problems) == 0 {
 		known, err := serve.Knows(context.Background(), c, store.Look)
 		c = e.withRegistered(c, known)

@@ -45,7 +45,7 @@ func (e *env) unasked(l groups.Layout, err error) finding.Finding {
 			return finding.Gone(l.State, pid)
 		}
 	}
-	return doctor.Unasked(err)
+	return doctor.Unasked(l, err)
 }
 
 // withControl calls do with the Control of the running host. If no host runs, do gets a Control of
@@ -70,7 +70,10 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	if err != nil {
 		return err
 	}
-	options := operator.Options{Layout: c.Layout(), Version: readVersion(e.version).Version, Groups: operator.Fixed(c.Groups)}
+	options := operator.Options{
+		Layout: c.Layout(), Version: readVersion(e.version).Version, Groups: operator.Fixed(c.Groups),
+		Parts: doctor.Of(c, serve.StoresOf(c, true), nil, serve.Checks(c), e.getenv),
+	}
 	if view != nil {
 		if options.Records, err = records.NewReader(ctx, view.DB); err != nil {
 			return errors.Join(kept.Explain("read", err), view.Close())

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
 
@@ -72,6 +72,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
+	if err := webOf(h).Open(ctx); err != nil { // a host would try again
+		return err
+	}
 	if d.once {
 		return d.playOnce(ctx, h, steps)
 	}
@@ -91,7 +94,7 @@ func (d *demo) invite(h *serve.Host) {
 }
 
 // webOf returns the demo's one channel.
-func webOf(h *serve.Host) *web.Web { return h.Channels[0].(*web.Web) }
+func webOf(h *serve.Host) *web.Web { return channel.Current(h.Channels[0]).(*web.Web) }
 
 // configure returns the demo's configuration, and a function that removes a temporary state directory.
 func (d *demo) configure() (_ *config.Config, cleanup func() error, err error) {
@@ -125,13 +128,8 @@ func (d *demo) address() string {
 	if d.listen != "" {
 		return d.listen
 	}
-	if d.once {
+	if d.once || httpd.Taken(demoListen) != nil {
 		return "127.0.0.1:0"
 	}
-	ln, err := net.Listen("tcp", demoListen)
-	if err != nil {
-		return "127.0.0.1:0"
-	}
-	ln.Close()
 	return demoListen
 }

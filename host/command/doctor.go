@@ -99,14 +99,16 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 	if len(problems) > 0 {
 		return finding.Merge(doctor.Invalid(finding.Invalid, finding.Fault, problems), e.ofLastGood(ctx))
 	}
-	known, err := serve.Knows(ctx, c, store.Look)
-	c = e.withRegistered(c, known)
+	var known serve.Known
 	var unread []finding.Finding
-	if err != nil {
-		unread = []finding.Finding{{Name: finding.State, Part: "groups", Severity: finding.Fault, Cause: unknown(err), Remedy: remedyOf(err)}}
-	}
-	if gone := e.unasked(c.Layout(), operator.ErrNoHost); gone.Name == finding.StateGone {
-		return []finding.Finding{gone}
+	if health := operator.NewClient(operator.ControlDir(c.Layout())).Health(ctx); errors.Is(health, operator.ErrNoHost) {
+		if gone := e.unasked(c.Layout(), health); gone.Name == finding.StateGone {
+			return []finding.Finding{gone}
+		}
+		if known, err = serve.Knows(ctx, c, store.Look); err != nil {
+			unread = []finding.Finding{{Name: finding.State, Part: "groups", Severity: finding.Fault, Cause: unknown(err), Remedy: remedyOf(err)}}
+		}
+		c = e.withRegistered(c, known)
 	}
 	return finding.Merge(unread, doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx))
 }

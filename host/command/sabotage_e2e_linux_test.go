@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,11 +21,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/need"
 )
 
@@ -122,8 +125,8 @@ func (x *sabotaged) asked(args ...string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(out.String()), " "), "longshore -c "+terminal.ShellWord(x.File)+" ", "longshore ")
 }
 
-// faults are those that the operator's page gets, as text.
-func (x *sabotaged) faults() string {
+// found are the findings that the operator's page gets.
+func (x *sabotaged) found() []finding.Finding {
 	x.t.Helper()
 	req, err := http.NewRequestWithContext(x.t.Context(), http.MethodGet, x.pageAt+"/v1/overview", nil)
 	stage.Must(x.t, err)
@@ -133,11 +136,23 @@ func (x *sabotaged) faults() string {
 	defer resp.Body.Close()
 	var o operator.Overview
 	stage.Must(x.t, json.NewDecoder(resp.Body).Decode(&o))
+	return o.Status.Findings
+}
+
+// told is what the page shows of them.
+func (x *sabotaged) told() string {
 	var all []string
-	for _, f := range o.Status.Findings {
-		all = append(all, f.Name+": "+f.Cause+" to do: "+f.Remedy)
+	for _, f := range x.found() {
+		all = append(all, f.Name+" of "+f.Part+": "+f.Cause+" to do: "+f.Remedy)
 	}
 	return strings.Join(all, "\n")
+}
+
+// monitored is what the host answers on its socket, without JSON's quotes.
+func (x *sabotaged) monitored(path string) string {
+	said, err := stage.Monitor(x.Layout.State, path)
+	stage.Must(x.t, err)
+	return strings.NewReplacer(`\"`, `"`, `\u003c`, "<").Replace(said)
 }
 
 // sabotage is one thing that somebody broke, and the words that name it.
@@ -150,8 +165,10 @@ type sabotage struct {
 	of  string // what `why` is asked for; empty: the group
 	act func(x *sabotaged)
 
-	why    []string // in what `why` prints
-	faults []string // in what status prints, the page shows, and the webhook gets
+	finding string   // its name
+	part    string   // its part
+	words   []string // of its cause and its remedy, in every view
+	free    bool     // it stops no group, and why need not name it
 }
 
 func sabotages() map[string]sabotage {
@@ -160,7 +177,7 @@ func sabotages() map[string]sabotage {
 	return map[string]sabotage{
 		"key wrong": {
 			assistant: "{agent: claude}", claude: rejects, act: hello,
-			why: []string{"no turn", "key_not_accepted", "give assistants.helper in"}, faults: []string{"key_not_accepted", "assistant helper", "longshore why family"},
+			finding: "key_not_accepted", part: "assistant helper", words: []string{"assistant helper does not answer (key_not_accepted) in group family", "401", "give assistants.helper in longshore.yaml a key"},
 		},
 		"trigger forgotten": {
 			group: `, trigger: "@Andy"`,
@@ -169,26 +186,26 @@ func sabotages() map[string]sabotage {
 					hello(x)
 				}
 			},
-			why: []string{"! trigger", "3 messages, none of them with @Andy", "tell the members to write @Andy"}, faults: []string{"never_called", "none of them with @Andy", "tell the members to write @Andy"},
+			finding: "never_called", part: "group family", words: []string{"3 messages, none of them with @Andy", "tell the members to write @Andy"},
 		},
 		"CLI missing": {
-			assistant: "{agent: claude}", act: hello,
-			why: []string{"no program", `"claude" of assistant "helper" was not found`, "install it"}, faults: []string{"not_installed", "assistant helper", "longshore why family"},
+			assistant: "{agent: claude}", act: func(*sabotaged) {},
+			finding: "not_installed", part: "assistant helper", words: []string{`"claude" of assistant "helper" was not found`, "install it, or put its full path"},
 		},
 		"image missing": {
-			assistant: `{runtime: docker, agent: sample, image: "longshore-test/nowhere:here"}`, act: hello,
-			why: []string{"no program", "longshore-test/nowhere:here", "image build --tag longshore-test/nowhere:here"}, faults: []string{"image_missing", "assistant helper", "longshore why family"},
+			assistant: `{runtime: docker, agent: sample, image: "longshore-test/nowhere:here"}`, act: func(*sabotaged) {},
+			finding: "image_missing", part: "assistant helper", words: []string{"longshore-test/nowhere:here", "build it: longshore image build --tag longshore-test/nowhere:here"},
 		},
 		"channel unlinked": {
 			act: func(x *sabotaged) {
 				x.srv.Always("getUpdates", telegramtest.Fault{Status: 401, Body: `{"ok":false,"error_code":401,"description":"Unauthorized"}`})
 				hello(x)
 			},
-			why: []string{"no channel", "telegram is not connected"}, faults: []string{"channel_down", "telegram is not connected", "longshore doctor"},
+			finding: "channel_down", part: "channel telegram", words: []string{"channel telegram is not connected: Telegram does not accept the bot's token", "the token of channels.telegram"},
 		},
 		"chat not registered": {
 			of: fmt.Sprint("tg:", strangeChat), act: func(x *sabotaged) { x.says(strangeChat, "hello?") },
-			why: []string{"no group", "the chat tg:-1009 is not registered", "groups add tg:-1009"}, faults: []string{"chat_not_registered", "tg:-1009", "groups add tg:-1009"},
+			finding: "chat_not_registered", part: "channel telegram", words: []string{"tg:-1009", "longshore groups add tg:-1009"},
 		},
 		"disk full": {
 			disk: "size=24m,mode=0700",
@@ -202,26 +219,34 @@ func sabotages() map[string]sabotage {
 				stage.Must(x.t, file.Close())
 				hello(x)
 			},
-			why: []string{"no disk", "no delivery can be accepted", "make room"}, faults: []string{"not_accepting", "make room"},
+			finding: "not_accepting", part: "outbox", words: []string{"no delivery can be accepted", "make room on the file system of the state directory"},
 		},
 		"clock off by a day": {
-			act: func(x *sabotaged) { x.ahead.Store(int64(24 * time.Hour)); hello(x) },
-			why: []string{"! clock", "behind the platforms'", "set the clock"}, faults: []string{"clock_off", "behind the platforms'", "set the clock"},
+			act:     func(x *sabotaged) { x.ahead.Store(int64(24 * time.Hour)); hello(x) },
+			finding: "clock_off", part: "clock", words: []string{"behind the platforms'", "set the clock, and have it synchronized by NTP"},
 		},
 		"mount gone": {
-			act: func(x *sabotaged) { stage.Must(x.t, os.Rename(x.shared, x.shared+" of before")) },
-			why: []string{"! mount_missing", "docs\" is no directory", "/workspace/extra/docs, is gone or another one", "put it back"}, faults: []string{"mount_missing", "which group family has as /workspace/extra/docs", "put it back"},
+			act:     func(x *sabotaged) { stage.Must(x.t, os.Rename(x.shared, x.shared+" of before")) },
+			finding: "mount_missing", part: "group family, /workspace/extra/docs", words: []string{"which group family has as /workspace/extra/docs, is gone or another one", "put it back, or mount it again"},
 		},
 		"configuration broken on reload": {
 			act: func(x *sabotaged) {
 				text, err := os.ReadFile(x.File)
 				stage.Must(x.t, err)
-				x.Write(strings.Replace(string(text), "free_disk", "free_disc", 1))
+				x.Write(strings.Replace(string(text), "limits: {", "limits: [", 1))
 				if r, err := x.Client.Reload(x.t.Context(), false); err != nil || len(r.Problems) == 0 {
 					x.t.Errorf("reloaded: %+v, %v", r, err)
 				}
 			},
-			why: []string{"! config_refused", "no configuration", "free_disc", "reload"}, faults: []string{"config_refused", "free_disc", "longshore config validate"},
+			finding: "config_refused", part: "configuration", words: []string{"since the last reload was refused", "expected , or ] here, since a [ above is open, in the line: notify: {", "close every [ and {"},
+		},
+		"blobs deleted": {
+			act:     func(x *sabotaged) { stage.Must(x.t, os.RemoveAll(filepath.Join(x.Layout.Own(), "blobs"))) },
+			finding: "state_unusable", part: "state, blobs", words: []string{"blobs is gone", "put it back from a backup"}, free: true,
+		},
+		"lock deleted": {
+			act:     func(x *sabotaged) { stage.Must(x.t, os.Remove(filepath.Join(x.Layout.Own(), "longshore.lock"))) },
+			finding: "state_gone", part: "state", words: []string{"deleted or replaced while the host runs: longshore.lock", "put them back"},
 		},
 	}
 }
@@ -230,9 +255,9 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestTenSabotagesAreNamedWhereAnOperatorLooks: by why, by status, on the operator's page and
-// by a notification, each with what to do.
-func TestTenSabotagesAreNamedWhereAnOperatorLooks(t *testing.T) {
+// TestTwelveSabotagesAreNamedAlikeWhereverAnOperatorLooks: by doctor, why and status, on the
+// operator's page, by /healthz, /readyz and the metrics, and by a notification, each with the cause and what to do.
+func TestTwelveSabotagesAreNamedAlikeWhereverAnOperatorLooks(t *testing.T) {
 	for name, s := range sabotages() {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(s.assistant, "docker") {
@@ -244,22 +269,85 @@ func TestTenSabotagesAreNamedWhereAnOperatorLooks(t *testing.T) {
 			if of == "" {
 				of = "family"
 			}
-			if before := x.faults(); before != "" {
-				t.Fatalf("a host that is well: %s", before)
+			for _, f := range x.found() {
+				if f.Name == s.finding && name != "CLI missing" && name != "image missing" {
+					t.Fatalf("a host that is well: %+v", f)
+				}
 			}
 			s.act(x)
-			x.names("why", s.why, func() string { return x.asked("why", of) })
-			x.names("status", s.faults, func() string { return x.asked("status") })
-			x.names("the page", s.faults, x.faults)
+			x.names("the page", append(s.words, s.finding+" of "+s.part), x.told)
+			x.names("status", append(s.words, s.finding), func() string { return x.asked("status") })
+			x.names("doctor", s.words, func() string { return x.asked("doctor") })
+			if !s.free {
+				x.names("why", s.words[len(s.words)-1:], func() string { return x.asked("why", of) })
+			}
+			x.names("/healthz", append(s.words, `"status":"ok"`), func() string { return x.monitored("/healthz") })
+			x.names("/readyz", s.words, func() string { return x.monitored("/readyz") })
+			x.names("the metrics", []string{fmt.Sprintf(`longshore_finding{name="%s",part="%s"} 1`, s.finding, s.part)}, func() string { return x.monitored("/metrics") })
 			var told string
-			x.names("the notification", s.faults, func() string {
+			x.names("the notification", s.words, func() string {
 				select {
 				case body := <-x.hooks:
-					told += body
+					told += strings.ReplaceAll(body, `\"`, `"`)
 				default:
 				}
 				return told
 			})
+		})
+	}
+}
+
+// TestTenSabotagesOfAStoppedHostAreNamedAlike by doctor and status.
+func TestTenSabotagesOfAStoppedHostAreNamedAlike(t *testing.T) {
+	for name, s := range map[string]struct {
+		more  string // of longshore.yaml
+		act   func(t *testing.T, l groups.Layout, file string)
+		words []string
+	}{
+		"CLI missing":   {more: "assistants: {helper: {agent: claude}}\n", words: []string{`"claude" of assistant "helper" was not found`, "install it, or put its full path"}},
+		"engine away":   {more: `assistants: {helper: {runtime: docker, agent: sample, image: "x:y"}}` + "\n", words: []string{"the container engine does not answer", "nowhere.sock"}},
+		"disk full":     {more: "limits: {free_disk: 1000TiB}\n", words: []string{"limits.free_disk is 1000 TiB: nothing new is accepted", "make room on the file system"}},
+		"address taken": {more: "metrics: {listen: \"LISTEN\"}\n", words: []string{"the metrics' address cannot be used", "choose another address in metrics.listen"}},
+		"mount gone":    {more: "mounts: {allow: [{path: /srv}]}\n", words: []string{"/srv/longshore-is-not-there", "make it, or correct the path"}},
+		"state open":    {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.State, 0o777)) }, words: []string{"others may write to the state directory", "chmod go-w"}},
+		"logs open":     {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.Logs(), 0o755)) }, words: []string{"logs is open to other users", "chmod 0700"}},
+		"file open":     {act: func(t *testing.T, _ groups.Layout, file string) { stage.Must(t, os.Chmod(file, 0o666)) }, words: []string{"others may write to the configuration", "chmod go-w"}},
+		"queue is a link": {act: func(t *testing.T, l groups.Layout, _ string) {
+			stage.Must(t, os.RemoveAll(l.IPC("family", "messages")))
+			stage.Must(t, os.Symlink("/tmp", l.IPC("family", "messages")))
+		}, words: []string{"ipc/family/messages", "where the assistant of group"}},
+		"line broken": {more: "limits: [free_disk: 1MB\n", words: []string{"expected , or ] here, since a [ above is open", "channels: {", "close every [ and {"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			taken, err := net.Listen("tcp", "127.0.0.1:0")
+			stage.Must(t, err)
+			defer taken.Close()
+			t.Setenv("PATH", "/usr/bin:/bin")
+			t.Setenv("DOCKER_HOST", "unix:///nowhere.sock")
+			dir := t.TempDir()
+			file, l := filepath.Join(dir, "longshore.yaml"), groups.Layout{State: filepath.Join(dir, "state")}
+			stage.Must(t, l.Prepare([]groups.Group{{Folder: "family"}}))
+			assistant, mounts := "", ""
+			if strings.Contains(s.more, "assistants") {
+				assistant = ", assistant: helper"
+			}
+			if strings.Contains(s.more, "mounts") {
+				mounts = ", mounts: [{name: docs, host: /srv/longshore-is-not-there}]"
+			}
+			text := strings.Replace(s.more, "LISTEN", taken.Addr().String(), 1) + "channels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: [{folder: family, chat: \"web:family\"" + assistant + mounts + "}]\n"
+			stage.Must(t, os.WriteFile(file, []byte(text), 0o600))
+			if s.act != nil {
+				s.act(t, l, file)
+			}
+			x := &sabotaged{t: t, Changing: &stage.Changing{File: file}}
+			for _, args := range []string{"doctor", "status"} {
+				said := x.asked(args)
+				for _, w := range s.words {
+					if !strings.Contains(said, w) {
+						t.Errorf("%s lacks %q:\n%s", args, w, said)
+					}
+				}
+			}
 		})
 	}
 }

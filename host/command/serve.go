@@ -32,9 +32,6 @@ On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
 			if err != nil {
 				return err
 			}
-			if cfg != nil {
-				problems = append(problems, cfg.Unset...)
-			}
 			if len(problems) > 0 {
 				e.printProblems("", problems)
 				return tooManyProblems(e.Config, len(problems))

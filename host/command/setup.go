@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/member"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -227,9 +227,9 @@ const operatorListen = "127.0.0.1:8400"
 // usualOrFree returns the usual address, or if it is taken one with a free port of loopback. It goes
 // into longshore.yaml, so that it stays the same at each start.
 func usualOrFree(usual string) (string, error) {
-	ln, err := net.Listen("tcp", usual)
+	ln, err := httpd.Listen(usual)
 	if err != nil {
-		ln, err = net.Listen("tcp", "127.0.0.1:0")
+		ln, err = httpd.Listen("127.0.0.1:0")
 	}
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)

@@ -94,6 +94,11 @@ func (w *why) ask(ctx context.Context, probe bool) {
 	}
 	w.served()
 	w.settings()
+	for _, a := range w.status.Assistants {
+		if a.Group == w.group.Folder && a.Cause == "" && a.State != "broken" {
+			w.well("assistant "+w.group.Assistant, "%s since %s: %s", a.State, terminal.ClockText(a.Started), terminal.OrDash(a.Detail))
+		}
+	}
 	if a := w.config.Assistants[w.group.Assistant]; probe && a.Runtime != config.Elsewhere {
 		w.findings = append(w.findings, doctor.Probe(ctx, w.group.Assistant, a))
 	}

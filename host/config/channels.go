@@ -217,9 +217,17 @@ type settingsOf struct {
 	channel string // its key
 }
 
-func (s settingsOf) at(key string) string          { return s.channel + "." + key }
-func (s settingsOf) Has(key string) bool           { return s.has(s.at(key)) }
-func (s settingsOf) Bad(key, message, hint string) { s.bad(s.at(key), message, hint) }
+func (s settingsOf) at(key string) string { return s.channel + "." + key }
+func (s settingsOf) Has(key string) bool  { return s.has(s.at(key)) }
+
+// Bad refuses the file. What is wrong with a secret, which the file does not have, keeps the channel down.
+func (s settingsOf) Bad(key, message, hint string) {
+	if at := s.at(key); s.secrets[at] && (s.has(at) || s.has(at+"_file")) {
+		s.down(at, message, hint)
+		return
+	}
+	s.bad(s.at(key), message, hint)
+}
 func (s settingsOf) Secret(key string, value *setting.Secret, file string) {
 	s.token(s.at(key), value, file)
 }

@@ -64,6 +64,7 @@ func (c *checker) mounts() {
 	}
 	for i := range c.cfg.Groups {
 		names := make(map[string]bool)
+		down := len(c.cfg.Down)
 		for j := range c.cfg.Groups[i].Mounts {
 			e, key := &c.cfg.Groups[i].Mounts[j], fmt.Sprintf("groups[%d].mounts[%d]", i, j)
 			if names[e.Name] {
@@ -72,34 +73,46 @@ func (c *checker) mounts() {
 			names[e.Name] = true
 			c.extra(key+".host", e)
 		}
+		if len(c.cfg.Down) > down { // the group is down, and nobody sees what is in these
+			c.cfg.Groups[i].Mounts = slices.DeleteFunc(slices.Clone(c.cfg.Groups[i].Mounts), func(e groups.Extra) bool { return e.Host == "" })
+		}
 	}
 }
 
-// extra checks the directory of an extra mount, with links resolved.
+// extra checks the directory of an extra mount, with links resolved. The Host of one that is missing or
+// forbidden becomes empty.
 func (c *checker) extra(key string, e *groups.Extra) {
-	written := c.expandHome(e.Host)
-	if e.Host = c.real(key, e.Host); e.Host == "" {
+	written, dir, down := c.expandHome(e.Host), e.Host, len(c.cfg.Down)
+	defer func() {
+		if len(c.cfg.Down) > down {
+			e.Host = ""
+			delete(c.written, key)
+		}
+	}()
+	var err error
+	if e.Host, err = c.resolve(key, dir); err != nil {
+		c.down(key, err.Error(), "correct the path or the rights on it")
 		return
 	}
 	if info, err := os.Stat(e.Host); err != nil || !info.IsDir() {
-		c.bad(key, fmt.Sprintf("%q is no directory", e.Host), "make it, or correct the path")
+		c.down(key, fmt.Sprintf("%q is no directory", e.Host), "make it or mount it, or correct the path")
 		return
 	}
 	name := cmp.Or(c.blocked(written), c.blocked(e.Host))
 	allowed, write := c.allowed(e.Host)
 	switch {
 	case ofTheSystem(e.Host):
-		c.bad(key, fmt.Sprintf("%q is the system's own, with the devices and sockets that rule this machine", e.Host), "mount a directory that holds what the group needs and nothing else")
+		c.deny(key, fmt.Sprintf("%q is the system's own, with the devices and sockets that rule this machine", e.Host), "mount a directory that holds what the group needs and nothing else")
 	case c.cfg.State != "" && (holds(e.Host, c.cfg.State) || holds(c.cfg.State, e.Host)):
-		c.bad(key, "the mount and the state directory overlap", "mount a directory elsewhere; a group's own workspace is mounted anyway")
+		c.deny(key, "the mount and the state directory overlap", "mount a directory elsewhere; a group's own workspace is mounted anyway")
 	case holds(e.Host, c.base):
-		c.bad(key, "the mount holds longshore.yaml", "mount a directory that does not hold the configuration")
+		c.deny(key, "the mount holds longshore.yaml", "mount a directory that does not hold the configuration")
 	case name != "":
-		c.bad(key, fmt.Sprintf("%q is blocked in the path of a mount", name), "copy what the group needs to another directory")
+		c.deny(key, fmt.Sprintf("%q is blocked in the path of a mount", name), "copy what the group needs to another directory")
 	case !allowed:
-		c.bad(key, fmt.Sprintf("%q is not in the allowlist", e.Host), "add it, or a directory above it, below mounts: allow:")
+		c.deny(key, fmt.Sprintf("%q is not in the allowlist", e.Host), "add it, or a directory above it, below mounts: allow:")
 	case e.Write && !write:
-		c.bad(strings.TrimSuffix(key, ".host")+".write", fmt.Sprintf("%q may only be mounted read-only", e.Host), "leave write: out, or set write: true on its entry below mounts: allow:")
+		c.deny(strings.TrimSuffix(key, ".host")+".write", fmt.Sprintf("%q may only be mounted read-only", e.Host), "leave write: out, or set write: true on its entry below mounts: allow:")
 	default:
 		c.telling(key, e.Host)
 	}
@@ -131,17 +144,24 @@ func (c *checker) blocked(path string) string {
 // real makes path absolute and resolves the links in as much of it as exists. It
 // returns an empty path after a problem.
 func (c *checker) real(key, path string) string {
+	resolved, err := c.resolve(key, path)
+	if err != nil {
+		c.bad(key, err.Error(), "correct the path or the rights on it; a relative one starts at longshore.yaml")
+	}
+	return resolved
+}
+
+// resolve is real, and returns the problem.
+func (c *checker) resolve(key, path string) (string, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
-		c.bad(key, "the path is empty or holds a NUL", "write a path; a relative one starts at longshore.yaml")
-		return ""
+		return "", errors.New("the path is empty or holds a NUL")
 	}
 	c.written[key] = c.expandHome(path)
 	resolved, err := evalExisting(c.written[key])
 	if err != nil {
-		c.bad(key, fmt.Sprintf("%q cannot be resolved: %v", path, safefs.Reason(err)), "correct the path or the rights on it")
-		return ""
+		return "", fmt.Errorf("%q cannot be resolved: %w", path, safefs.Reason(err))
 	}
-	return resolved
+	return resolved, nil
 }
 
 func (c *checker) expandHome(path string) string {

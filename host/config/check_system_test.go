@@ -23,7 +23,7 @@ func TestTheSystemIsNoMount(t *testing.T) {
 		if info, err := os.Stat(host); err != nil || !info.IsDir() {
 			continue // not every system has each
 		}
-		_, err := parse(t, dir, systemMount(host))
+		err := wrong(parse(t, dir, systemMount(host)))
 		if err == nil {
 			t.Errorf("%s: no error", host)
 			continue

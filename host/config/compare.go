@@ -104,10 +104,20 @@ func (c *comparison) channels(now, next Channels) {
 			c.restart(key, "a channel's type cannot change while the host runs")
 			continue
 		}
-		if taken := c.below(key, had.Settings, one.Settings); len(taken) > 0 {
-			c.say("channel %s changed: %s", one.Name, strings.Join(taken, ", "))
+		if keys := differ("", deref(had.Settings), deref(one.Settings)); len(keys) > 0 {
+			c.say("channel %s changed: %s", one.Name, strings.Join(keys, ", "))
 		}
 	}
+}
+
+// Anew reports whether the channel cannot take up the settings of next, nor those of a channel of
+// another platform: it is made anew.
+func (c Channel) Anew(next Channel) bool {
+	if c.Platform == nil || c.Platform.Key() != next.Platform.Key() {
+		return true
+	}
+	fixed := fixedKeys(next.Settings)
+	return slices.ContainsFunc(differ("", deref(c.Settings), deref(next.Settings)), func(key string) bool { return slices.Contains(fixed, key) })
 }
 
 // below compares the structs at a key, to which now and next point. It returns the keys

@@ -29,7 +29,7 @@ groups: [{folder: fam, chat: "web:fam", assistant: one}]
 		"names":                   {to: base + "name: Bob", lines: []string{"assistants are called Bob"}},
 		"a group's folder":        {to: strings.Replace(base, "folder: fam", "folder: kin", 1), lines: []string{"group kin added: web:fam", "group fam removed: its assistant is ended, and what it had accepted is still sent"}},
 		"an assistant's name":     {to: strings.ReplaceAll(base, "one", "two"), lines: []string{"assistant one removed", "assistant two added", "group fam changed: assistant"}},
-		"a token":                 {to: strings.Replace(base, "token_file: secret", "upload: 1MB", 1), lines: []string{"channel web changed: upload"}, restart: []string{"channels.web.token", "channels.web.token_file"}},
+		"a token":                 {to: strings.Replace(base, "token_file: secret", "upload: 1MB", 1), lines: []string{"channel web changed: token, token_file, upload"}},
 		"a further channel":       {to: strings.Replace(base, "channels: {", "channels: {whatsapp: , ", 1), restart: []string{"channels.whatsapp"}},
 		"a channel less":          {from: strings.Replace(base, "channels: {", "channels: {whatsapp: , ", 1), to: base, restart: []string{"channels"}},
 		"where the state lies":    {to: base + "state: elsewhere\nlog: {format: json}", restart: []string{"state", "log"}},

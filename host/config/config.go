@@ -6,6 +6,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strings"
 	"time"
@@ -22,11 +23,13 @@ type Config struct {
 	File string `yaml:"-"` // the file it came from, absolute
 	// Warnings are settings that work but are unsafe or uncertain, in the order of the file.
 	Warnings []*Problem `yaml:"-"`
-	// Unset are the ${NAME} whose values this process does not have, in the
-	// order of the file; each is a warning too. A command that uses no secret does
-	// not need them. Whoever uses one must refuse to start: an empty token would open
-	// the page.
-	Unset []*Problem `yaml:"-"`
+	// Down are what this machine lacks or has wrong, in the order of the file: the value of a ${NAME}, the
+	// file of a secret or of a key, a mounted directory; and mounts that the operator's rules forbid.
+	// Each keeps its Part down, and nothing else. Groups lack such mounts.
+	Down []*Problem `yaml:"-"`
+
+	// Sum is that of the text.
+	Sum [sha256.Size]byte `yaml:"-" json:"-"`
 
 	// LeftOut are the registered groups that the file does not let be served, by their folders,
 	// with the reason; each is a warning too.

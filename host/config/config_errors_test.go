@@ -146,7 +146,7 @@ func TestConfigErrorsHaveTheirLine(t *testing.T) {
 	dir := configDir(t)
 	for _, tt := range configErrors {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := parse(t, dir, tt.yaml)
+			err := wrong(parse(t, dir, tt.yaml))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -265,7 +265,7 @@ func TestASecretInPlainTextIsWarnedOf(t *testing.T) {
 func TestEveryConfigErrorHasPlaceCaretAndRemedy(t *testing.T) {
 	dir := configDir(t)
 	for _, tt := range configErrors {
-		_, err := parse(t, dir, tt.yaml)
+		err := wrong(parse(t, dir, tt.yaml))
 		for _, p := range problems(t, err) {
 			hasPlaceCaretAndRemedy(t, tt.yaml, p)
 		}

@@ -48,6 +48,18 @@ func parse(t *testing.T, dir, yaml string) (*config.Config, error) {
 	return config.Parse(filepath.Join(dir, "longshore.yaml"), []byte(yaml), func(name string) string { return env[name] }, platforms())
 }
 
+// wrong is all that is wrong with a configuration: what refuses the file, or what keeps parts of it down.
+func wrong(cfg *config.Config, err error) error {
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, p := range cfg.Down {
+		all = append(all, p)
+	}
+	return errors.Join(all...)
+}
+
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	dir := configDir(t)
 	cfg, err := parse(t, dir, `

@@ -28,6 +28,7 @@ func TestEngineOnAnotherMachine(t *testing.T) {
 		{"'tcp://far:2375'", "runtime: docker, share: none", "engine"},
 	} {
 		c, err := parse(t, dir, "engine: "+one.engine+"\nassistants: {a: {"+one.assistant+"}}\ngroups: [{folder: g, chat: 'web:g', assistant: a}]\n")
+		err = wrong(c, err)
 		if one.want == "" && err != nil || one.want != "" && (err == nil || !strings.Contains(err.Error(), one.want)) {
 			t.Errorf("%+v: %v", one, err)
 		}

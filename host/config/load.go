@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"maps"
@@ -54,7 +55,7 @@ func Read(path string) ([]byte, error) {
 //
 // Everything is checked before it returns: the error joins a *Problem for each
 // thing that is wrong, in the order of the file. A ${NAME} that env does not
-// have is none of them, and stands in Config.Unset.
+// have is none of them, nor is a missing file, and stands in Config.Down.
 //
 // registered are the groups that the main group has registered. They follow the file's, but for
 // those that the file does not let be served: see Config.LeftOut.
@@ -94,7 +95,7 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	src := newSource(name, b, platforms)
 	cfg := defaults()
 	decoded := src.decode(&cfg)
-	cfg.File, cfg.Platforms, cfg.source = file, platforms, src
+	cfg.File, cfg.Platforms, cfg.source, cfg.Sum = file, platforms, src, sha256.Sum256(b)
 	base, err := filepath.EvalSymlinks(filepath.Dir(file))
 	if err != nil {
 		base = filepath.Dir(file) // the caller's text need not lie in a file
@@ -108,6 +109,9 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	cfg.Groups = append(cfg.Groups, cfg.joining(registered)...)
 	cfg.conform(own)
 	c.check()
+	if src.err() != nil {
+		src.problems = append(src.problems, cfg.Denied()...)
+	}
 	if err := src.err(); err != nil && len(cfg.Groups) > own {
 		return cfg.leaveOut(own, func(rest []groups.Group) (*Config, error) { return parse(name, b, env, platforms, rest) })
 	} else if err != nil {
@@ -115,6 +119,6 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	}
 	cfg.SecretFiles = slices.Compact(slices.Sorted(maps.Values(c.secretFiles)))
 	src.finish(cfg.Warnings)
-	src.finish(cfg.Unset)
+	src.finish(cfg.Down)
 	return &cfg, nil
 }

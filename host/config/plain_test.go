@@ -60,6 +60,7 @@ func TestATokenIsReadAsItWasCopied(t *testing.T) {
 		}
 		for _, key := range []string{"token: \"${T}\"", "token_file: token"} {
 			cfg, err := config.Parse(filepath.Join(dir, "longshore.yaml"), []byte("channels: { web: { "+key+" } }\n"), func(string) string { return given }, platforms())
+			err = wrong(cfg, err)
 			switch {
 			case given == "\r\n":
 				if err == nil {

@@ -23,6 +23,8 @@ type Problem struct {
 	Key     string `json:"key,omitempty"` // "groups[1].chat"
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+	Part    string `json:"part,omitempty"` // what it keeps down: "channel slack"; empty: the whole file is refused
+	Denied  bool   `json:"-"`              // it is a mount that may not be
 	excerpt string // the line, with a caret below
 }
 

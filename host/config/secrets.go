@@ -25,6 +25,7 @@ var envReference = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 func (c *checker) token(key string, value *Secret, file string) {
 	literal := *value
 	*value = Secret{}
+	c.secrets[key] = true
 	switch {
 	case file != "" && c.has(key):
 		c.bad(key, "a secret and a file for it are both given", "leave one of the two out")
@@ -62,22 +63,23 @@ const maxSecret = 64 << 10
 
 // readSecret is the content of the file at path, without the line's end.
 func (c *checker) readSecret(key, path string) Secret {
-	resolved := c.real(key, path)
-	if resolved == "" {
-		return Secret{}
+	resolved, err := c.resolve(key, path)
+	if err != nil {
+		c.down(key, err.Error(), "correct the path or the rights on it")
+		return setting.UnsetSecret()
 	}
 	c.secretFiles[key] = resolved
 	f, err := os.OpenFile(resolved, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		c.bad(key, fmt.Sprintf("the file cannot be read: %v", safefs.Reason(err)), "put the token into it, readable for the host's user only: chmod 600")
-		return Secret{}
+		c.down(key, fmt.Sprintf("the file cannot be read: %v", safefs.Reason(err)), "put the token into it, readable for the host's user only: chmod 600")
+		return setting.UnsetSecret()
 	}
 	defer func() { _ = f.Close() }()
 	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	text := strings.TrimRight(string(b), "\r\n")
 	if err != nil || text == "" || len(b) > maxSecret {
-		c.bad(key, "the file holds no secret, or is larger than 64 KiB", "write the secret into it, on one line")
-		return Secret{}
+		c.down(key, "the file holds no secret, or is larger than 64 KiB", "write the secret into it, on one line")
+		return setting.UnsetSecret()
 	}
 	return c.plainSecret(key, text)
 }
@@ -135,7 +137,7 @@ func (c *checker) shadowed(file, dir string) bool {
 }
 
 // plainSecret takes off what copying adds to a secret: ends of lines, blanks and marks around it.
-// It rejects a secret with unseen characters or quotes that it cannot take off.
+// A secret with unseen characters or quotes that it cannot take off counts as unset.
 func (c *checker) plainSecret(key, text string) Secret {
 	text = strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(blanks+unseen, r) })
 	first, _ := utf8.DecodeRuneInString(text)
@@ -143,14 +145,14 @@ func (c *checker) plainSecret(key, text string) Secret {
 	at := strings.IndexAny(text, blanks+unseen)
 	switch {
 	case text == "":
-		c.bad(key, "the secret is empty", "write it on one line")
+		c.down(key, "the secret is empty", "write it on one line")
 	case at >= 0:
 		r, _ := utf8.DecodeRuneInString(text[at:])
-		c.bad(key, fmt.Sprintf("the secret holds %U, a character that cannot be seen", r), "copy it again, without the text around it")
+		c.down(key, fmt.Sprintf("the secret holds %U, a character that cannot be seen", r), "copy it again, without the text around it")
 	case first > unicode.MaxASCII && strings.ContainsRune(quotes, first) || last > unicode.MaxASCII && strings.ContainsRune(quotes, last):
-		c.bad(key, "the secret stands in quotes", "leave them out")
+		c.down(key, "the secret stands in quotes", "leave them out")
 	default:
 		return setting.NewSecret(text)
 	}
-	return Secret{}
+	return setting.UnsetSecret()
 }

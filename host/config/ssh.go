@@ -53,7 +53,7 @@ func (c *checker) machine(at string, m *SSH) {
 		*file = c.expandHome(*file)
 		c.written[at+"."+name] = *file
 		if info, err := os.Stat(*file); !filepath.IsAbs(*file) || err != nil || !info.Mode().IsRegular() {
-			c.bad(at+"."+name, "there is no such file", "write its absolute path; docs/remote.md says how it is made")
+			c.down(at+"."+name, "there is no such file", "write its absolute path; docs/remote.md says how it is made")
 		}
 	}
 }

@@ -22,7 +22,7 @@ channels:
 		t.Fatal(err)
 	}
 	var told []string
-	for _, p := range cfg.Unset {
+	for _, p := range cfg.Down {
 		told = append(told, fmt.Sprintf("%d|%s|%s", p.Line, p.Key, p.Message))
 	}
 	want := "3|assistants.a.env.KEY|the environment has no ABSENT, 7|channels.web.token|the environment has no UNSET"

@@ -12,13 +12,13 @@ package console
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/httpd"
@@ -33,46 +33,50 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Console is the server of the operator's page.
+// Console is the server of the operator's page. New makes one.
 type Console struct {
 	o         Options
-	listener  net.Listener
 	guard     *httpd.Guard
+	url       atomic.Pointer[string] // nil: nothing listens
 	sessions  sessions
 	overviews overviews
 }
 
-// Open listens. It refuses an address that other machines can reach. Every error is
-// permanent, except a port that is in use.
-func Open(o Options) (*Console, error) {
-	l, err := httpd.Address{Listen: o.Listen}.Open()
+// New makes a Console that does not listen.
+func New(o Options) *Console {
+	const hint = "open it by the address that longshore page prints, or add the name to operator_page.hosts"
+	guard := &httpd.Guard{Names: httpd.NamesOf(o.Listen, o.Hosts...), Hint: hint, Policy: csp, Pages: []string{"/"}}
+	return &Console{o: o, guard: guard, overviews: overviews{control: o.Control}}
+}
+
+// Listen listens for Serve. It refuses an address that other machines can reach.
+func (c *Console) Listen() (net.Listener, error) {
+	l, err := httpd.Address{Listen: c.o.Listen}.Open()
 	if err != nil {
 		return nil, fmt.Errorf("serve the operator's page: %w", err)
 	}
-	const hint = "open it by the address that longshore page prints, or add the name to operator_page.hosts"
-	guard := httpd.NewGuard(l.Addr(), hint, o.Hosts...)
-	guard.Policy, guard.Pages = csp, []string{"/"}
-	return &Console{o: o, listener: l, guard: guard, overviews: overviews{control: o.Control}}, nil
+	url := httpd.URL(l.Addr())
+	c.url.Store(&url)
+	return l, nil
 }
 
-// Run serves until ctx is done, which is no error, and closes what Open opened.
-func (c *Console) Run(ctx context.Context) error {
-	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(c.listener.Addr()))
+// Serve serves until ctx is done, which is no error, and closes l, which is of Listen.
+func (c *Console) Serve(ctx context.Context, l net.Listener) error {
+	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(l.Addr()))
 	defer c.overviews.end(lookTime)
-	return (&httpd.Server{Handler: c.Handler(), Log: c.o.Log, Grace: 5 * time.Second}).Serve(ctx, c.listener)
+	defer c.url.Store(nil)
+	return (&httpd.Server{Handler: c.Handler(), Log: c.o.Log, Grace: 5 * time.Second}).Serve(ctx, l)
 }
 
-// Close stops listening, if Run has not been called.
-func (c *Console) Close() error {
-	if err := c.listener.Close(); !errors.Is(err, net.ErrClosed) {
-		return err
+// SignIn returns an address that signs one browser in, once, within 10 minutes; empty while nothing
+// listens. Its token is in the fragment, which browsers send to no server.
+func (c *Console) SignIn() string {
+	url := c.url.Load()
+	if url == nil {
+		return ""
 	}
-	return nil
+	return *url + "#" + c.sessions.token()
 }
-
-// SignIn returns an address that signs one browser in, once, within 10 minutes. Its
-// token is in the fragment, which browsers send to no server.
-func (c *Console) SignIn() string { return httpd.URL(c.listener.Addr()) + "#" + c.sessions.token() }
 
 // The calls of the control protocol that the page may make.
 var (

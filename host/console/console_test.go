@@ -148,11 +148,12 @@ func (c *control) Audit(_ context.Context, q operator.AuditQuery) (operator.Audi
 
 func open(t *testing.T, c operator.Control) *Console {
 	t.Helper()
-	page, err := Open(Options{Listen: "127.0.0.1:0", Hosts: []string{"ops.example"}, Control: c, Log: slog.New(slog.DiscardHandler)})
+	page := New(Options{Listen: "127.0.0.1:0", Hosts: []string{"ops.example"}, Control: c, Log: slog.New(slog.DiscardHandler)})
+	l, err := page.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { page.listener.Close() })
+	t.Cleanup(func() { l.Close() })
 	return page
 }
 
@@ -316,13 +317,17 @@ func TestManyPagesLookOnce(t *testing.T) {
 }
 
 func TestItIsServedOnLoopbackUntilTheEnd(t *testing.T) {
-	if _, err := Open(Options{Listen: "0.0.0.0:0"}); err == nil {
+	if _, err := New(Options{Listen: "0.0.0.0:0"}).Listen(); err == nil {
 		t.Error("it is open to other machines")
 	}
 	page := open(t, &control{name: "x"})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- page.Run(ctx) }()
+	l, err := page.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { done <- page.Serve(ctx, l) }()
 	address, _, _ := strings.Cut(page.SignIn(), "#")
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Get(address)

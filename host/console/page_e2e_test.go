@@ -30,7 +30,11 @@ func serveIn(t *testing.T, c operator.Control) *Console {
 	page := open(t, c)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- page.Run(ctx) }()
+	l, err := page.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { done <- page.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/finding"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // Doctor checks one installation. It writes nothing.
@@ -54,14 +55,18 @@ func Of(c *config.Config, stores []store.Spec, served []string, channels []Check
 // Findings implements finding.Source: what can be seen at any time at little cost.
 func (d Doctor) Findings(ctx context.Context) (all []finding.Finding) {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	return each(ctx, d, Doctor.config, Doctor.proc, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.mounts, Doctor.quarantine, Doctor.clock)
+	all = each(ctx, d, Doctor.config, Doctor.proc, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.mounts, Doctor.quarantine, Doctor.clock)
+	if !d.Running && d.Config != nil {
+		all = append(all, each(ctx, d, Doctor.metrics, Doctor.programs)...)
+	}
+	return all
 }
 
 // Examine returns what takes longer or asks others: databases, channels' platforms, assistants'
 // programs, engine and machines.
 func (d Doctor) Examine(ctx context.Context) (all []finding.Finding) {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	return each(ctx, d, Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.stores, Doctor.metrics, Doctor.channels, Doctor.keys, Doctor.environment)
+	return each(ctx, d, Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.stores, Doctor.channels, Doctor.keys, Doctor.environment)
 }
 
 func each(ctx context.Context, d Doctor, checks ...func(Doctor, context.Context) []finding.Finding) (all []finding.Finding) {
@@ -87,7 +92,7 @@ func (d Doctor) Ask(ctx context.Context) []finding.Finding {
 			return finding.Merge(outside, all)
 		}
 	}
-	outside = append(outside, Unasked(err))
+	outside = append(outside, Unasked(d.Layout, err))
 	switch {
 	case errors.Is(err, operator.ErrDenied): // the checks could see nothing, and would report false problems
 		return outside[len(outside)-1:]
@@ -98,8 +103,13 @@ func (d Doctor) Ask(ctx context.Context) []finding.Finding {
 	return finding.Merge(outside, d.Findings(ctx))
 }
 
-// Unasked is the finding that a host could not be asked, by the error of a Client.
-func Unasked(err error) finding.Finding {
+// Unasked is the finding that the host of l could not be asked, by the error of a Client.
+func Unasked(l groups.Layout, err error) finding.Finding {
+	for _, dir := range []string{l.State, l.Own()} {
+		if fi, failed := os.Stat(dir); errors.Is(err, operator.ErrDenied) && failed == nil && safefs.Mine(fi) && fi.Mode().Perm()&0o500 != 0o500 {
+			return Doctor{Layout: l}.unusable(finding.State, "state", dir, fs.ErrPermission)
+		}
+	}
 	f := finding.Finding{Name: finding.Silent, Part: "host", Severity: finding.Fault, Cause: err.Error(), Remedy: operator.SilentRemedy}
 	switch {
 	case errors.Is(err, operator.ErrDenied):

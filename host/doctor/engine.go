@@ -92,8 +92,8 @@ func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group
 		if err == nil {
 			err = engine.AccessOf(c.State, there(c.State, WithHome(c.Layout(), g.Folder, table)))
 		}
-		if err != nil {
-			all = append(all, found(string(cause.Start), "group "+g.Folder, finding.Fault, fmt.Sprintf("group %s: %v", g.Folder, err), "give the containers' user the rights that the message names, then start the host again")...)
+		for _, one := range joined(err) {
+			all = append(all, found(string(cause.Directory), "group "+g.Folder, finding.Fault, fmt.Sprintf("group %s: %v", g.Folder, one), "give the containers' user the rights that the message names; the host tries again by itself")...)
 		}
 	}
 	return all
@@ -106,4 +106,16 @@ func there(state string, table []mounts.Mount) []mounts.Mount {
 		_, err := os.Lstat(m.Host)
 		return errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(m.Host, state+string(filepath.Separator))
 	})
+}
+
+// joined returns the errors that an error was joined from.
+func joined(err error) []error {
+	var all interface{ Unwrap() []error }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &all):
+		return all.Unwrap()
+	}
+	return []error{err}
 }

@@ -39,6 +39,10 @@ func Environment(ctx context.Context, c *config.Config, getenv func(string) stri
 	return all
 }
 
+func (d Doctor) programs(ctx context.Context) []finding.Finding {
+	return Environment(ctx, d.Config, d.Getenv, false)
+}
+
 func (d Doctor) environment(ctx context.Context) []finding.Finding {
 	if d.Config == nil {
 		return nil

@@ -90,7 +90,7 @@ func (d Doctor) usable(context.Context) (all []finding.Finding) {
 			rel, _ := filepath.Rel(root, path)
 			top, _, deep := strings.Cut(rel, string(filepath.Separator))
 			if err := d.needs(root, top, deep, e.IsDir())(path, e.IsDir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				all = append(all, d.unusable(finding.State, "state", path, err))
+				all = append(all, d.unusable(finding.State, "state, "+d.rel(path), path, err))
 				return skip(e)
 			}
 			if deep || root == d.Layout.Groups() && rel != "." {
@@ -118,7 +118,7 @@ func (d Doctor) needs(root, top string, deep, dir bool) func(string, bool) error
 func (d Doctor) gone() (all []finding.Finding) {
 	for _, path := range append(privateDirs(d.Layout, d.Stores), d.Layout.Groups(), d.Layout.IPCDir()) {
 		if _, err := os.Lstat(path); d.Running && errors.Is(err, fs.ErrNotExist) {
-			all = append(all, d.unusable(finding.State, "state", path, err))
+			all = append(all, d.unusable(finding.State, "state, "+d.rel(path), path, err))
 		}
 	}
 	return all
@@ -133,8 +133,12 @@ func skip(e fs.DirEntry) error {
 
 // unusable is the finding that the host may not use a file or directory.
 func (d Doctor) unusable(name, part, path string, err error) finding.Finding {
+	what := d.rel(path)
+	if what == "." {
+		what = "the state directory " + path
+	}
 	f := finding.Finding{
-		Name: name, Part: part, Severity: finding.Fault, Cause: fmt.Sprintf("%s cannot be read and written: %v", d.rel(path), reason(err)),
+		Name: name, Part: part, Severity: finding.Fault, Cause: fmt.Sprintf("%s cannot be read and written: %v", what, reason(err)),
 		Remedy: "chmod u+rwX " + path + ", as its owner or as root",
 	}
 	fi, _ := os.Lstat(path)

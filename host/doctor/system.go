@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
@@ -149,7 +149,7 @@ func (d Doctor) metrics(ctx context.Context) []finding.Finding {
 	if d.Metrics == "" || d.Running {
 		return nil
 	}
-	if taken := channel.AddressTaken(ctx, d.Metrics); taken != nil {
+	if taken := httpd.Taken(d.Metrics); taken != nil {
 		return found(finding.Listener, "listener metrics", finding.Fault, "the metrics' address cannot be used: "+taken.Error(), "choose another address in metrics.listen, or stop the program that uses this one")
 	}
 	return well("listener metrics", "the metrics' address is free")

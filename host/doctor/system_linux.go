@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +32,7 @@ func clockSynchronized() (synced, known bool) {
 func HostWithout(proc, own, config string) int {
 	lock := filepath.Join(own, "longshore.lock")
 	want, _ := os.Stat(config)
-	if _, err := os.Lstat(lock); err == nil {
+	if _, err := os.Lstat(lock); !errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}
 	procs, _ := filepath.Glob(filepath.Join(proc, "[0-9]*"))

@@ -52,6 +52,15 @@ func Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
+// Taken returns why nobody could listen on an address now, or nil.
+func Taken(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
 // ListenUnix listens on a socket for the host's own user. A socket that a host has left behind is
 // replaced, another file is not.
 func ListenUnix(path string) (*net.UnixListener, error) {

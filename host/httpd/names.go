@@ -18,7 +18,7 @@ type Names struct {
 
 // NamesOf returns the names of a server that listens at addr, which is host:port:
 // the names of loopback, the host in addr, and more, each with or without a
-// port. If addr means every interface, every literal address is also a name,
+// port. If addr means every interface, as without a host, every literal address is also a name,
 // since a literal address cannot be rebound.
 func NamesOf(addr string, more ...string) Names {
 	s := Names{names: map[string]bool{}}
@@ -28,7 +28,7 @@ func NamesOf(addr string, more ...string) Names {
 		}
 	}
 	ip, literal := address(hostOf(addr))
-	s.anyIP = literal && ip.IsUnspecified()
+	s.anyIP = literal && ip.IsUnspecified() || strings.HasPrefix(addr, ":")
 	return s
 }
 

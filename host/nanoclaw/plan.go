@@ -17,6 +17,9 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
+// maxPath is how many bytes of a path the operator reads.
+const maxPath = 400
+
 // Plan is the result of an import: what is written and what is left out.
 type Plan struct {
 	Dir     string    `json:"dir"`
@@ -116,11 +119,11 @@ func (p *Plan) take(f *Found, row Row) {
 	for _, m := range config.AdditionalMounts {
 		mount, why := f.mount(m, row.Main)
 		if why != "" {
-			p.leave(fmt.Sprintf("mount %q of %s", media.Cut(m.HostPath, 80), what), why)
+			p.leave(fmt.Sprintf("mount %q of %s", media.Cut(m.HostPath, maxPath), what), why)
 			continue
 		}
 		if m.ReadOnly != nil && !*m.ReadOnly && !mount.Write {
-			p.note("mount %q of %s is read-only, as v1's allowlist has it", media.Cut(m.HostPath, 80), what)
+			p.note("mount %q of %s is read-only, as v1's allowlist has it", media.Cut(m.HostPath, maxPath), what)
 		}
 		g.Mounts = append(g.Mounts, mount)
 	}
@@ -236,7 +239,7 @@ func (p *Plan) pruneGroups(bad refused) {
 		}
 		for j := range slices.Backward(g.Mounts) {
 			if why, ok := bad.mounts[[2]int{i, j}]; ok {
-				p.leave(fmt.Sprintf("mount %q of %s", media.Cut(g.Mounts[j].Host, 80), g.what()), why)
+				p.leave(fmt.Sprintf("mount %q of %s", media.Cut(g.Mounts[j].Host, maxPath), g.what()), why)
 				g.Mounts = slices.Delete(g.Mounts, j, j+1)
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -54,30 +53,25 @@ const (
 	lateEnd     = 24 * time.Hour   // an end of which a target cannot be told for so long is not told
 )
 
-// Notifier watches the faults. Its methods may be called concurrently.
+// Notifier watches the findings. Its methods may be called concurrently.
 type Notifier struct {
 	o Options
 
 	mu    sync.Mutex
-	seen  map[string]*sighting // by the fault's id
-	told  []told               // in the order of the attempts
-	lines map[string]*line     // by the target's name
-	work  sync.WaitGroup       // attempts
+	now   []finding.Finding // those that last, the oldest first
+	told  []told            // in the order of the attempts
+	lines map[string]*line  // by the target's name
+	work  sync.WaitGroup    // attempts
 }
 
-// sighting is a fault that is there, or that is told and not over yet.
-type sighting struct {
-	fault finding.Finding
-	since time.Time
-	gone  time.Time // zero: it is there
-}
-
-// told is a fault of which a target was told, or is being told. It is durable.
+// told is a finding of which a target was told, or is being told. All but gone is durable.
 type told struct {
 	Target string
 	Fault  finding.Finding
 	Since  time.Time
 	Sent   bool // the target has taken it
+
+	gone time.Time // since when it is no longer there; zero: it is, or nobody knows
 }
 
 // line is the way to one target. At most one attempt is under way on it.
@@ -89,17 +83,12 @@ type line struct {
 
 // New reads what was told.
 func New(o Options) *Notifier {
-	n := &Notifier{o: o, seen: map[string]*sighting{}, lines: map[string]*line{}}
+	n := &Notifier{o: o, lines: map[string]*line{}}
 	n.told = n.read()
-	for _, t := range n.told {
-		if s := n.seen[t.Fault.ID()]; s == nil || t.Since.Before(s.since) {
-			n.seen[t.Fault.ID()] = &sighting{fault: t.Fault, since: t.Since}
-		}
-	}
 	return n
 }
 
-// Run looks for faults until ctx is done. When it returns, no attempt is under way.
+// Run looks for findings until ctx is done. When it returns, no attempt is under way.
 func (n *Notifier) Run(ctx context.Context) {
 	defer n.work.Wait()
 	for {
@@ -110,7 +99,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	}
 }
 
-// look takes note of the present faults and starts the attempts that are due.
+// look takes note of the present findings and starts the attempts that are due.
 func (n *Notifier) look(ctx context.Context) {
 	targets := n.o.Settings.Targets()
 	if len(targets) == 0 && n.idle() {
@@ -146,106 +135,79 @@ func (n *Notifier) idle() bool {
 	return len(n.told) == 0
 }
 
-// sight compares the findings with those of the look before. The caller holds mu.
+// sight compares what was told with the present findings. The caller holds mu.
 func (n *Notifier) sight(all []finding.Finding, now time.Time) {
-	there, unseen := map[string]bool{}, map[string]bool{}
+	unseen := map[string]bool{}
 	for _, f := range all {
-		if !f.Wrong() {
-			unseen[f.Part] = unseen[f.Part] || f.Severity == finding.Unseen
-			continue
-		}
-		there[f.ID()] = true
-		if s := n.seen[f.ID()]; s != nil {
-			if n.over(s, now) {
-				s.since = now // another one
-			}
-			s.fault, s.gone = f, time.Time{}
-			continue
-		}
-		n.seen[f.ID()] = &sighting{fault: f, since: now}
+		unseen[f.Part] = unseen[f.Part] || f.Severity == finding.Unseen
 	}
-	for id, s := range n.seen {
+	n.now = finding.Wrong(all)
+	slices.SortFunc(n.now, func(a, b finding.Finding) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID(), b.ID())) })
+	for i := range n.told {
+		t := &n.told[i]
+		at := slices.IndexFunc(n.now, func(f finding.Finding) bool { return f.ID() == t.Fault.ID() })
 		switch {
-		case there[id] || !s.gone.IsZero() || unseen[s.fault.Part]:
-		case n.has(id):
-			s.gone = now
-		default:
-			delete(n.seen, id)
+		case at >= 0 && t.Sent:
+			t.gone = time.Time{}
+		case at >= 0:
+			t.gone, t.Fault = time.Time{}, n.now[at]
+		case t.gone.IsZero() && !unseen[t.Fault.Part]:
+			t.gone = now
 		}
 	}
 }
 
-// has says whether any target was told of a fault. The caller holds mu.
-func (n *Notifier) has(id string) bool {
-	return slices.ContainsFunc(n.told, func(t told) bool { return t.Fault.ID() == id })
-}
-
-// forget drops what no target waits for: of targets that are gone, faults that ended
+// forget drops what no target waits for: of targets that are gone, findings that ended
 // before they were told, and ends that could not be told. The caller holds mu.
 func (n *Notifier) forget(targets []Target) {
 	var gone []told
-	over := func(t told) bool {
-		s := n.seen[t.Fault.ID()]
-		over := s != nil && n.over(s, time.Now())
-		switch {
-		case !slices.ContainsFunc(targets, func(one Target) bool { return one.Name() == t.Target }):
-			return true
-		case over && !t.Sent:
-			return n.lines[t.Target] == nil || !n.lines[t.Target].busy
-		}
-		return over && time.Since(s.gone) > lateEnd
-	}
 	n.told = slices.DeleteFunc(n.told, func(t told) bool {
-		ends := over(t)
-		if ends {
-			gone = append(gone, t)
+		wanted := slices.ContainsFunc(targets, func(one Target) bool { return one.Name() == t.Target })
+		late := n.over(t, time.Now()) && (time.Since(t.gone) > lateEnd || !t.Sent && (n.lines[t.Target] == nil || !n.lines[t.Target].busy))
+		if wanted && !late {
+			return false
 		}
-		return ends
+		gone = append(gone, t)
+		return true
 	})
-	if len(gone) == 0 {
-		return
-	}
-	n.forgotten(gone...)
-	for id, s := range n.seen {
-		if !s.gone.IsZero() && !n.has(id) {
-			delete(n.seen, id)
-		}
+	if len(gone) > 0 {
+		n.forgotten(gone...)
 	}
 }
 
-func (n *Notifier) over(s *sighting, now time.Time) bool {
-	return !s.gone.IsZero() && now.Sub(s.gone) >= n.o.Settings.After()
+func (n *Notifier) over(t told, now time.Time) bool {
+	return !t.gone.IsZero() && now.Sub(t.gone) >= n.o.Settings.After()
 }
 
 // due returns the oldest thing that is news for a target, and notes on disk that it is
-// being told of a fault. The caller holds mu.
+// being told of a finding. The caller holds mu.
 func (n *Notifier) due(target string, now time.Time) (m Message, ok bool) {
-	for _, s := range n.inOrder() {
-		at := slices.IndexFunc(n.told, func(t told) bool { return t.Target == target && t.Fault.ID() == s.fault.ID() })
+	knows := map[string]bool{}
+	for _, t := range n.told {
 		switch {
-		case at >= 0 && n.told[at].Sent && n.over(s, now):
-			return n.message(Over, n.told[at].Fault, n.told[at].Since, s.gone, target), true
-		case at >= 0 && !n.told[at].Sent && s.gone.IsZero():
-			return n.message(Began, s.fault, n.told[at].Since, time.Time{}, target), true
-		case at < 0 && s.gone.IsZero() && now.Sub(s.since) >= n.o.Settings.After():
-			n.told = append(n.told, told{Target: target, Fault: s.fault, Since: s.since})
-			n.keep(n.told[len(n.told)-1])
-			return n.message(Began, s.fault, s.since, time.Time{}, target), true
+		case t.Target != target:
+		case t.Sent && n.over(t, now):
+			return n.message(Over, t, t.gone), true
+		case !t.Sent && t.gone.IsZero():
+			return n.message(Began, t, time.Time{}), true
+		}
+		knows[t.Fault.ID()] = knows[t.Fault.ID()] || t.Target == target
+	}
+	for _, f := range n.now {
+		if !knows[f.ID()] && now.Sub(f.Since) >= n.o.Settings.After() {
+			t := told{Target: target, Fault: f, Since: f.Since}
+			n.told = append(n.told, t)
+			n.keep(t)
+			return n.message(Began, t, time.Time{}), true
 		}
 	}
 	return Message{}, false
 }
 
-func (n *Notifier) inOrder() []*sighting {
-	return slices.SortedFunc(maps.Values(n.seen), func(a, b *sighting) int {
-		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.fault.ID(), b.fault.ID()))
-	})
-}
-
 // message makes a message. Its id depends on nothing that differs between attempts.
-func (n *Notifier) message(kind Kind, f finding.Finding, since, until time.Time, target string) Message {
-	sum := sha256.Sum256([]byte(string(kind) + "\x00" + target + "\x00" + f.ID() + "\x00" + since.UTC().Format(time.RFC3339Nano)))
-	return Message{ID: hex.EncodeToString(sum[:16]), Kind: kind, Host: n.o.Host, Fault: f, Since: since, Until: until}
+func (n *Notifier) message(kind Kind, t told, until time.Time) Message {
+	sum := sha256.Sum256([]byte(string(kind) + "\x00" + t.Target + "\x00" + t.Fault.ID() + "\x00" + t.Since.UTC().Format(time.RFC3339Nano)))
+	return Message{ID: hex.EncodeToString(sum[:16]), Kind: kind, Host: n.o.Host, Fault: t.Fault, Since: t.Since, Until: until}
 }
 
 // tell makes one attempt, and then those for what else is news for the target.
@@ -287,9 +249,6 @@ func (n *Notifier) taken(target string, m Message) {
 	if m.Kind == Over {
 		n.told = slices.DeleteFunc(n.told, is)
 		n.forgotten(told{Target: target, Fault: m.Fault})
-		if s := n.seen[m.Fault.ID()]; s != nil && !s.gone.IsZero() && !n.has(m.Fault.ID()) {
-			delete(n.seen, m.Fault.ID())
-		}
 	} else if at := slices.IndexFunc(n.told, is); at >= 0 {
 		n.told[at].Sent = true
 		n.keep(n.told[at])
@@ -305,7 +264,7 @@ func (n *Notifier) Test(ctx context.Context) []operator.Notified {
 	for i, t := range targets {
 		all[i].Target = t.Name()
 		work.Go(func() {
-			if err := n.attempt(ctx, t, n.message(Test, finding.Finding{}, time.Now(), time.Time{}, t.Name())); err != nil {
+			if err := n.attempt(ctx, t, n.message(Test, told{Target: t.Name(), Since: time.Now()}, time.Time{})); err != nil {
 				all[i].Error = err.Error()
 			}
 		})

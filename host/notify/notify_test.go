@@ -28,6 +28,7 @@ type world struct {
 
 	mu      sync.Mutex
 	now     []finding.Finding
+	list    finding.List
 	targets []string
 	heard   []string            // "chat: fault of channel_down of channel mem"
 	ids     map[string][]string // of the messages, by target
@@ -64,7 +65,7 @@ func (w *world) After() time.Duration { return time.Minute }
 func (w *world) Findings(context.Context, bool) ([]finding.Finding, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.now, nil
+	return w.list.Since(slices.Clone(w.now)), nil
 }
 
 // target is a target of the world.

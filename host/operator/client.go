@@ -60,11 +60,6 @@ func (c *Client) Health(ctx context.Context) error {
 // errAnswered is of a host whose answer says nothing.
 var errAnswered = errors.New("the host answered")
 
-// Ready returns nil if the host can accept deliveries and serve, and otherwise the host's reason.
-func (c *Client) Ready(ctx context.Context) error {
-	return c.call(ctx, http.MethodGet, "/readyz", nil, nil)
-}
-
 // call makes one call and decodes the answer into out, unless out is nil.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader

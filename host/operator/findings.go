@@ -77,6 +77,10 @@ func fault(name, part, cause, remedy string) finding.Finding {
 	return finding.Finding{Name: name, Part: part, Severity: finding.Fault, Cause: cause, Remedy: remedy}
 }
 
+func warning(name, part, cause, remedy string) finding.Finding {
+	return finding.Finding{Name: name, Part: part, Severity: finding.Warning, Cause: cause, Remedy: remedy}
+}
+
 func unseen(part string) finding.Finding {
 	return finding.Finding{Part: part, Severity: finding.Unseen}
 }
@@ -88,8 +92,7 @@ func (l *Local) ofChannels(context.Context) (all []finding.Finding) {
 			all = append(all, finding.Well("channel "+one.Name, cmp.Or(one.Detail, one.Name+" is connected")))
 			continue
 		}
-		f := fault(finding.Channel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+cmp.Or(one.Detail, "it has not connected yet"), channelRemedy(one))
-		f.Severity = finding.Warning
+		f := warning(finding.Channel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+cmp.Or(one.Detail, "it has not connected yet"), channelRemedy(one))
 		if l.Running.Linker.Scan(one.Name) != "" && pairing.MatchString(one.Detail) {
 			f.Operation = "link"
 		}
@@ -108,7 +111,7 @@ func channelRemedy(c Channel) string {
 	if m := pairing.FindStringSubmatch(c.Detail); m != nil {
 		return m[1]
 	}
-	return "correct what the platform says, such as this machine's network or the token of channels." + c.Name + ", and restart the host if the token is new; otherwise the host tries again by itself"
+	return "correct what the platform says, such as this machine's network or the token of channels." + c.Name + ", then longshore reload if the token is new; otherwise the host tries again by itself"
 }
 
 // ofOutbox finds why no delivery can be accepted.
@@ -179,10 +182,8 @@ func (l *Local) ofChats(context.Context) (all []finding.Finding) {
 		if len(of) > 3 {
 			more = fmt.Sprintf(" and %d more", len(of)-3)
 		}
-		f := fault(finding.Chat, "channel "+channel, fmt.Sprintf("nobody answers in %s%s on channel %s: no group has that chat", words, more, channel),
-			"longshore groups add "+of[0]+"; or take the account out of that chat")
-		f.Severity = finding.Warning
-		all = append(all, f)
+		all = append(all, warning(finding.Chat, "channel "+channel, fmt.Sprintf("nobody answers in %s%s on channel %s: no group has that chat", words, more, channel),
+			"longshore groups add "+of[0]+"; or take the account out of that chat"))
 	}
 	return all
 }
@@ -201,10 +202,8 @@ func (l *Local) ofTriggers(context.Context) (all []finding.Finding) {
 			all = append(all, unseen("group "+g.Folder))
 			continue
 		}
-		f := fault(finding.Trigger, "group "+g.Folder, fmt.Sprintf("members of group %s wrote %s, none of them with %s, so nobody answers", g.Folder, media.Count(n, "message"), g.Trigger),
-			fmt.Sprintf("tell the members to write %s, or remove trigger: from the group, then: longshore reload", g.Trigger))
-		f.Severity = finding.Warning
-		all = append(all, f)
+		all = append(all, warning(finding.Trigger, "group "+g.Folder, fmt.Sprintf("members of group %s wrote %s, none of them with %s, so nobody answers", g.Folder, media.Count(n, "message"), g.Trigger),
+			fmt.Sprintf("tell the members to write %s, or remove trigger: from the group, then: longshore reload", g.Trigger)))
 	}
 	return all
 }
@@ -219,13 +218,11 @@ func (l *Local) ofClock(context.Context) []finding.Finding {
 	if ahead > 0 {
 		way = " ahead of"
 	}
-	f := fault(finding.Clock, "clock", "the clock of this machine is "+by+way+" the platforms'", "set the clock, and have it synchronized by NTP")
-	f.Severity = finding.Warning
 	switch {
 	case !ok:
-		return []finding.Finding{unseen(f.Part)}
+		return []finding.Finding{unseen("clock")}
 	case ahead.Abs() > maxAhead:
-		return []finding.Finding{f}
+		return []finding.Finding{warning(finding.Clock, "clock", "the clock of this machine is "+by+way+" the platforms'", "set the clock, and have it synchronized by NTP")}
 	}
 	return nil
 }
@@ -235,9 +232,7 @@ func (l *Local) ofBackup(context.Context) []finding.Finding {
 	case !b.Known:
 		return []finding.Finding{unseen("backup")}
 	case b.Problem != "":
-		f := fault(finding.Backup, "backup", "the daily backup of the state was not made: "+b.Problem, "correct that, or set backup: in longshore.yaml; the host tries again within an hour")
-		f.Severity = finding.Warning
-		return []finding.Finding{f}
+		return []finding.Finding{warning(finding.Backup, "backup", "the daily backup of the state was not made: "+b.Problem, "correct that, or set backup: in longshore.yaml; the host tries again within an hour")}
 	case !b.Last.IsZero():
 		return []finding.Finding{finding.Well("backup", "backup of the state at "+b.Last.Local().Format(time.DateTime))}
 	}
@@ -361,9 +356,11 @@ func shellWord(path string) string {
 // RefusalOf is why a host is not ready: the first fault that keeps it from accepting a delivery; nil
 // if there is none.
 func RefusalOf(all []finding.Finding) *refusal.Error {
-	for _, f := range all {
-		if f.Severity == finding.Fault && slices.Contains([]string{finding.Accepting, finding.StateGone, finding.State}, f.Name) {
-			return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
+	for _, name := range []string{finding.StateGone, finding.State, finding.Accepting} {
+		for _, f := range all {
+			if f.Name == name && f.Severity == finding.Fault {
+				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
+			}
 		}
 	}
 	return nil

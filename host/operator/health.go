@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -271,17 +272,24 @@ func number(b bool) float64 {
 	return 0
 }
 
-// ServeHealth serves health on a loopback address until ctx is done, which is
-// no error. It only answers requests to the names of loopback and to hosts, and
-// never a page of another site: otherwise a website could read this machine's
-// metrics through its operator's browser.
-func ServeHealth(ctx context.Context, listen string, hosts []string, health http.Handler) error {
-	l, err := httpd.Address{Listen: listen}.Open()
-	if err != nil {
-		return fmt.Errorf("serve metrics: %w", err)
-	}
-	guard := httpd.NewGuard(l.Addr(), "ask by the address in metrics.listen, or add the name to metrics.hosts", hosts...)
-	if err := (&httpd.Server{Handler: guard.Wrap(health)}).Serve(ctx, l); err != nil {
+// HealthServer serves Health beside the control socket. It only answers requests to the names of
+// loopback and to Hosts, and never a page of another site: otherwise a website could read this
+// machine's metrics through its operator's browser.
+type HealthServer struct {
+	Address string // host:port on loopback
+	Hosts   []string
+	Health  http.Handler
+}
+
+// Listen listens for Serve.
+func (s HealthServer) Listen() (net.Listener, error) {
+	return httpd.Address{Listen: s.Address}.Open()
+}
+
+// Serve serves until ctx is done, which is no error, and closes l.
+func (s HealthServer) Serve(ctx context.Context, l net.Listener) error {
+	guard := httpd.NewGuard(l.Addr(), "ask by the address in metrics.listen, or add the name to metrics.hosts", s.Hosts...)
+	if err := (&httpd.Server{Handler: guard.Wrap(s.Health)}).Serve(ctx, l); err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil

@@ -113,7 +113,7 @@ type Notifier interface {
 
 // Page is the operator's page: *console.Console.
 type Page interface {
-	// SignIn returns an address that signs one browser in.
+	// SignIn returns an address that signs one browser in; empty while the page is down.
 	SignIn() string
 }
 
@@ -180,7 +180,11 @@ func (l *Local) PageURL(context.Context) (PageURL, error) {
 			Hint: `write operator_page: {listen: "127.0.0.1:8400"} into longshore.yaml and restart the host`,
 		}
 	}
-	return PageURL{URL: l.Running.Page.SignIn()}, nil
+	url := l.Running.Page.SignIn()
+	if url == "" {
+		return PageURL{}, &refusal.Error{Code: CodePageOff, Message: "the operator's page is down", Hint: "see what keeps it down: longshore status"}
+	}
+	return PageURL{URL: url}, nil
 }
 
 // Link implements Control.

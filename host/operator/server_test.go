@@ -27,6 +27,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/finding"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
@@ -186,7 +187,7 @@ func serve(t *testing.T, s *operator.Server) {
 	})
 	await(t, func() bool {
 		_, err := operator.NewClient(s.Dir).Status(ctx)
-		return err == nil
+		return err == nil || len(done) > 0
 	})
 }
 
@@ -317,7 +318,7 @@ func TestTheSocketIsClosedToOthersAndGoesWithTheHost(t *testing.T) {
 }
 
 func TestAStaleSocketIsReplaced(t *testing.T) {
-	dir := privateDir(t)
+	dir := fstest.ShortTemp(t)
 	path := filepath.Join(dir, "longshore.sock")
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -328,13 +329,23 @@ func TestAStaleSocketIsReplaced(t *testing.T) {
 	serve(t, &operator.Server{Dir: dir, Control: &control{}})
 }
 
+func TestALongRuntimeDirectoryLeftTheHostWithoutASocket(t *testing.T) {
+	dir, runtime := filepath.Join(t.TempDir(), strings.Repeat("long", 30)), filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	for _, d := range []string{dir, runtime} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serve(t, &operator.Server{Dir: dir, Control: &control{}, Runtime: runtime})
+}
+
 // TestADeletedSocketWasNeverMadeAgain: the commands said that no host runs.
 func TestADeletedSocketWasNeverMadeAgain(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("long", 30))} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		s := &operator.Server{Dir: dir, Control: &control{}, Runtime: t.TempDir(), Look: time.Millisecond}
+		s := &operator.Server{Dir: dir, Control: &control{}, Runtime: fstest.ShortTemp(t), Look: time.Millisecond}
 		serve(t, s)
 		c := operator.NewClient(dir)
 		for range 2 {
@@ -376,7 +387,7 @@ func TestALongPathGetsAShortSocket(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	runtime, err := os.MkdirTemp("", "run") // t.TempDir could itself be too long
+	runtime, err := os.MkdirTemp("/tmp", "run") // TMPDIR could itself be too long
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +420,7 @@ func TestAnotherUserTookTheNameOfTheSocketsDirectory(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	runtime, err := os.MkdirTemp("", "run") // t.TempDir could itself be too long
+	runtime, err := os.MkdirTemp("/tmp", "run") // TMPDIR could itself be too long
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,7 +466,7 @@ func TestAnotherUserAnsweredBehindTheLinkOfACrashedHost(t *testing.T) {
 				need.Lacking(t, "give a directory to another user: this is not root")
 			}
 			dir := filepath.Join(t.TempDir(), strings.Repeat("long", 40))
-			runtime, err := os.MkdirTemp("", "run") // t.TempDir could itself be too long
+			runtime, err := os.MkdirTemp("/tmp", "run") // TMPDIR could itself be too long
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -492,7 +503,7 @@ func TestOtherUsersAreRefused(t *testing.T) {
 		need.Lacking(t, "become another user: this is not root")
 	}
 	// The helper must be reachable for a user who may not enter our cache.
-	open, err := os.MkdirTemp("", "open")
+	open, err := os.MkdirTemp("/tmp", "open")
 	if err != nil {
 		t.Fatal(err)
 	}

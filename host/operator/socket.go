@@ -25,6 +25,8 @@ const (
 	// 107 (unix(7)), macOS and the BSDs 103.
 	maxSocketPath = 100
 
+	shortRest = 32 // bytes of the path of a short socket behind its runtime directory, at most
+
 	// dialTimeout is for a host that no longer accepts connections; otherwise a
 	// unix socket answers at once.
 	dialTimeout = 2 * time.Second
@@ -83,10 +85,10 @@ type socket struct {
 	info       fs.FileInfo
 }
 
-// there reports whether commands still find this socket.
+// there reports whether commands still find this socket; if nobody may look, it is taken to be there.
 func (s *socket) there() bool {
 	info, err := os.Stat(s.link)
-	return err == nil && os.SameFile(info, s.info)
+	return errors.Is(err, fs.ErrPermission) || err == nil && os.SameFile(info, s.info)
 }
 
 // remove closes the socket, and deletes what is its own.
@@ -208,6 +210,9 @@ func shortDir(runtimeDir string) (string, error) {
 	// systemd sets RUNTIME_DIRECTORY for a service that asks for one. The
 	// commands do not need the variable, as they follow the link.
 	runtimeDir = cmp.Or(runtimeDir, os.Getenv("RUNTIME_DIRECTORY"), os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
+	if len(runtimeDir) > maxSocketPath-shortRest {
+		runtimeDir = "/tmp"
+	}
 	dir, err := os.MkdirTemp(runtimeDir, shortPrefix) // mode 0700
 	if err != nil {
 		return "", fmt.Errorf("make directory for control socket: %w", err)

@@ -48,7 +48,7 @@ type Channel struct {
 }
 
 func channelOf(c channel.Channel) Channel {
-	s, ok := c.(channel.Status)
+	s, ok := channel.Current(c).(channel.Status)
 	if !ok {
 		return Channel{Name: c.Name(), Connected: true}
 	}

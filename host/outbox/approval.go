@@ -11,7 +11,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // await makes all parts wait for the delivery's approval.
@@ -29,13 +28,6 @@ func (it *item) await() error {
 		p.Hint = "there is nothing to do; do not send it again"
 	}
 	return nil
-}
-
-// setAside adds a new delivery that waits for an approval. The caller holds mu.
-func (o *Outbox) setAside(it *item) {
-	o.use(it.Folder, it.Waiting())
-	o.changed(it)
-	wake.Up(o.asking)
 }
 
 // RoomToWait returns nil if a group may have more waiting for approvals. It may have as

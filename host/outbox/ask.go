@@ -108,7 +108,7 @@ func (o *Outbox) Vote(ctx context.Context, a *records.Ask, by records.Answer) (f
 func (o *Outbox) askChanged(a *records.Ask) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.changes.Add(a.Folder, a.Delivery, changes.New)
+	o.changes.Add(a.Shown.Folder, a.Delivery, changes.New)
 }
 
 // Answer ends an Ask: what is one of the answers of package records, by is who gave it. After a
@@ -127,12 +127,7 @@ func (o *Outbox) Answer(ctx context.Context, a *records.Ask, what, by string) (e
 	return err
 }
 
-// Prolong sets when an open Ask expires.
-func (o *Outbox) Prolong(ctx context.Context, a *records.Ask, until time.Time) error {
-	return o.state.Do(ctx, func(t *state.Tx) error { return records.ProlongAsk(t, a.ID, until) }, nil)
-}
-
-// EndShown records that people see how an Ask ended.
-func (o *Outbox) EndShown(ctx context.Context, a *records.Ask) error {
-	return o.state.Do(ctx, func(t *state.Tx) error { return records.EndShown(t, a.ID) }, nil)
+// SaveAsk records when an Ask expires, and whether people were told how it ended.
+func (o *Outbox) SaveAsk(ctx context.Context, a *records.Ask) error {
+	return o.state.Do(ctx, func(t *state.Tx) error { return records.SaveAsk(t, a) }, nil)
 }

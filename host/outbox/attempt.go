@@ -121,7 +121,7 @@ func (o *Outbox) leave(a *attempt) {
 // try makes the attempt, together with the attempts at the parts that may go in the same
 // call. A part in doubt is resolved before it is sent again.
 func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
-	ch := a.ln.line.ch
+	ch := a.ln.line.channel()
 	if ch == nil {
 		return []outcome{o.later(a, &channel.Error{Code: codeNoChannel, Message: "the channel is not configured"})}
 	}
@@ -343,7 +343,7 @@ func (o *Outbox) find(ctx context.Context, finder channel.Finder, a *attempt) (r
 
 // noThread reports whether the delivery is for a thread and its platform has no threads.
 func (a *attempt) noThread() bool {
-	return a.it.Thread != "" && !a.ln.line.ch.Limits().Threads
+	return a.it.Thread != "" && !a.ln.line.channel().Limits().Threads
 }
 
 func (o *Outbox) message(a *attempt) channel.Message {

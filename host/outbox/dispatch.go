@@ -40,7 +40,7 @@ func (d *dispatcher) wakeReconnected() (down bool) {
 	}
 	o.mu.Unlock()
 	for _, l := range lines {
-		status, ok := l.ch.(channel.Status)
+		status, ok := l.channel().(channel.Status)
 		if !ok {
 			continue
 		}

@@ -263,7 +263,7 @@ func (b *box) Decide(ctx context.Context, name string, yes bool, by string) erro
 // endAsks ends what nobody answers in time, as the bridge does.
 func (b *box) endAsks(ctx context.Context, t testing.TB) {
 	for ctx.Err() == nil {
-		due, err := b.Reader().DueAsks(context.Background(), time.Now())
+		due, err := b.Reader().DueAsks(context.Background(), time.Now(), false)
 		for i := range due {
 			if due[i].Answer == "" {
 				err = errors.Join(err, b.Answer(context.Background(), &due[i], records.AnswerNone, ""))

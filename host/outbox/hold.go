@@ -77,7 +77,7 @@ func (o *Outbox) releaseHolds() (held bool) {
 }
 
 func (o *Outbox) releaseHold(l *line) bool {
-	status, known := l.ch.(channel.Status)
+	status, known := l.channel().(channel.Status)
 	connected := false
 	if known {
 		connected, _ = status.Connected()

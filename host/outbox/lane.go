@@ -33,12 +33,15 @@ const (
 // groups, and among the chats of a group.
 type line struct {
 	name   string
-	ch     channel.Channel // nil: not configured
+	held   channel.Channel // nil: not configured
 	groups map[string]*backlog
 	ring   []*backlog // round robin; each group with a ready lane is in it once
 	busy   int        // sends in flight that count against Parallel
 	hold   hold
 }
+
+// channel returns the channel as it is now; nil: not configured.
+func (l *line) channel() channel.Channel { return channel.Current(l.held) }
 
 // backlog is a group's ready lanes, the next one first.
 type backlog struct {

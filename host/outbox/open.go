@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox/changes"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Outbox keeps deliveries and sends them. All methods but Close may be called
@@ -98,7 +99,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 		return nil, err
 	}
 	for _, ch := range o.opts.Channels {
-		o.line(ch.Name()).ch = ch
+		o.line(ch.Name()).held = ch
 	}
 	if err := o.recover(ctx); err != nil {
 		return nil, fmt.Errorf("open the outbox: %w", err)
@@ -188,15 +189,7 @@ func (o *Outbox) forgetLost(ctx context.Context) error {
 }
 
 // poke wakes the dispatcher. It never blocks.
-func (o *Outbox) poke() { signal(o.wake) }
-
-// signal puts a value into a channel of capacity one, unless there is one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (o *Outbox) poke() { wake.Up(o.wake) }
 
 // line returns the line of a channel. The caller holds mu, or is Open.
 func (o *Outbox) line(name string) *line {

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // outcome is what came of an attempt.
@@ -50,7 +51,7 @@ func (o *Outbox) confirmed(a *attempt, r channel.Receipt) outcome {
 	p.Code, p.Message, p.Hint = "", "", ""
 	if r.Pending {
 		p.State, p.Receipt.Pending, p.Doubt = records.Pending, false, time.Now()
-		p.Next = o.awaits(a.ln.line.ch, &p, nil)
+		p.Next = o.awaits(a.ln.line.channel(), &p, nil)
 		return outcome{attempt: a, part: p}
 	}
 	p.Next, p.Doubt, p.Saved = time.Time{}, time.Time{}, nil
@@ -167,7 +168,7 @@ func (o *Outbox) conclude(out outcome) {
 	}
 	out.ln.unrecorded++
 	o.outcomes = append(o.outcomes, out)
-	signal(o.toRecord)
+	wake.Up(o.toRecord)
 }
 
 // advance moves the lane on after an attempt. The caller holds mu.

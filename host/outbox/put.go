@@ -205,14 +205,15 @@ func (p *putting) recorded() {
 	defer o.mu.Unlock()
 	for _, it := range p.items {
 		it.Small = nil
-		if slices.ContainsFunc(it.Parts, func(p records.Part) bool { return p.Question != nil }) {
+		if it.Approval != nil || slices.ContainsFunc(it.Parts, func(p records.Part) bool { return p.Question != nil }) {
 			wake.Up(o.asking)
 		}
 		switch {
 		case it.ID == 0:
 			continue
 		case it.Approval != nil:
-			o.setAside(it)
+			o.use(it.Folder, it.Waiting())
+			o.changed(it)
 			continue
 		case it.Open():
 			o.accept(it)

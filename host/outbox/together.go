@@ -69,7 +69,7 @@ func (o *Outbox) sendAll(ctx context.Context, ch channel.MultiSender, all []*att
 			o.opts.Trace(a.it.Folder, a.it.Request, "sending")
 		}
 	}
-	c := all[0].ln.line.ch
+	c := all[0].ln.line.channel()
 	var answers []channel.Outcome
 	rec := &together{o: o, all: all}
 	err := o.call(ctx, c, size, func(ctx context.Context) error {
@@ -173,7 +173,7 @@ func (o *Outbox) sendAtOnce(ctx context.Context, p *putting) bool {
 			o.opts.Trace(it.Folder, it.Request, "sending")
 		}
 	}
-	_ = o.call(ctx, s.ln.line.ch, 0, func(ctx context.Context) error { // what it says of errors, the lane will hear again
+	_ = o.call(ctx, s.ln.line.channel(), 0, func(ctx context.Context) error { // what it says of errors, the lane will hear again
 		ch.SendRecorded(ctx, ms, s)
 		return nil
 	})
@@ -218,7 +218,7 @@ func (o *Outbox) reserve(s *atOnce, key groups.Address) channel.StateSender {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	l := o.line(key.Channel)
-	ch, can := l.ch.(channel.StateSender)
+	ch, can := l.channel().(channel.StateSender)
 	if !can || !o.runs || !l.hold.since.IsZero() || o.lanes[key] != nil {
 		return nil
 	}

@@ -75,19 +75,18 @@ type Chats interface {
 type Server struct {
 	Options
 	*tokens.Tokens
-	calls    *calls.Store
-	listener net.Listener // nil: only Admit lets in
-	handler  http.Handler
-	gate     gate.Gate
-	bodies   *intake.Bodies
-	uploads  uploads
-	polls    polls // for messages
-	asking   polls // for answers to questions
-	waiting  waiting
+	calls   *calls.Store
+	handler http.Handler
+	ready   bool // the directories are made
+	gate    gate.Gate
+	bodies  *intake.Bodies
+	uploads uploads
+	polls   polls // for messages
+	asking  polls // for answers to questions
+	waiting waiting
 }
 
-// Open listens. It answers nobody before Run. Errors are permanent except an address in use. The
-// caller closes the Server.
+// Open opens the Server, which answers nobody before Serve or Admit.
 func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Limits = o.Limits.Filled()
@@ -95,24 +94,16 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		Options: o, gate: gate.Gate{Strangers: o.Limits.Strangers, Group: o.Limits.Group},
 		bodies: intake.NewBodies(o.Live, o.Disk),
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
 	if s.Tokens, err = tokens.New(ctx, o.State, o.Live, o.Log); err != nil {
 		return nil, err
 	}
 	s.calls = calls.New(o.State, o.Limits.Calls)
-	if err := errors.Join(os.RemoveAll(s.temp()), os.MkdirAll(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700)); err != nil {
-		return nil, err
+	if err := s.prepare(); err != nil { // Listen tries again
+		o.Log.Error("bodies of calls cannot be kept", "error", err)
 	}
 	guard := &httpd.Guard{Programs: true, Hint: "use its own address, or have the operator add the name to remote.hosts"}
 	if o.Listen != "" {
-		if s.listener, err = httpd.Listen(o.Listen); err != nil {
-			return nil, err
-		}
-		guard.Names = httpd.NamesOf(s.listener.Addr().String(), o.Hosts...)
+		guard.Names = httpd.NamesOf(o.Listen, o.Hosts...)
 	}
 	s.handler = guard.Wrap(s.authenticated(s.mux()))
 	return s, nil
@@ -120,17 +111,21 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 
 func (s *Server) temp() string { return filepath.Join(s.Dir, "tmp") }
 
-// Addr is where the Server listens; it must.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
-
-// Close closes what Open opened. Run must have returned.
-func (s *Server) Close() error {
-	if s.listener != nil {
-		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
-			return err
-		}
+// prepare makes the Server's directories, once.
+func (s *Server) prepare() (err error) {
+	if !s.ready {
+		err = errors.Join(os.RemoveAll(s.temp()), os.MkdirAll(s.temp(), 0o700), os.MkdirAll(s.uploadDir(), 0o700))
+		s.ready = err == nil
 	}
-	return nil
+	return err
+}
+
+// Listen listens for Serve. Before, only Admit lets in.
+func (s *Server) Listen() (net.Listener, error) {
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	return httpd.Listen(s.Options.Listen)
 }
 
 const (
@@ -139,24 +134,18 @@ const (
 	keyFor     = 24 * time.Hour // how long a key is remembered at least
 )
 
-// Run serves until ctx is done, which is no error. Calls that wait for their results then
-// end; their deliveries go on.
-func (s *Server) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var sweeping sync.WaitGroup
-	defer sweeping.Wait()
-	defer cancel()
-	sweeping.Go(func() {
-		s.sweep(ctx) // a host that is restarted often would never come to its hour
-		for range wake.Every(ctx, sweepEvery) {
-			s.sweep(ctx)
-		}
-	})
-	if s.listener == nil {
-		<-ctx.Done()
-		return nil
+// Serve serves until ctx is done, which is no error, and closes l. Calls that wait for their results
+// then end; their deliveries go on.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	return s.server(endTime).Serve(ctx, l)
+}
+
+// Sweep deletes what is too old, at once and every hour until ctx is done: a host that is restarted
+// often would never come to its hour.
+func (s *Server) Sweep(ctx context.Context) {
+	for s.sweep(ctx); wake.Sleep(ctx, sweepEvery); {
+		s.sweep(ctx)
 	}
-	return s.server(endTime).Serve(ctx, s.listener)
 }
 
 // sweep deletes what is too old.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -45,6 +46,7 @@ var (
 
 // world is a server before a queue whose road sends everything.
 type world struct {
+	listener net.Listener
 	*Server
 	t     testing.TB
 	dir   string
@@ -90,6 +92,9 @@ func (f diskFunc) Reserve(n int64) (func(), error) { return f(n) }
 func plenty(int64) (func(), error) { return func() {}, nil }
 
 // newWorld begins with the groups a and b, of which only a has an assistant of the host's.
+// Addr is where the server listens.
+func (w *world) Addr() net.Addr { return w.listener.Addr() }
+
 func newWorld(t testing.TB, change ...func(*Options)) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir()}
@@ -116,13 +121,17 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	if w.Server, err = Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
+	if w.listener, err = w.Listen(); err != nil {
+		t.Fatal(err)
+	}
 	w.url = "http://" + w.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = w.spool.Run(ctx) })
 	running.Go(func() { w.road(ctx) })
+	running.Go(func() { w.Sweep(ctx) })
 	running.Go(func() {
-		if err := w.Server.Run(ctx); err != nil {
+		if err := w.Serve(ctx, w.listener); err != nil {
 			t.Error(err)
 		}
 	})
@@ -130,7 +139,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 		http.DefaultClient.CloseIdleConnections()
 		cancel()
 		running.Wait()
-		if err := errors.Join(w.Server.Close(), w.spool.Close()); err != nil {
+		if err := w.spool.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -174,18 +174,18 @@ func (s *process) run(started chan<- error) {
 	}
 	s.stdoutW.Close()
 	s.stderrW.Close()
-	parser, pace := &Parser{Emit: s.Emit}, NewPace(context.Background())
+	parser, throttle := &Parser{Emit: s.Emit}, NewThrottle(context.Background())
 	var readers sync.WaitGroup
 	readers.Go(func() {
 		defer s.Silence()
-		copyPipe(parser, s.stdout, pace)
+		copyPipe(parser, s.stdout, throttle)
 		parser.Close()
 	})
-	readers.Go(func() { copyPipe(s.stderrTo, s.stderr, pace) })
+	readers.Go(func() { copyPipe(s.stderrTo, s.stderr, throttle) })
 
 	err = reap(s.cmd, s.killAll)
 	// Nobody writes any more, so the pipes hold the rest of the output.
-	pace.End()
+	throttle.End()
 	now := time.Now()
 	s.stdout.SetReadDeadline(now)
 	s.stderr.SetReadDeadline(now)
@@ -261,10 +261,10 @@ const (
 	afterExitWait  = 500 * time.Millisecond
 )
 
-// copyPipe copies at a pace until the end of the pipe. A read deadline in the
+// copyPipe copies through a throttle until the end of the pipe. A read deadline in the
 // past means that the writer has ended: then copyPipe still copies what the
 // pipe holds.
-func copyPipe(to io.Writer, pipe *os.File, pace *Pace) {
+func copyPipe(to io.Writer, pipe *os.File, throttle *Throttle) {
 	buf := make([]byte, 32<<10)
 	exited, rest := false, afterExitBytes
 	for rest > 0 {
@@ -276,7 +276,7 @@ func copyPipe(to io.Writer, pipe *os.File, pace *Pace) {
 		if exited {
 			rest -= n
 		}
-		pace.Spend(n)
+		throttle.Spend(n)
 		if err != nil {
 			if exited || !errors.Is(err, os.ErrDeadlineExceeded) {
 				return

@@ -244,9 +244,9 @@ func TestAFloodCostsNoMemoryAndHidesNoOutput(t *testing.T) {
 	}
 }
 
-// TestNoiseIsReadAtAPace has a child write more than any agent does. It waits,
+// TestNoiseIsThrottled has a child write more than any agent does. It waits,
 // so that the host need not read it as fast as it can write.
-func TestNoiseIsReadAtAPace(t *testing.T) {
+func TestNoiseIsThrottled(t *testing.T) {
 	s := begin(t, runtime.Process{}, spec(t.TempDir(), "noise"))
 	got := all(s)
 	if len(got) != 1 || s.Wait() != nil {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ func newBoundary(t *testing.T, more map[string]string) *boundary {
 	t.Helper()
 	text := `
 state: ./state
-remote: {listen: "127.0.0.1:0"}
+remote: {listen: "ADDRESS"}
 limits: {rate: {per_minute: 1000000, burst: 100000}, free_disk: 1MB, pending: 1000}
 assistants: {far: {runtime: remote}}
 register: {chats: ["mem:*"]}
@@ -55,6 +56,13 @@ groups:
 		folder, _, _ := strings.Cut(strings.TrimPrefix(g, "folder: "), ",")
 		text += fmt.Sprintf("- {%s, assistant: far, gather: {after: 0s}%s}\n", g, more[folder])
 	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	text = strings.Replace(text, "ADDRESS", address, 1)
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
 	cfg, err := config.Parse(file, []byte(text), func(string) string { return "" }, []channel.Platform{web.Platform()})
 	if err != nil {
@@ -74,7 +82,7 @@ groups:
 	if b.host, err = New(t.Context(), cfg, o); err != nil {
 		t.Fatal(err)
 	}
-	b.url = "http://" + b.host.remote.Addr().String()
+	b.url = "http://" + address
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.host.Run(ctx) }()

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/internal/finding"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // SetupOf returns what a channel gets of its configuration if no host runs. The channel of a running
@@ -70,15 +70,44 @@ func dirOf(cfg *config.Config, c config.Channel) string {
 }
 
 // configuredChannels makes the channels of longshore.yaml, and opens none.
-func (h *Host) configuredChannels(cfg *config.Config) (all []channel.Channel, err error) {
+func (h *Host) configuredChannels(cfg *config.Config) (all []channel.Channel) {
 	for _, c := range cfg.Channels {
-		made, err := c.Platform.New(h.setupOf(cfg, c))
-		if err != nil {
-			return nil, fmt.Errorf("channel %s: %w", c.Name, err)
-		}
-		all = append(all, made)
+		all = append(all, channel.NewHolder(h.makeChannel(cfg, c)))
 	}
-	return all, nil
+	return all
+}
+
+// makeChannel makes a channel of longshore.yaml. One that something keeps down is an offline that says
+// so. The caller holds reloading, or New runs.
+func (h *Host) makeChannel(cfg *config.Config, c config.Channel) channel.Channel {
+	h.madeOf[c.Name] = c
+	if p := cfg.WhyDown("channel " + c.Name); p != nil {
+		return offline{c, c.Settings.Limits(), p.Message, nil}
+	}
+	made, err := c.Platform.New(h.setupOf(cfg, c))
+	if err != nil {
+		return offline{c, c.Settings.Limits(), err.Error(), err}
+	}
+	return made
+}
+
+// runAgain waits and makes a channel anew whose Run has failed. It returns false if ctx is done, or the
+// channel cannot be made.
+func (h *Host) runAgain(ctx context.Context, c channel.Channel, pause time.Duration, failed error) bool {
+	holder, ok := c.(*channel.Holder)
+	if !ok {
+		return false
+	}
+	one, _ := h.Config().Channels.Named(c.Name())
+	holder.Replace(offline{one, one.Settings.Limits(), failed.Error(), nil})
+	if !wake.Sleep(ctx, pause) {
+		return false
+	}
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	one, _ = h.Config().Channels.Named(c.Name())
+	holder.Replace(h.makeChannel(h.Config(), one))
+	return true
 }
 
 // Checks returns the doctor's checks of the configured channels and of transcription.

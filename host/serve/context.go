@@ -129,9 +129,18 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 	return c
 }
 
+// linksToTell returns what tools may tell of links; nil if no channel offers them.
+func (h *Host) linksToTell() *ipc.ContextLinks {
+	terms, ok := h.LinkTerms()
+	if !ok {
+		return nil
+	}
+	return &ipc.ContextLinks{MaxBytes: terms.Largest, Seconds: int64(terms.For / time.Second)}
+}
+
 // connected reports whether a channel is connected; true if it has no connection.
 func connected(c channel.Channel) bool {
-	s, ok := c.(channel.Status)
+	s, ok := channel.Current(c).(channel.Status)
 	if !ok {
 		return true
 	}

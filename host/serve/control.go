@@ -5,28 +5,28 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/console"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/upkeep"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // consolePart serves the operator's page.
 type consolePart struct {
 	noApply
-	*console.Console
+	*upkeep.Listener
 }
 
-func (h *Host) openConsole(context.Context) (_ Part, err error) {
+func (h *Host) openConsole(context.Context) (Part, error) {
 	o := h.Config().OperatorPage
 	if o.Listen == "" {
 		return nil, nil
 	}
-	if h.console, err = console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: h.local, Log: h.opts.Log}); err != nil {
-		return nil, err
-	}
+	h.console = console.New(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: h.local, Log: h.opts.Log})
 	h.local.Running.Page = h.console
-	return consolePart{Console: h.console}, nil
+	return consolePart{Listener: h.down.Listener("operator_page", h.console)}, nil
 }
 
 // SignIn returns an address that signs one browser in to the operator's page, once; empty if there is
-// no page.
+// no page, or it is down.
 func (h *Host) SignIn() string {
 	if h.console == nil {
 		return ""
@@ -39,27 +39,30 @@ type controlPart struct {
 	noApply
 	noClose
 	operator.Server
+	h *Host
 }
 
 func (h *Host) openControl(context.Context) (Part, error) {
-	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}}, nil
+	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}, h: h}, nil
+}
+
+// Run serves the commands. The host runs on while something else is in the place of its socket.
+func (p *controlPart) Run(ctx context.Context) error {
+	f := finding.Finding{Name: finding.Listener, Part: "control socket", Remedy: "move away what is in its place"}
+	p.h.down.Keep(ctx, f, func() error { return operator.CheckSocket(p.Dir) }, p.Server.Run)
+	return nil
 }
 
 // metricsPart serves /healthz, /readyz and /metrics at metrics.listen.
 type metricsPart struct {
 	noApply
-	noClose
-	h *Host
+	*upkeep.Listener
 }
 
 func (h *Host) openMetrics(context.Context) (Part, error) {
-	if h.Config().Metrics.Listen == "" {
+	m := h.Config().Metrics
+	if m.Listen == "" {
 		return nil, nil
 	}
-	return metricsPart{h: h}, nil
-}
-
-func (p metricsPart) Run(ctx context.Context) error {
-	m := p.h.Config().Metrics
-	return operator.ServeHealth(ctx, m.Listen, m.Hosts, p.h.local.Health())
+	return metricsPart{Listener: h.down.Listener("metrics", operator.HealthServer{Address: m.Listen, Hosts: m.Hosts, Health: h.local.Health()})}, nil
 }

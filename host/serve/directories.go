@@ -2,20 +2,34 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // directories owns the open directories that groups share with the host.
 type directories struct {
-	noRun
+	h    *Host
 	open *live.Live
-	log  *slog.Logger
+}
+
+// Run looks every minute, or more often while something is down, for directories that groups lack or
+// may use again, and for what this machine lacked of the configuration.
+func (d *directories) Run(ctx context.Context) error {
+	for wake.Sleep(ctx, d.h.nextLook(ctx)) {
+		d.h.checkGroups(d.h.Config(), d.h.Registry())
+		if err := d.h.recheck(ctx); err != nil {
+			d.h.opts.Log.Warn("the configuration was not looked at again", "error", err)
+		}
+	}
+	return nil
 }
 
 // openDirectories puts the first configuration in force, and makes what the groups lack.
@@ -23,26 +37,24 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 	if cfg, err = h.withRegistered(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if err := h.makeDirs(cfg, nil); err != nil {
-		return nil, err
-	}
+	h.checkGroups(cfg, nil)
 	if h.Channels == nil {
-		if h.Channels, err = h.configuredChannels(cfg); err != nil {
-			return nil, err
-		}
+		h.Channels = h.configuredChannels(cfg)
 	}
-	first, err := h.prepare(ctx, cfg, nil)
+	first, err := h.prepare(cfg, nil)
 	if err != nil {
 		return nil, err
 	}
 	h.Set(first)
+	h.reachEngine(ctx)
 	if !h.opts.Idle {
 		h.noteServed(false)
 	}
-	p := &directories{open: first, log: h.opts.Log}
+	p := &directories{h: h, open: first}
 	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
 		return p, fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
+	h.tellDown(cfg)
 	cfg.Forget()
 	return p, nil
 }
@@ -50,40 +62,52 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 // Apply closes the directories that only the former configuration shares.
 func (d *directories) Apply(now *live.Live) {
 	if err := d.open.CloseBut(now); err != nil {
-		d.log.Error("directories of the former configuration not closed", "error", err)
+		d.h.opts.Log.Error("directories of the former configuration not closed", "error", err)
 	}
 	d.open = now
 }
 
 func (d *directories) Close() error { return d.open.CloseBut(nil) }
 
-// makeDirs makes the missing directories of groups. before is the Live in force, nil at a start: its
-// groups are left alone.
-func (h *Host) makeDirs(cfg *config.Config, before *live.Live) error {
-	var added []groups.Group
+// checkGroups makes the missing directories of groups, but those of known groups that are up: their
+// assistants may be running. A group is down whose directories cannot be made, or not be used by its
+// container.
+func (h *Host) checkGroups(cfg *config.Config, known *groups.Registry) {
+	var wrong []finding.Finding
 	for _, g := range cfg.Groups {
-		if before != nil {
-			if _, known := before.Registry.ByFolder(g.Folder); known {
-				continue // its assistant may be running
+		up := false
+		f := finding.Finding{Name: string(cause.Directory), Part: "group " + g.Folder, Remedy: "do what the message says; the host tries again by itself"}
+		_, down := h.down.Of(f.Part)
+		if known != nil && !down {
+			_, up = known.ByFolder(g.Folder)
+		}
+		var err error
+		if !up && !h.Layout.Sound(g.Folder) {
+			giveBack(h.Layout, g.Folder, h.opts.Log)
+			err = h.Layout.PrepareGroup(g.Folder)
+		}
+		if engine := h.engine.Load(); err == nil && engine != nil && cfg.Assistants[g.Assistant].Runtime == "docker" && !cfg.Alone(g) {
+			var table []mounts.Mount
+			if table, err = mounts.Table(h.Layout, g); err == nil {
+				err = engine.Access(doctor.WithHome(h.Layout, g.Folder, table))
 			}
 		}
-		if h.Layout.Sound(g.Folder) {
-			continue
+		if err != nil {
+			f.Cause = err.Error()
+			wrong = append(wrong, f)
 		}
-		giveBack(h.Layout, g.Folder, h.opts.Log)
-		added = append(added, g)
 	}
-	return h.Layout.Prepare(added)
+	if h.down.Replace(string(cause.Directory), wrong) {
+		h.retryTurns()
+	}
 }
 
 // prepare makes a Live of cfg. before is the Live in force, nil at a start.
-func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live.Live) (*live.Live, error) {
+func (h *Host) prepare(cfg *config.Config, before *live.Live) (*live.Live, error) {
 	l, err := live.New(cfg, before)
 	if err != nil {
 		return nil, err
 	}
-	if l.Runtimes, err = h.openRuntimes(ctx, l); err != nil {
-		return nil, errors.Join(err, l.CloseBut(before))
-	}
+	l.Runtimes = &runtimes{h, cfg}
 	return l, nil
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
-// parts makes the findings of a running host but those that operator.Local makes. What asks the
+// partFindings makes the findings of a running host but those that operator.Local makes. What asks the
 // disk or others does so in the background: while that hangs, the last answer counts.
-type parts struct {
+type partFindings struct {
 	h                           *Host
 	doctor, mounts, environment finding.Background
 
@@ -32,8 +32,8 @@ const (
 	tryEvery      = 10 * time.Minute
 )
 
-func newParts(h *Host) *parts {
-	p := &parts{h: h}
+func newParts(h *Host) *partFindings {
+	p := &partFindings{h: h}
 	p.doctor = finding.Background{Every: 2 * time.Second, Source: finding.Func(func(ctx context.Context) []finding.Finding { return h.doctor().Findings(ctx) })}
 	p.mounts.Source = finding.Func(h.ofMounts)
 	p.environment = finding.Background{Every: programsEvery, Source: finding.Func(p.ofEnvironment)}
@@ -42,7 +42,7 @@ func newParts(h *Host) *parts {
 
 // ofEnvironment looks for what assistants need of this process. That the engine starts a container
 // is tried again only after a while, or soon if anything is wrong.
-func (p *parts) ofEnvironment(ctx context.Context) []finding.Finding {
+func (p *partFindings) ofEnvironment(ctx context.Context) []finding.Finding {
 	deep := time.Since(p.tried) > tryEvery
 	all := doctor.Environment(ctx, p.h.Config(), p.h.opts.Getenv, deep)
 	switch {
@@ -55,8 +55,8 @@ func (p *parts) ofEnvironment(ctx context.Context) []finding.Finding {
 }
 
 // Findings implements finding.Source. Each part of the host that is a finding.Source is asked.
-func (p *parts) Findings(ctx context.Context) []finding.Finding {
-	own := slices.Concat(p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls())
+func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
+	own := slices.Concat(p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls(), p.h.down.Findings(ctx))
 	for _, one := range p.h.parts {
 		if s, ok := one.(finding.Source); ok {
 			own = append(own, s.Findings(ctx)...)
@@ -66,7 +66,9 @@ func (p *parts) Findings(ctx context.Context) []finding.Finding {
 }
 
 // Examine implements operator.Examiner.
-func (p *parts) Examine(ctx context.Context) []finding.Finding { return p.h.doctor().Examine(ctx) }
+func (p *partFindings) Examine(ctx context.Context) []finding.Finding {
+	return p.h.doctor().Examine(ctx)
+}
 
 // doctor is the Doctor of the running host.
 func (h *Host) doctor() doctor.Doctor {

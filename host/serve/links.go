@@ -3,21 +3,10 @@ package serve
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
-	"github.com/longshore-bridge/longshore/ipc"
 )
-
-// linksToTell returns what tools may tell of links; nil if no channel offers them.
-func (h *Host) linksToTell() *ipc.ContextLinks {
-	terms, ok := h.LinkTerms()
-	if !ok {
-		return nil
-	}
-	return &ipc.ContextLinks{MaxBytes: terms.Largest, Seconds: int64(terms.For / time.Second)}
-}
 
 // OpenLink implements links.Files: it opens the file of a link. The error is links.ErrNone if there is
 // no such link, or if no channel offers links any more.

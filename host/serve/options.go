@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/transcribe"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 func (h *Host) outboxOptions() outbox.Options {
@@ -71,6 +73,9 @@ func (h *Host) Plan(g groups.Group) (turns.Plan, error) {
 	a, ok := now.Config.Assistants[g.Assistant]
 	if !ok {
 		return turns.Plan{}, fmt.Errorf("assistant %q is not configured", g.Assistant)
+	}
+	if f, down := h.down.Of("group "+g.Folder, "assistant "+g.Assistant); down {
+		return turns.Plan{}, cause.With(cause.Cause(f.Name), errors.New(f.Cause))
 	}
 	plan := turns.Plan{
 		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),

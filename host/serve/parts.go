@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"slices"
 	"sync"
@@ -19,8 +18,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
@@ -135,14 +136,10 @@ func (h *Host) forgetFormer(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// openState opens the state. It refuses to begin if a store could not be opened: what one part
-// has begun with, such as a sweep, must not come before that.
+// openState opens the state. It makes no directory if that fails.
 func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err error) {
 	if !h.opts.Idle {
-		if len(cfg.Unset) > 0 {
-			return nil, cfg.Unset[0] // without its token, the page would be open to everybody
-		}
-		if err := checkStores(ctx, cfg); err != nil {
+		if err := store.Check(ctx, StateOf(cfg)); err != nil {
 			return nil, err
 		}
 	}
@@ -161,33 +158,48 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 type channelsPart struct{ h *Host }
 
 // openChannels opens what channels need of the machine, such as addresses; an idle host opens nothing.
+// What cannot be opened is tried again when the channel runs.
 func (h *Host) openChannels(ctx context.Context) (Part, error) {
 	for _, c := range h.Channels {
-		if o, ok := c.(channel.Opener); ok && !h.opts.Idle {
+		if o, ok := channel.Current(c).(channel.Opener); ok && !h.opts.Idle {
 			if err := o.Open(ctx); err != nil {
-				return channelsPart{h}, fmt.Errorf("channel %s: %w", c.Name(), err)
+				h.opts.Log.Error("channel not opened; the host runs on without it and tries again", "channel", c.Name(), "error", err)
 			}
 		}
 	}
 	return channelsPart{h}, nil
 }
 
+// Apply hands each channel its part of the configuration. A channel that cannot take up all of it is
+// made anew.
 func (p channelsPart) Apply(now *live.Live) {
 	for _, c := range p.h.Channels {
 		one, configured := now.Config.Channels.Named(c.Name())
-		if a, ok := c.(channel.Applier); ok && configured {
+		if !configured {
+			continue
+		}
+		if h, ok := c.(*channel.Holder); ok && p.h.madeOf[one.Name].Anew(one) {
+			h.Replace(p.h.makeChannel(now.Config, one))
+		} else if a, ok := channel.Current(c).(channel.Applier); ok {
 			a.Apply(p.h.setupOf(now.Config, one))
 		}
 	}
 }
 
-// Run runs every channel. A channel that fails is logged and ends no other.
+// Run runs every channel. One that fails ends no other, and is made anew after a pause.
 func (p channelsPart) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	for _, c := range p.h.Channels {
 		running.Go(func() {
-			if err := c.Run(ctx, inbox{c.Name(), p.h}); err != nil {
-				p.h.opts.Log.Error("channel ended; its deliveries are kept", "channel", c.Name(), "error", err)
+			for pause := upkeep.FirstPause; ; pause = min(2*pause, upkeep.LongestPause) {
+				err := c.Run(ctx, inbox{c.Name(), p.h})
+				if err == nil || ctx.Err() != nil {
+					return
+				}
+				p.h.opts.Log.Error("channel ended; its deliveries are kept, and it is run again", "channel", c.Name(), "error", err)
+				if !p.h.runAgain(ctx, c, pause, err) {
+					return
+				}
 			}
 		})
 	}
@@ -198,7 +210,7 @@ func (p channelsPart) Run(ctx context.Context) error {
 func (p channelsPart) Close() error {
 	var errs []error
 	for _, c := range p.h.Channels {
-		if o, ok := c.(channel.Opener); ok {
+		if o, ok := channel.Current(c).(channel.Opener); ok {
 			errs = append(errs, o.Close())
 		}
 	}

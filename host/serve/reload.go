@@ -3,14 +3,14 @@ package serve
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 var errNoFile = errors.New("this host has no configuration file to read again")
@@ -40,7 +40,7 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 	changes := config.Changes{}
 	if cfg != nil {
 		changes = config.Compare(before.Config, cfg)
-		problems = slices.Concat(problems, cfg.Unset, changes.Restart, h.fixedChannels(before.Config, cfg), h.noWayBack(cfg))
+		problems = slices.Concat(problems, newlyDenied(before.Config, cfg), changes.Restart, h.noWayBack(cfg))
 		if gone := h.removals(cfg); len(gone) > 0 && !remove {
 			problems = append(problems, removalProblem(cfg, gone))
 			answer.Removes = gone
@@ -54,7 +54,7 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 		}
 		return answer, nil
 	}
-	if err := h.apply(ctx, cfg, before); err != nil {
+	if err := h.apply(cfg, before); err != nil {
 		h.opts.Log.Error("configuration not applied; the host runs on as before", "error", err)
 		h.unapplied.Store(&config.Problem{File: before.Config.File, Message: err.Error()})
 		return answer, err
@@ -67,14 +67,13 @@ func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, erro
 }
 
 // apply puts cfg in force. All that can fail comes first: after an error, the host runs on as before.
-func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live.Live) error {
-	if err := h.makeDirs(cfg, before); err != nil {
-		return err
-	}
-	next, err := h.prepare(ctx, cfg, before)
+func (h *Host) apply(cfg *config.Config, before *live.Live) error {
+	h.checkGroups(cfg, before.Registry)
+	next, err := h.prepare(cfg, before)
 	if err != nil {
 		return err
 	}
+	h.tellDown(cfg)
 	cfg.Forget()
 	h.Set(next)
 	for _, p := range h.parts {
@@ -92,20 +91,60 @@ func (h *Host) noWayBack(next *config.Config) []*config.Problem {
 	return []*config.Problem{next.Problem("assistants", "the first assistant with runtime: ssh or share: none is taken up at a start only", "restart the host")}
 }
 
-// fixedChannels returns the problems of changed channels that take up nothing while they run.
-func (h *Host) fixedChannels(now, next *config.Config) (problems []*config.Problem) {
-	for _, c := range h.Channels {
-		had, ok := now.Channels.Named(c.Name())
-		one, still := next.Channels.Named(c.Name())
-		if _, applies := c.(channel.Applier); applies || !ok || !still {
-			continue
-		}
-		if !reflect.DeepEqual(SetupOf(now, had, nil).Chats, SetupOf(next, one, nil).Chats) {
-			problems = append(problems, next.Problem("groups", "channel "+c.Name()+" takes up other chats at a start only", "restart the host"))
-		}
-		if !reflect.DeepEqual(had.Settings, one.Settings) {
-			problems = append(problems, next.Problem("channels."+c.Name(), "this channel takes up other settings at a start only", "restart the host"))
+// recheck applies the configuration again if this machine has now what it lacked. A file that was
+// changed since waits for a reload.
+func (h *Host) recheck(ctx context.Context) error {
+	now := h.Config()
+	if len(now.Down) == 0 || h.opts.File == nil {
+		return nil
+	}
+	registered, err := h.registered(ctx)
+	if err != nil {
+		return err
+	}
+	next, problems, err := h.opts.File.Load(registered)
+	if err != nil || len(problems) > 0 || next.Sum != now.Sum ||
+		slices.EqualFunc(next.Down, now.Down, func(a, b *config.Problem) bool { return a.Key == b.Key && a.Message == b.Message }) {
+		return err
+	}
+	_, err = h.Reload(ctx, false)
+	return err
+}
+
+// newlyDenied returns the forbidden mounts of next that a file brings whose group is served now.
+func newlyDenied(now, next *config.Config) (problems []*config.Problem) {
+	for _, p := range next.Denied() {
+		if now.WhyDown(p.Part) == nil {
+			problems = append(problems, p)
 		}
 	}
 	return problems
 }
+
+// tellDown notes which parts a configuration keeps down.
+func (h *Host) tellDown(c *config.Config) {
+	all := map[string][]finding.Finding{string(cause.Setup): nil, finding.Channel: nil}
+	for _, p := range c.Down {
+		name := string(cause.Setup)
+		if strings.HasPrefix(p.Part, "channel ") {
+			name = finding.Channel
+		}
+		all[name] = append(all[name], finding.Finding{Name: name, Part: p.Part, Cause: p.Key + ": " + p.Message, Remedy: p.Hint})
+	}
+	for name, down := range all {
+		h.down.Replace(name, down)
+	}
+}
+
+// usesSSH reports whether the host starts an assistant over ssh.
+func usesSSH(c *config.Config) bool {
+	for _, a := range c.Assistants {
+		if a.Runtime == config.OverSSH {
+			return true
+		}
+	}
+	return false
+}
+
+// letsIn reports whether an assistant that the host starts uses the remote server.
+func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }

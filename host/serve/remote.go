@@ -3,13 +3,14 @@ package serve
 import (
 	"context"
 	"os"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/remote"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
+	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -28,13 +29,25 @@ func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return remotePart{Server: h.remote}, nil
+	p := remotePart{server: h.remote}
+	if c.Remote.Listen != "" {
+		p.Listener = h.down.Listener("remote", h.remote)
+	}
+	return p, nil
 }
 
 // remotePart lets assistants elsewhere in.
 type remotePart struct {
 	noApply
-	*remote.Server
+	*upkeep.Listener // nil: only those that the host starts
+	server           *remote.Server
+}
+
+func (p remotePart) Run(ctx context.Context) error {
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	sweeping.Go(func() { p.server.Sweep(ctx) })
+	return p.Listener.Run(ctx)
 }
 
 // remoteLimits returns the remote server's bounds of the configuration.
@@ -42,19 +55,6 @@ func remoteLimits(l config.RemoteLimits) intake.Limits {
 	return intake.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
 		HeaderTime: l.HeaderTime.Std(), Speed: int64(l.Speed), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
 }
-
-// usesSSH reports whether the host starts an assistant over ssh.
-func usesSSH(c *config.Config) bool {
-	for _, a := range c.Assistants {
-		if a.Runtime == config.OverSSH {
-			return true
-		}
-	}
-	return false
-}
-
-// letsIn reports whether an assistant that the host starts uses the remote server.
-func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }
 
 // fetching implements remote.Chats and remote.Inbox. It asks the host at each call, because the server
 // is opened before the assistants.

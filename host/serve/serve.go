@@ -29,6 +29,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/transcribe"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
@@ -66,16 +67,19 @@ type Host struct {
 	adding     sync.Mutex                     // held while a group is registered; before reloading
 	telling    sync.Mutex                     // held while snapshots are written; last
 	State      *state.DB
-	Channels   []channel.Channel
+	Channels   []channel.Channel         // each a channel.Holder, but those of Options
+	madeOf     map[string]config.Channel // the channels as they were made last, by name
 	Outbox     *outbox.Outbox
 	audit      *audit.Log // nil: none is kept
 	Bridge     *bridge.Bridge
 	spool      *spool.Spool
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
+	engineErr  string                        // why no engine answered, as logged last
 	assistants *turns.Manager
 	local      *operator.Local  // nil if the host is not to run
 	console    *console.Console // nil: no page
-	tasks      *tasks.Tasks     // nil if the host is not to run
+	down       *upkeep.List
+	tasks      *tasks.Tasks // nil if the host is not to run
 	plans      plans
 	disk       *disk
 	pairing    *pairing
@@ -100,8 +104,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if opts.Trace == nil {
 		opts.Trace = func(string, string, string) {}
 	}
-	h := &Host{Channels: opts.Channels, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
+	h := &Host{Channels: opts.Channels, madeOf: map[string]config.Channel{}, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
+	h.down = upkeep.New(opts.Log)
 	h.disk = &disk{dir: cfg.State, keep: h}
 	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), h.disk.file)}
 	h.lists = &taskLists{groups: &h.Current}

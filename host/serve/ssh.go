@@ -5,28 +5,22 @@ import (
 	"net"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
-// openSSH adds the runtimes of assistants over ssh to all.
-func (h *Host) openSSH(c *config.Config, all *runtimes) error {
-	if !usesSSH(c) {
-		return nil
-	}
+// machine returns the runtime of an assistant over ssh.
+func (r *runtimes) machine(a config.Assistant) runtime.Runtime {
 	program, err := ssh.Program()
 	if err != nil {
-		return err
+		return absent{cause.With(cause.NotInstalled, err)}
 	}
-	for name, a := range c.Assistants {
-		if a.Runtime == config.OverSSH {
-			r := ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: h.Layout.State, Access: gateway{h}, Log: h.opts.Log}
-			if a.Keys == "proxy" {
-				r.Model = h.models.guarded
-			}
-			all.ssh[name] = r
-		}
+	s := ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: r.h.Layout.State, Access: gateway{r.h}, Log: r.h.opts.Log}
+	if a.Keys == "proxy" {
+		s.Model = r.h.models.guarded
 	}
-	return nil
+	return s
 }
 
 // gateway lets assistants that the host starts, and that share no directory with it, in at the remote

@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"context"
-
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/state"
@@ -43,14 +41,4 @@ func channelsOf(c *config.Config, p channel.Platform, configured bool) (all conf
 		all = append(all, config.Channel{Name: p.Key(), Platform: p, Settings: p.Settings()})
 	}
 	return all
-}
-
-// checkStores returns an error if a store that serve opens cannot be opened.
-func checkStores(ctx context.Context, c *config.Config) error {
-	for _, s := range StoresOf(c, true) {
-		if err := store.Check(ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
 }

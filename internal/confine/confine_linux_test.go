@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/internal/need"
 )
 
@@ -94,8 +95,8 @@ func TestAProgramThatAFileHasTakenOverDoesNoHarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	socket := listener(t, "unix", filepath.Join(filepath.Dir(open), "socket")).Addr().String()
-	_ = os.Chmod(socket, 0o777)
+	socket := listener(t, "unix", filepath.Join(fstest.ShortTemp(t), "socket")).Addr().String()
+	_ = errors.Join(os.Chmod(socket, 0o777), os.Chmod(filepath.Dir(socket), 0o777))
 	abstract := listener(t, "unix", "@longshore-test-"+strconv.Itoa(os.Getpid())).Addr().String()
 	for _, tt := range []struct {
 		name string

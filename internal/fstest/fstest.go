@@ -20,6 +20,17 @@ func RealTemp(t testing.TB) string {
 	return dir
 }
 
+// ShortTemp returns a new directory in which the path of a socket is short enough, whatever TMPDIR is.
+func ShortTemp(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "longshore-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // Mkdir creates a directory and its parents, and returns its path.
 func Mkdir(t testing.TB, parts ...string) string {
 	t.Helper()

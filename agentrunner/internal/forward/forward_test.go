@@ -5,12 +5,14 @@ import (
 	"net"
 	"path/filepath"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // TestBytesGoBothWaysUntilBothEndsAreDone says something, ends, and still gets the
 // whole answer, that of a host that started late included.
 func TestBytesGoBothWaysUntilBothEndsAreDone(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "s")
+	socket := filepath.Join(fstest.ShortTemp(t), "s")
 	address, stop, err := Listen("127.0.0.1:0", socket)
 	if err != nil {
 		t.Fatal(err)

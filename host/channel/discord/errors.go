@@ -25,7 +25,7 @@ var known = []channel.Row{
 	{On: "50159|50160|50161|50173", Class: channel.Permanent, Code: "kind_refused", Words: "Discord takes no voice message of the bot's there", Form: channel.FormKind},
 	{On: `"message_reference"`, Class: channel.Permanent, Code: "unknown_message", Words: "the message that it answers is gone", Form: channel.FormReply},
 	{On: "401", Class: channel.Held, Code: "discord_token_refused", Words: "Discord does not accept the bot's token", Hint: "make a new token under Bot of the application at discord.com/developers, and put it in place"},
-	{On: "403", Class: channel.Held, Code: "discord_forbidden", Hint: "see what the bot's role may do in Discord, and longshore doctor"},
+	{On: "403", Class: channel.Held, Code: "discord_forbidden", Hint: "give the bot's role the rights that docs/discord.md names"},
 	{On: "404", Class: channel.Permanent, Code: "unknown_chat"},
 }
 

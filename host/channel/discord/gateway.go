@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,10 +31,7 @@ const (
 	opAck            = 11
 )
 
-const (
-	maxFrame   = 16 << 20         // bytes; a large server's GUILD_CREATE has a few MiB
-	writeLimit = 10 * time.Second // for one frame
-)
+const maxFrame = 16 << 20 // bytes; a large server's GUILD_CREATE has a few MiB
 
 // gateway is the connection on which events come. connect is called by one goroutine.
 type gateway struct {
@@ -46,7 +42,7 @@ type gateway struct {
 	current         bool   // all earlier messages are kept, or come by this connection
 	seq             atomic.Int64
 	acked           atomic.Bool  // the last heartbeat was answered
-	waits           atomic.Bool  // for the next frame; otherwise answers to heartbeats lie unread
+	busy            atomic.Bool  // with a frame; answers to heartbeats lie unread
 	pulsed          atomic.Int64 // when the last heartbeat was sent, in ms
 }
 
@@ -63,11 +59,10 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 	if stop := g.Unpaired(); stop != nil {
 		return stop
 	}
-	me, err := g.ask(ctx)
-	if err != nil {
+	if _, err := g.Me(ctx); err != nil {
 		return link.StopOf(err)
 	}
-	g.self.Store(me)
+	me := g.self.Load()
 	g.current = false
 	address := g.resume
 	if g.session == "" {
@@ -88,9 +83,11 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 		address = at.URL
 	}
 	opened := false
-	err = g.api.Socket(ctx, address+"/?v=10&encoding=json", maxFrame, 0, func(ctx context.Context, conn *websocket.Conn) error {
+	err := g.api.Listen(ctx, address+"/?v=10&encoding=json", maxFrame, 0, func(ctx context.Context, conn *webapi.Socket, data []byte) error {
 		opened = true
-		return g.hear(ctx, conn, me, func() { up("connected as " + me.name + g.deaf(me)) })
+		g.busy.Store(true)
+		defer g.busy.Store(false)
+		return g.hear(ctx, conn, data, func() { up("connected as " + me.name + g.deaf(me)) })
 	})
 	if !opened {
 		g.session = "" // its own address may be gone
@@ -120,50 +117,36 @@ func (g *gateway) lost(err error) error {
 	return err
 }
 
-// hear reads frames until the connection is lost.
-func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, up func()) error {
-	ctx, end := context.WithCancel(ctx)
-	var beats sync.WaitGroup
-	defer beats.Wait()
-	defer end()
-	for {
-		g.waits.Store(true)
-		_, data, err := conn.Read(ctx)
-		g.waits.Store(false)
-		if err != nil {
-			return fmt.Errorf("read from Discord: %w", err)
-		}
-		var f frame
-		if err := json.Unmarshal(data, &f, lenient); err != nil {
-			g.Log.Warn("Discord sent what is no frame", "bytes", len(data))
-			continue
-		}
-		switch f.Op {
-		case opHello:
-			var h struct {
-				Interval int64 `json:"heartbeat_interval"` // milliseconds
-			}
-			if err := json.Unmarshal(f.Data, &h, lenient); err != nil || h.Interval <= 0 || h.Interval > 600_000 {
-				return errors.New("Discord's greeting has no heartbeat")
-			}
-			beats.Go(func() { g.beat(ctx, conn, time.Duration(h.Interval)*time.Millisecond) })
-			err = g.greet(ctx, conn, me)
-		case opHeartbeat:
-			err = g.pulse(ctx, conn)
-		case opAck:
-			g.acked.Store(true)
-			g.heard(ctx, time.UnixMilli(g.pulsed.Load()))
-		case opReconnect:
-			return errors.New("Discord wants another connection")
-		case opInvalidSession:
-			return g.invalid(ctx, string(f.Data) == "true")
-		case opDispatch:
-			err = g.dispatch(ctx, f, up)
-		}
-		if err != nil {
-			return err
-		}
+// hear takes a frame.
+func (g *gateway) hear(ctx context.Context, conn *webapi.Socket, data []byte, up func()) error {
+	var f frame
+	if err := json.Unmarshal(data, &f, lenient); err != nil {
+		g.Log.Warn("Discord sent what is no frame", "bytes", len(data))
+		return nil
 	}
+	switch f.Op {
+	case opHello:
+		var h struct {
+			Interval int64 `json:"heartbeat_interval"` // milliseconds
+		}
+		if err := json.Unmarshal(f.Data, &h, lenient); err != nil || h.Interval <= 0 || h.Interval > 600_000 {
+			return errors.New("Discord's greeting has no heartbeat")
+		}
+		conn.Go(func() { g.beat(ctx, conn, time.Duration(h.Interval)*time.Millisecond) })
+		return g.greet(ctx, conn)
+	case opHeartbeat:
+		return g.pulse(ctx, conn)
+	case opAck:
+		g.acked.Store(true)
+		g.heard(ctx, time.UnixMilli(g.pulsed.Load()))
+	case opReconnect:
+		return errors.New("Discord wants another connection")
+	case opInvalidSession:
+		return g.invalid(ctx, string(f.Data) == "true")
+	case opDispatch:
+		return g.dispatch(ctx, f, up)
+	}
+	return nil
 }
 
 // invalid waits as long as Discord requires before the next session.
@@ -176,38 +159,34 @@ func (g *gateway) invalid(ctx context.Context, resumable bool) error {
 }
 
 // greet resumes the session, or begins one.
-func (g *gateway) greet(ctx context.Context, conn *websocket.Conn, me *self) error {
+func (g *gateway) greet(ctx context.Context, conn *webapi.Socket) error {
 	if g.session != "" {
-		return write(ctx, conn, opResume, map[string]any{"token": g.api.token, "session_id": g.session, "seq": g.seq.Load()})
+		return conn.Write(ctx, say{opResume, map[string]any{"token": g.api.token, "session_id": g.session, "seq": g.seq.Load()}})
 	}
-	return write(ctx, conn, opIdentify, map[string]any{
-		"token": g.api.token, "intents": me.intents(), "large_threshold": 50,
+	return conn.Write(ctx, say{opIdentify, map[string]any{
+		"token": g.api.token, "intents": g.self.Load().intents(), "large_threshold": 50,
 		"properties": map[string]string{"os": "linux", "browser": "longshore", "device": "longshore"},
-	})
+	}})
 }
 
-func write(ctx context.Context, conn *websocket.Conn, op int, data any) error {
-	frame, err := json.Marshal(map[string]any{"op": op, "d": data})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, writeLimit)
-	defer cancel()
-	return conn.Write(ctx, websocket.MessageText, frame)
+// say is what goes through the gateway.
+type say struct {
+	Op   int `json:"op"`
+	Data any `json:"d"`
 }
 
-func (g *gateway) pulse(ctx context.Context, conn *websocket.Conn) error {
+func (g *gateway) pulse(ctx context.Context, conn *webapi.Socket) error {
 	g.pulsed.Store(time.Now().UnixMilli())
-	return write(ctx, conn, opHeartbeat, g.seq.Load())
+	return conn.Write(ctx, say{opHeartbeat, g.seq.Load()})
 }
 
 // beat sends heartbeats, and ends a connection that does not answer one before the next, unless
 // hear is still busy with earlier frames.
-func (g *gateway) beat(ctx context.Context, conn *websocket.Conn, interval time.Duration) {
+func (g *gateway) beat(ctx context.Context, conn *webapi.Socket, interval time.Duration) {
 	g.acked.Store(true)
 	for wait := rand.N(interval); wake.Sleep(ctx, wait); wait = interval {
-		if !g.acked.Swap(false) && g.waits.Load() || g.pulse(ctx, conn) != nil {
-			_ = conn.CloseNow()
+		if !g.acked.Swap(false) && !g.busy.Load() || g.pulse(ctx, conn) != nil {
+			conn.Drop()
 			return
 		}
 	}

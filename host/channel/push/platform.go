@@ -94,7 +94,7 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []fi
 			e.Found(finding.Warning, "the receiver cannot be reached: "+err.Error(), "start the receiver, or correct url")
 		}
 	}
-	if taken := channel.AddressTaken(ctx, set.Listen); !running && taken != nil {
+	if taken := httpd.Taken(set.Listen); !running && taken != nil {
 		e.Found(finding.Fault, "replies cannot be taken: "+taken.Error(), "choose another address, or stop who has this one")
 	}
 	if len(e.All) == 0 {

@@ -29,7 +29,7 @@ func newAPI(set *Settings, net Net, clock transfer.Clock) (*api, error) {
 		return nil, err
 	}
 	all.Header = of(set.BotToken.Reveal())
-	files.Transport = bearer{transfer.Transport{RoundTripper: files.Transport}, all.Header}
+	files.Transport = webapi.Authorized{Transport: transfer.Transport{RoundTripper: files.Transport}, Header: all.Header}
 	return &api{all, &webapi.API{Who: platformName, Base: all.Base, Header: of(set.AppToken.Reveal()), Client: all.Client, Dialect: dialect{}}, files}, nil
 }
 
@@ -37,18 +37,6 @@ func newAPI(set *Settings, net Net, clock transfer.Clock) (*api, error) {
 func (s *Slack) Close() {
 	s.api.Client.CloseIdleConnections()
 	s.api.files.CloseIdleConnections()
-}
-
-// bearer adds the token to requests. Its client reaches Slack's file server alone.
-type bearer struct {
-	transfer.Transport
-	header http.Header
-}
-
-func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", b.header.Get("Authorization"))
-	return b.Transport.RoundTrip(req)
 }
 
 // ask calls a method that may be repeated. One that only reads takes its args as url.Values.

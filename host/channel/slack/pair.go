@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -66,12 +67,16 @@ func (s *Slack) Unpaired() *link.Stop {
 
 // Me implements bot.Paired.
 func (s *Slack) Me(ctx context.Context) (string, error) {
-	me, err := s.ask(ctx)
+	var me self
+	err := s.api.ask(ctx, "auth.test", url.Values{}, &me)
+	if err == nil && !decode.IsID(me.UserID) { // each message would be taken for one to it
+		err = link.Lost(platformName, errors.New("it does not say who the bot is"))
+	}
 	if err != nil {
 		return "", fmt.Errorf("the bot_token: %w", bot.ForCommand(err, "slack.com"))
 	}
-	s.self.Store(me)
-	return me.String(), nil
+	s.self.Store(&me)
+	return channel.CleanName(me.Name) + " in " + channel.CleanName(me.Workspace), nil
 }
 
 // appToken returns what is wrong with the app-level token.

@@ -3,14 +3,11 @@ package slack
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/coder/websocket"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
@@ -23,7 +20,6 @@ import (
 const (
 	maxEnvelope = 8 << 20          // bytes; a larger one ends the connection
 	pingEvery   = 20 * time.Second // a connection that does not answer in as long again is lost
-	ackWithin   = 3 * time.Second  // Slack repeats an envelope that is not acknowledged
 )
 
 // self is the bot that the tokens belong to, as auth.test says.
@@ -36,23 +32,9 @@ type self struct {
 	granted string // the scopes, with commas between
 }
 
-func (me *self) String() string {
-	return channel.CleanName(me.Name) + " in " + channel.CleanName(me.Workspace)
-}
-
 // scopes returns what the app may do.
 func (me *self) scopes() []string {
 	return strings.Split(strings.ReplaceAll(me.granted, " ", ""), ",")
-}
-
-// ask asks Slack who the bot token belongs to, and what it may do.
-func (s *Slack) ask(ctx context.Context) (*self, error) {
-	var me self
-	err := s.api.ask(ctx, "auth.test", url.Values{}, &me)
-	if err == nil && !decode.IsID(me.UserID) { // each message would be taken for one to it
-		err = link.Lost(platformName, errors.New("it does not say who the bot is"))
-	}
-	return &me, err
 }
 
 // socket asks for an address of Socket Mode.
@@ -68,20 +50,19 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 	if stop := s.Unpaired(); stop != nil {
 		return stop
 	}
-	me, err := s.ask(ctx)
+	name, err := s.Me(ctx)
 	if err != nil {
 		return link.StopOf(err)
 	}
-	if missing := me.missing(Scope.needed); len(missing) > 0 {
+	if missing := s.self.Load().missing(Scope.needed); len(missing) > 0 {
 		return link.StopOf(s.api.Refuse(webapi.Word{Said: "missing_scope", Detail: strings.Join(missing, ", ")}))
 	}
-	s.self.Store(me)
 	address, err := s.socket(ctx)
 	if err != nil {
 		return link.StopOf(err)
 	}
-	return s.api.Socket(ctx, address, maxEnvelope, pingEvery, func(ctx context.Context, conn *websocket.Conn) error {
-		return s.hear(ctx, conn, o, func() { up("connected as " + me.String()) })
+	return s.api.Listen(ctx, address, maxEnvelope, pingEvery, func(ctx context.Context, conn *webapi.Socket, frame []byte) error {
+		return s.hear(ctx, conn, o, frame, func() { up("connected as " + name) })
 	})
 }
 
@@ -93,54 +74,35 @@ type envelope struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// hear reads envelopes until the connection is lost. It acknowledges each once its event is
-// durable, or does not concern this host.
-func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, o *bot.Open, up func()) error {
-	for {
-		_, data, err := conn.Read(ctx)
-		if err != nil {
-			return fmt.Errorf("read from Slack: %w", err)
-		}
-		var e envelope
-		if err := json.Unmarshal(data, &e); err != nil {
-			s.Log.Warn("Slack sent what is no envelope", "bytes", len(data))
-			continue
-		}
-		switch {
-		case e.Type == "hello":
-			up()
-		case e.Type == "disconnect" && e.Reason == "link_disabled":
-			return link.StopOf(s.api.Refuse(webapi.Word{Said: e.Reason}))
-		case e.Type == "disconnect":
-			return fmt.Errorf("Slack wants another connection: %q", media.Cut(e.Reason, 40))
-		case e.ID == "":
-		default:
-			words, err := s.keep(ctx, o, e)
-			if err != nil {
-				s.Log.Error("keep an event; Slack sends it again", "error", err)
-				continue
-			}
-			if err := acknowledge(ctx, conn, e.ID, words); err != nil {
-				return fmt.Errorf("acknowledge an event: %w", err)
-			}
-		}
+// hear takes an envelope. It acknowledges it once its event is durable, or does not concern this host.
+// Slack shows words only to the member whose command it is.
+func (s *Slack) hear(ctx context.Context, conn *webapi.Socket, o *bot.Open, frame []byte, up func()) error {
+	var e envelope
+	if err := json.Unmarshal(frame, &e); err != nil {
+		s.Log.Warn("Slack sent what is no envelope", "bytes", len(frame))
+		return nil
 	}
-}
-
-// acknowledge acknowledges an envelope. Slack shows words, which may be empty, only to the member
-// whose command it is.
-func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) error {
-	say := map[string]any{"envelope_id": id}
-	if words != "" {
-		say["payload"] = map[string]string{"text": words}
+	switch {
+	case e.Type == "hello":
+		up()
+		return nil
+	case e.Type == "disconnect" && e.Reason == "link_disabled":
+		return link.StopOf(s.api.Refuse(webapi.Word{Said: e.Reason}))
+	case e.Type == "disconnect":
+		return fmt.Errorf("Slack wants another connection: %q", media.Cut(e.Reason, 40))
+	case e.ID == "":
+		return nil
 	}
-	ack, err := json.Marshal(say)
+	words, err := s.keep(ctx, o, e)
 	if err != nil {
-		return err
+		s.Log.Error("keep an event; Slack sends it again", "error", err)
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, ackWithin)
-	defer cancel()
-	return conn.Write(ctx, websocket.MessageText, ack)
+	ack := map[string]any{"envelope_id": e.ID}
+	if words != "" {
+		ack["payload"] = map[string]string{"text": words}
+	}
+	return conn.Write(ctx, ack)
 }
 
 // keep makes an event durable if it is for this host. words is what the member who gave a command is told.

@@ -88,28 +88,20 @@ func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (c
 
 // send uploads the files that Slack does not have.
 func (s *Slack) send(ctx context.Context, m channel.Message, u *upload) error {
-	sent := int64(0)
-	for i, f := range m.Files {
-		if i >= len(u.Files) {
-			id, err := s.sendFile(ctx, m, f, sent)
-			if err != nil {
-				return err
-			}
-			u.Files = append(u.Files, id)
-			if i < len(m.Files)-1 { // with the last one, Asked is saved
-				if err := u.save(ctx, m); err != nil {
-					return err
-				}
-			}
+	return m.Uploads(len(u.Files), func(i int, f channel.File, a channel.Attempt) error {
+		id, err := s.sendFile(ctx, f, a)
+		if err != nil {
+			return err
 		}
-		sent += f.Size
-		m.Progress(sent)
-	}
-	return nil
+		if u.Files = append(u.Files, id); i == len(m.Files)-1 { // with the last one, Asked is saved
+			return nil
+		}
+		return u.save(ctx, m)
+	})
 }
 
 // sendFile uploads one file, and returns Slack's id of it.
-func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File, sent int64) (string, error) {
+func (s *Slack) sendFile(ctx context.Context, f channel.File, a channel.Attempt) (string, error) {
 	if f.Size == 0 {
 		return "", &channel.Error{Class: channel.Permanent, Code: "file_empty", Message: "Slack takes no empty file"}
 	}
@@ -128,7 +120,7 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if err != nil {
 		return "", err
 	}
-	body, err := transfer.Raw(ctx, f, func(n int64) { m.Progress(sent + n) })
+	body, err := transfer.Raw(ctx, f, a.Progress)
 	if err != nil {
 		return "", err
 	}

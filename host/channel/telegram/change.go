@@ -34,7 +34,7 @@ func (t *Telegram) change(ctx context.Context, c channel.Change, method string, 
 
 // Edit implements channel.Editor.
 func (t *Telegram) Edit(ctx context.Context, c channel.Change) error {
-	method, a := "editMessageText", args{"link_preview_options": preview{true}}
+	method, a := "editMessageText", args{"link_preview_options": noPreview}
 	a.text("text", "entities", c.Text)
 	if c.Files {
 		method, a = "editMessageCaption", args{}

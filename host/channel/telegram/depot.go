@@ -41,20 +41,15 @@ func (t *Telegram) Prepare(ctx context.Context, m channel.Message) error {
 // deposited returns Telegram's ids of the files of m. It uploads those without an id to the depot. No
 // member sees the depot, so that may happen twice.
 func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.Message) (ids []string, err error) {
-	before := int64(0)
-	for _, f := range m.Files {
+	err = m.Uploads(0, func(_ int, f channel.File, a channel.Attempt) error {
 		id, err := j.Noted(ctx, t.fileFact(f))
 		if id == "" && err == nil {
-			id, err = t.deposit(ctx, j, f, channel.After(m.Attempt, before))
-		}
-		if err != nil {
-			return nil, err
+			id, err = t.deposit(ctx, j, f, a)
 		}
 		ids = append(ids, id)
-		before += f.Size
-		m.Progress(before)
-	}
-	return ids, nil
+		return err
+	})
+	return ids, err
 }
 
 // deposit uploads a file to the depot, and records its id.

@@ -54,14 +54,13 @@ func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) err
 	if err := t.api.Ask(ctx, "POST", "getWebhookInfo", struct{}{}, &hook); err != nil {
 		return err
 	}
-	if hook.URL != "" && hook.URL == t.settings.Webhook {
+	switch {
+	case hook.URL != "" && hook.URL == t.settings.Webhook:
 		p.Say("updates go to the host's webhook: write to the bot while the host runs, and its log names the chat")
 		return nil
-	}
-	if hook.URL != "" {
+	case hook.URL != "":
 		return t.api.Refuse(webapi.Word{Code: http.StatusConflict, Said: "a webhook is set"})
-	}
-	if p.Running {
+	case p.Running:
 		p.Say("the host runs and hears the bot: write to it, and the host's log names the chat")
 		return nil
 	}
@@ -94,17 +93,15 @@ func sayChats(all []json.RawMessage, p channel.Pairing) (named bool) {
 			continue
 		}
 		c := chat{}
-		switch {
-		case u.Message != nil:
+		if u.Message != nil {
 			c = u.Message.Chat
-		case u.Mine != nil:
+		} else if u.Mine != nil {
 			c = u.Mine.Chat
 		}
-		if c.ID == 0 || once[c.ID] {
-			continue
+		if c.ID != 0 && !once[c.ID] {
+			once[c.ID], named = true, true
+			p.Say("  %-24s %s", chatOf(c.ID), channel.CleanName(cmp.Or(c.Title, c.First)))
 		}
-		once[c.ID], named = true, true
-		p.Say("  %-24s %s", chatOf(c.ID), channel.CleanName(cmp.Or(c.Title, c.First)))
 	}
 	if named {
 		p.Say("name one as chat of a group in longshore.yaml")

@@ -3,10 +3,9 @@ package telegram
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"time"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
@@ -31,15 +30,12 @@ type pollAnswer struct {
 func pollKey(id string) string { return "poll " + id }
 
 // ask sends a question. Its text is plain.
-func (t *Telegram) ask(ctx context.Context, j *journal.Journal, m channel.Message, to target) (channel.Receipt, error) {
-	type option struct {
-		Text string `json:"text"`
-	}
-	var options []option
+func (t *Telegram) ask(ctx context.Context, j *journal.Journal, m channel.Message, to args) (channel.Receipt, error) {
+	var options []args
 	for _, c := range m.Poll.Choices {
-		options = append(options, option{c})
+		options = append(options, args{"text": c})
 	}
-	a := to.args()
+	a := maps.Clone(to)
 	a["question"], a["options"], a["is_anonymous"], a["allows_multiple_answers"] = m.Text, options, false, m.Poll.Several
 	var all sent
 	r, err := t.post(ctx, "sendPoll", a, nil, &all)
@@ -47,20 +43,13 @@ func (t *Telegram) ask(ctx context.Context, j *journal.Journal, m channel.Messag
 		return r, err
 	}
 	if p := all[0].Poll; p != nil && j != nil {
-		err = t.keepPoll(ctx, j, m.Chat, p.ID, poll{r.ID, m.Thread, m.Poll.Choices})
+		body, _ := json.Marshal(poll{r.ID, m.Thread, m.Poll.Choices})
+		err = j.Record(ctx, journal.Sent{ID: pollKey(p.ID), Chat: m.Chat, Body: body, Created: time.Now()})
 	}
 	if err != nil {
 		t.Log.Warn("note which question was sent: its votes are lost", "error", err)
 	}
 	return r, nil
-}
-
-func (t *Telegram) keepPoll(ctx context.Context, j *journal.Journal, chat groups.JID, id string, p poll) error {
-	body, err := json.Marshal(p)
-	if err != nil {
-		return fmt.Errorf("encode a question: %w", err)
-	}
-	return j.Record(ctx, journal.Sent{ID: pollKey(id), Chat: chat, Body: body, Created: time.Now()})
 }
 
 // keepVote makes a vote on a question of ours durable.

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -42,11 +43,5 @@ func (t *Telegram) memberOf(ctx context.Context, chat, user int64) (m member, er
 
 // here reports whether the person is in the group.
 func (m member) here() bool {
-	switch m.Status {
-	case "creator", "administrator", "member":
-		return true
-	case "restricted":
-		return m.IsMember == nil || *m.IsMember
-	}
-	return false
+	return slices.Contains([]string{"creator", "administrator", "member"}, m.Status) || m.Status == "restricted" && (m.IsMember == nil || *m.IsMember)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -24,12 +25,14 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 
 // Deliver implements bot.Paired.
 func (t *Telegram) Deliver(ctx context.Context, open *bot.Open, m channel.Message) (r channel.Receipt, err error) {
-	to := target{Thread: numberOf(m.Thread)}
-	if m.Thread != "" && to.Thread == 0 {
-		return r, meant("topic_id_invalid")
+	to := args{}
+	if m.Thread != "" {
+		if to["message_thread_id"] = numberOf(m.Thread); numberOf(m.Thread) == 0 {
+			return r, meant("topic_id_invalid")
+		}
 	}
 	if id := numberOf(m.ReplyTo); id != 0 {
-		to.Reply = &reply{id}
+		to["reply_parameters"] = args{"message_id": id}
 	}
 	var j *journal.Journal
 	if open != nil {
@@ -37,10 +40,10 @@ func (t *Telegram) Deliver(ctx context.Context, open *bot.Open, m channel.Messag
 	}
 	note := ""
 	err = t.following(ctx, j, m.Chat, func(chat int64) (err error) {
-		if to.Chat != 0 {
+		if to["chat_id"] != nil {
 			note = fmt.Sprintf("the chat is now %s: the operator corrects it in longshore.yaml", chatOf(chat))
 		}
-		to.Chat = chat
+		to["chat_id"] = chat
 		r, err = t.try(ctx, j, m, to)
 		return err
 	})
@@ -48,33 +51,10 @@ func (t *Telegram) Deliver(ctx context.Context, open *bot.Open, m channel.Messag
 	return r, err
 }
 
-// target is where a message goes.
-type target struct {
-	Chat, Thread int64
-	Reply        *reply
-}
-
-type reply struct {
-	Message int64 `json:"message_id"`
-}
-
-type preview struct {
-	Off bool `json:"is_disabled"`
-}
-
 // args are the parameters of a method.
 type args map[string]any
 
-func (p target) args() args {
-	a := args{"chat_id": p.Chat}
-	if p.Thread != 0 {
-		a["message_thread_id"] = p.Thread
-	}
-	if p.Reply != nil {
-		a["reply_parameters"] = p.Reply
-	}
-	return a
-}
+var noPreview = args{"is_disabled": true}
 
 // senderOf returns the number of a user or a chat; 0 if id is none.
 func senderOf(id string) int64 { return idOf(groups.JID(id)) }
@@ -110,15 +90,15 @@ func migration(err error) int64 {
 	return 0
 }
 
-// try sends a message to a target.
-func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Message, to target) (channel.Receipt, error) {
+// try sends a message to a chat with a thread and an answer, as to says.
+func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Message, to args) (channel.Receipt, error) {
 	switch {
 	case m.Poll != nil:
 		return t.ask(ctx, j, m, to)
 	case len(m.Files) == 0:
-		a := to.args()
+		a := maps.Clone(to)
 		a.text("text", "entities", m.Text)
-		a["link_preview_options"] = preview{true}
+		a["link_preview_options"] = noPreview
 		return t.post(ctx, "sendMessage", a, nil, nil)
 	}
 	return t.files(ctx, j, m, to)

@@ -30,14 +30,13 @@ func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) er
 		return err
 	}
 	t.Barred.Clear() // earlier reports may be out of date
-	var me user
-	if err := t.api.Ask(ctx, "POST", "getMe", struct{}{}, &me); err != nil {
+	me, err := t.Me(ctx)
+	if err != nil {
 		return link.StopOf(err)
 	}
-	t.self.Store(&me)
 	t.register(ctx)
-	detail := "connected as @" + channel.CleanName(me.Name)
-	if !me.SeesGroup {
+	detail := "connected as " + me
+	if !t.self.Load().SeesGroup {
 		detail += "; " + privacy
 	}
 	if t.settings.Webhook != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,7 +78,7 @@ func (a args) as(kind, field, ref string) {
 
 // files sends the files of m. If there is a depot, it uploads them there first, and uploads a file
 // again that Telegram has lost.
-func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Message, to target) (channel.Receipt, error) {
+func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Message, to args) (channel.Receipt, error) {
 	if t.settings.Depot == "" || j == nil {
 		var refs []string
 		for i := range m.Files {
@@ -106,8 +107,8 @@ func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Mess
 const fileGone = "wrong file identifier|wrong remote file|file reference"
 
 // show sends the message that members see. refs name the files; up has those to upload, or is nil.
-func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to target, refs []string, up *channel.Message) (channel.Receipt, error) {
-	a := to.args()
+func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to args, refs []string, up *channel.Message) (channel.Receipt, error) {
+	a := maps.Clone(to)
 	if len(refs) == 1 {
 		of := kindOf(m.Files[0])
 		if a.text("caption", "caption_entities", m.Text); of == "sticker" {

@@ -85,13 +85,12 @@ func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
 		return err
 	}
 	var now webhook
-	if err := t.api.Ask(ctx, "POST", "getWebhookInfo", struct{}{}, &now); err != nil {
-		return err
+	err = t.api.Ask(ctx, "POST", "getWebhookInfo", struct{}{}, &now)
+	if err == nil && now.URL == ours {
+		err = t.api.Ask(ctx, "POST", "deleteWebhook", struct{}{}, nil)
 	}
-	if now.URL == ours {
-		if err := t.api.Ask(ctx, "POST", "deleteWebhook", struct{}{}, nil); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	return j.Unnote(ctx, hookFact)
 }

@@ -90,7 +90,7 @@ func (w *Web) change(ctx context.Context, c channel.Change, do func(*history.Mes
 		return err
 	}
 	if !w.opened.Load() {
-		return errNotOpen()
+		return w.errNotOpen()
 	}
 	leave, err := w.entered.Enter(ctx, r.name)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 const (
 	historyBytes  = 64 << 10 // of messages that a stream reads at once
 	changesAtOnce = 8
-	historyPace   = 8 << 10          // bytes a second
+	historySpeed  = 8 << 10          // bytes a second
 	heartbeat     = 20 * time.Second // keeps proxies from ending a quiet stream
 	sendBuffer    = 64 << 10         // what the system buffers for a stream that is not read
 )
@@ -216,10 +216,10 @@ func (s *stream) catchUp(ctx context.Context) error {
 }
 
 // old writes what the history has. A page on a slow line may take longer for it, at
-// historyPace: the event is this stream's own, and delays no other.
+// historySpeed: the event is this stream's own, and delays no other.
 func (s *stream) old(what any) error {
 	b := encoded(what).bytes
-	return s.write(b, soon().Add(time.Duration(len(b))*time.Second/historyPace))
+	return s.write(b, soon().Add(time.Duration(len(b))*time.Second/historySpeed))
 }
 
 func soon() time.Time { return time.Now().Add(maxLate) }

@@ -58,17 +58,17 @@ func head(size int) string {
 
 const tail = "\r\n--" + boundary + "--\r\n"
 
-// crawl sends a file of a MiB at the pace of bytes a second, and returns once
+// crawl sends a file of a MiB at a speed of so many bytes a second, and returns once
 // its connection ends.
-func crawl(c net.Conn, pace int) {
+func crawl(c net.Conn, speed int) {
 	defer c.Close()
 	go io.Copy(io.Discard, c) //nolint:errcheck // a pipe holds nothing: somebody must take the answer
 	if _, err := c.Write([]byte(head(1 << 20))); err != nil {
 		return
 	}
-	for range 1 << 20 / pace {
+	for range 1 << 20 / speed {
 		time.Sleep(time.Second)
-		if _, err := c.Write(make([]byte, pace)); err != nil {
+		if _, err := c.Write(make([]byte, speed)); err != nil {
 			return
 		}
 	}
@@ -113,8 +113,8 @@ func serve(t *testing.T, o setup) (*site, *pipes) {
 }
 
 func TestTwentyCrawlingUploadsDoNotKeepOthersOut(t *testing.T) {
-	for _, pace := range []int{1, 1000, 9 << 10} { // bytes a second; the last is quick enough while nobody waits
-		t.Run(fmt.Sprint(pace), func(t *testing.T) {
+	for _, speed := range []int{1, 1000, 9 << 10} { // bytes a second; the last is quick enough while nobody waits
+		t.Run(fmt.Sprint(speed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, l := serve(t, options(t.TempDir()))
 				var crawlers sync.WaitGroup
@@ -122,7 +122,7 @@ func TestTwentyCrawlingUploadsDoNotKeepOthersOut(t *testing.T) {
 					c := l.dial(t)
 					crawlers.Go(func() {
 						for range 3 { // each comes back
-							crawl(c, pace)
+							crawl(c, speed)
 							c = l.dial(t)
 						}
 						c.Close()
@@ -148,14 +148,14 @@ func TestASlowUploadGoesThroughWhileNobodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, l := serve(t, options(t.TempDir()))
 		c := l.dial(t)
-		const pace = 16 << 10
+		const speed = 16 << 10
 		go func() {
-			for _, part := range strings.SplitAfter(head(64*pace), "\r\n\r\n") {
+			for _, part := range strings.SplitAfter(head(64*speed), "\r\n\r\n") {
 				c.Write([]byte(part)) //nolint:errcheck // the answer says it
 			}
 			for range 64 {
 				time.Sleep(time.Second)
-				c.Write(make([]byte, pace)) //nolint:errcheck // the same
+				c.Write(make([]byte, speed)) //nolint:errcheck // the same
 			}
 			c.Write([]byte(tail)) //nolint:errcheck // the same
 		}()

@@ -54,7 +54,7 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []fi
 	case len(token) < httpd.MinToken || distinct(token) < fewDistinct:
 		e.Found(guessed, "the web channel's token can be guessed", "set a longer one, for example from: openssl rand -hex 32")
 	}
-	if taken := channel.AddressTaken(ctx, set.Listen); running && taken == nil && port != "0" {
+	if taken := httpd.Taken(set.Listen); running && taken == nil && port != "0" {
 		e.Found(finding.Warning, "the host runs, and nobody listens on "+set.Listen, "restart the host, if longshore.yaml was changed since it started")
 	} else if !running && taken != nil {
 		e.Found(finding.Fault, "the web channel cannot listen: "+taken.Error(), "choose another address, or stop who has this one")

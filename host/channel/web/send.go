@@ -50,7 +50,7 @@ func (noRecord) Recorded()                                 {}
 func (w *Web) SendRecorded(ctx context.Context, ms []channel.Message, rec channel.Recorder) []channel.Outcome {
 	r, err := w.roomOf(ms[0].Chat)
 	if err == nil && !w.opened.Load() {
-		err = errNotOpen()
+		err = w.errNotOpen()
 	}
 	if err != nil {
 		return []channel.Outcome{{Err: err}}
@@ -183,7 +183,10 @@ func (w *Web) show(r *room, msgs []*history.Message, files []*history.Staged) {
 	w.rolls(r.name, msgs)
 }
 
-func errNotOpen() error {
+func (w *Web) errNotOpen() error {
+	if err := w.link.Held(); err != nil {
+		return err
+	}
 	return &channel.Error{Code: "not_connected", Message: "the chat page does not run"}
 }
 

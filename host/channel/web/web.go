@@ -88,14 +88,12 @@ type Web struct {
 	uploads  *httpd.UploadSlots
 	full     chan struct{} // has a value after a chat was marked that may keep too much
 
-	opened  atomic.Bool // Open has succeeded
-	ran     atomic.Bool
+	opened  atomic.Bool                   // Open has succeeded
 	inbox   atomic.Pointer[channel.Inbox] // nil unless running
 	serving atomic.Bool
 
 	stopping atomic.Bool // streams must end
-	closed   sync.Once
-	closing  error
+	link     *link.Link  // stopped while the page cannot be opened
 }
 
 // room is a chat.
@@ -115,6 +113,7 @@ func New(opts Options) (*Web, error) {
 		uploads: httpd.NewUploadSlots(),
 		full:    make(chan struct{}, 1),
 	}
+	w.link = link.New("the chat page", w.log)
 	if err := w.take(opts.Terms); err != nil {
 		return nil, err
 	}
@@ -129,6 +128,7 @@ func (w *Web) Open(ctx context.Context) error {
 	if err := w.open(ctx); err != nil {
 		return errors.Join(err, w.Close())
 	}
+	w.stopping.Store(false)
 	w.opened.Store(true)
 	return nil
 }
@@ -182,10 +182,13 @@ func (w *Web) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.For
 
 // Connected reports whether the page is being served, and where.
 func (w *Web) Connected() (ok bool, detail string) {
-	if !w.serving.Load() {
+	if w.serving.Load() {
+		return true, "serving " + w.URL()
+	}
+	if w.link.Held() == nil {
 		return false, "the page is not being served"
 	}
-	return true, "serving " + w.URL()
+	return w.link.Connected()
 }
 
 // Typing shows or hides on the chat's page that the assistant works.
@@ -195,15 +198,27 @@ func (w *Web) Typing(_ context.Context, chat groups.JID, _ string, on bool) {
 	}
 }
 
+// reopenAfter is the pause before Run tries again to open the page.
+const reopenAfter = 5 * time.Second
+
 // Run serves the page, passes members' posts to the host, and deletes expired messages,
-// until ctx is done. Then it ends every request and returns.
+// until ctx is done. Then it ends every request and returns. While the page cannot be opened, such
+// as for a port that is in use, Run tries again, and Send returns a Held error.
 func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
-	if w.ran.Swap(true) {
-		return errors.New("the channel has been run before")
-	}
-	if err := w.Open(ctx); err != nil {
-		return err
-	}
+	return w.link.Run(ctx, func(ctx context.Context) error {
+		err := w.Open(ctx)
+		if err == nil {
+			err = w.serve(ctx, in)
+		}
+		if err == nil {
+			return nil
+		}
+		return &link.Stop{Code: "page_down", Message: "the chat page is not served", Hint: err.Error(), Wait: link.After(reopenAfter)}
+	})
+}
+
+// serve serves the opened page until ctx is done, which is no error, and closes it.
+func (w *Web) serve(ctx context.Context, in channel.Inbox) error {
 	w.inbox.Store(&in)
 	working, endWork := context.WithCancel(ctx)
 	defer endWork()
@@ -229,16 +244,15 @@ func (w *Web) endStreams() {
 }
 
 // Close releases what Open took. Run calls it; only a Web that is not run needs it. Send
-// fails afterwards with an error that passes.
+// fails until the next Open.
 func (w *Web) Close() error {
-	w.closed.Do(func() {
-		w.opened.Store(false)
-		w.endStreams()
-		if w.listener != nil {
-			if err := w.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-				w.closing = fmt.Errorf("close listener: %w", err)
-			}
-		}
-	})
-	return w.closing
+	w.opened.Store(false)
+	w.endStreams()
+	if w.listener == nil {
+		return nil
+	}
+	if err := w.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("close listener: %w", err)
+	}
+	return nil
 }

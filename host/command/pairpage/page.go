@@ -57,7 +57,7 @@ func Open(a channel.Account, listen string) (*Page, error) {
 		io.WriteString(w, page) //nolint:errcheck // the browser went away
 	})
 	mux.HandleFunc("GET "+secret+"code", p.code)
-	guard := httpd.NewGuard(ln.Addr(), "open it by the address that longshore pair prints", listen)
+	guard := httpd.NewGuard(ln.Addr(), "open it by the address that this command printed", listen)
 	guard.Policy, guard.Pages = csp, []string{secret}
 	p.srv = &httpd.Server{Handler: guard.Wrap(mux), Grace: pageWait}
 	p.running = p.srv.Start(context.Background(), ln)

@@ -38,6 +38,7 @@ type Ask struct {
 	Answer  string    // empty: it waits for one
 	By      string    // who answered
 	Time    time.Time // of the answer
+	Told    bool      // people were told how it ended. Not read again
 
 	// Delivery waits for the answer of an approval, and shows any other question. Key is its key.
 	Delivery int64
@@ -86,6 +87,9 @@ const selectAsk = `SELECT a.id, a.policy, a.folder, a.thread, a.session, a.rule,
 	coalesce(p.act, ''), coalesce(p.state, ''), coalesce(p.receipt, ''), coalesce(p.receipt_time, 0)
 	FROM ask a JOIN delivery d ON d.id = a.delivery LEFT JOIN delivery s ON s.id = a.shown LEFT JOIN part p ON p.delivery = a.shown AND p.act LIKE '{"question"%' `
 
+// asksIn is asked for each text of a member. By "+" the order does not choose the index.
+const asksIn = selectAsk + `WHERE a.told = 0 AND a.answer = '' AND a.expires > ? AND s.channel = ? AND s.chat = ? ORDER BY +a.shown DESC`
+
 func scanAsks(rows *sql.Rows, err error) (all []Ask, _ error) {
 	err = each(rows, err, func() error {
 		var a Ask
@@ -94,9 +98,11 @@ func scanAsks(rows *sql.Rows, err error) (all []Ask, _ error) {
 		err := rows.Scan(&a.ID, &a.Policy, &a.Folder, &a.Thread, &a.Session, &a.Rule, &a.About, &made, &expires, &a.Answer, &a.By, &answered, &a.Delivery, &a.Key,
 			&a.Shown.Delivery, &a.Shown.Folder, &a.Shown.Chat.Channel, &a.Shown.Chat.JID, &a.Shown.Thread, &act, &a.Shown.State, &a.Shown.ID, &sent)
 		a.Made, a.Expires, a.Time, a.Shown.Time = fromNano(made), fromNano(expires), fromNano(answered), fromNano(sent)
-		if err == nil && act != "" {
-			var p Part
+		var p Part
+		if err == nil {
 			err = p.setAct(act)
+		}
+		if p.Question != nil {
 			a.Shown.Question = *p.Question
 		}
 		all = append(all, a)
@@ -136,13 +142,14 @@ func (r *Reader) AskOfPoll(ctx context.Context, chat groups.Address, poll string
 
 // AsksIn returns what a chat is asked and may still answer, newest first.
 func (r *Reader) AsksIn(ctx context.Context, chat groups.Address, now time.Time) ([]Ask, error) {
-	return scanAsks(r.db.QueryContext(ctx, selectAsk+`WHERE a.told = 0 AND a.answer = '' AND a.expires > ? AND s.channel = ? AND s.chat = ? ORDER BY a.shown DESC`,
-		nano(now), chat.Channel, string(chat.JID)))
+	return scanAsks(r.asks.QueryContext(ctx, nano(now), chat.Channel, string(chat.JID)))
 }
 
-// DueAsks returns what nobody has answered in time, and what has ended and people may not see yet.
-func (r *Reader) DueAsks(ctx context.Context, now time.Time) ([]Ask, error) {
-	return scanAsks(r.db.QueryContext(ctx, selectAsk+`WHERE a.told = 0 AND (a.answer <> '' OR a.expires <= ?) ORDER BY a.expires`, nano(now)))
+// DueAsks returns what has ended and people may not see yet, what nobody has answered in time, and,
+// if there are approvers, the approvals that they were not asked for.
+func (r *Reader) DueAsks(ctx context.Context, now time.Time, approvers bool) ([]Ask, error) {
+	return scanAsks(r.db.QueryContext(ctx, selectAsk+`WHERE a.told = 0 AND (a.answer <> '' OR a.expires <= ? OR a.shown = 0 AND ? = 1) ORDER BY a.expires`,
+		nano(now), bit(approvers)))
 }
 
 // AsksAnswered returns the approvals that people have answered since then, and the permissions
@@ -200,16 +207,10 @@ func AnswerAsk(t *state.Tx, id, what, by string, now time.Time) error {
 	return ofDatabase("record an answer", err)
 }
 
-// ProlongAsk sets when an open Ask expires.
-func ProlongAsk(t *state.Tx, id string, until time.Time) error {
-	_, err := t.Exec(`UPDATE ask SET expires = ? WHERE id = ? AND answer = ''`, nano(until), id)
-	return ofDatabase("prolong a question", err)
-}
-
-// EndShown records that people see how an Ask ended.
-func EndShown(t *state.Tx, id string) error {
-	_, err := t.Exec(`UPDATE ask SET told = 1 WHERE id = ?`, id)
-	return ofDatabase("record the end of a question", err)
+// SaveAsk records when an Ask expires, and whether people were told how it ended.
+func SaveAsk(t *state.Tx, a *Ask) error {
+	_, err := t.Exec(`UPDATE ask SET expires = ?, told = ? WHERE id = ?`, nano(a.Expires), bit(a.Told), a.ID)
+	return ofDatabase("record a question", err)
 }
 
 // loseApproval fails the deliveries that wait for an approval and have lost a blob, and adds

@@ -70,13 +70,14 @@ type Reader struct {
 	chat   *sql.Stmt
 	byName *sql.Stmt
 	known  *sql.Stmt
+	asks   *sql.Stmt
 }
 
 // NewReader makes a reader of the records in an open state. The caller closes it before the
 // database.
 func NewReader(ctx context.Context, db *sql.DB) (_ *Reader, err error) {
 	r := &Reader{db: db}
-	for query, stmt := range map[string]**sql.Stmt{recordByID: &r.one, recordsOfChat: &r.chat, idsByName: &r.byName, knownKeys: &r.known} {
+	for query, stmt := range map[string]**sql.Stmt{recordByID: &r.one, recordsOfChat: &r.chat, idsByName: &r.byName, knownKeys: &r.known, asksIn: &r.asks} {
 		if *stmt, err = db.PrepareContext(ctx, query); err != nil {
 			return nil, errors.Join(ofDatabase("read the outbox", err), r.Close())
 		}
@@ -87,7 +88,7 @@ func NewReader(ctx context.Context, db *sql.DB) (_ *Reader, err error) {
 // Close closes the reader, and not the database.
 func (r *Reader) Close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{r.one, r.chat, r.byName, r.known} {
+	for _, stmt := range []*sql.Stmt{r.one, r.chat, r.byName, r.known, r.asks} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())
 		}

@@ -3,6 +3,7 @@
 package intake
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"time"
@@ -25,47 +26,23 @@ type Limits struct {
 	Strangers  int           // connections that have shown no token
 }
 
-// The defaults.
-const (
-	maxFields    = 64 << 10
-	maxBuffer    = 20 << 20
-	maxUploads   = 4
-	uploadFor    = 24 * time.Hour
-	headerSize   = 16 << 10
-	headerTime   = 10 * time.Second
-	minSpeed     = 16 << 10
-	paceGrace    = 30 * time.Second
-	maxCalls     = 1_000_000 // five weeks at the usual rate of sends
-	maxGuests    = 64
-	maxStrangers = 512
-)
-
 // DefaultLimits are the bounds where no others are set.
-func DefaultLimits() Limits {
-	return Limits{Fields: maxFields, Buffer: maxBuffer, Uploads: maxUploads, UploadFor: uploadFor, Header: headerSize, HeaderTime: headerTime,
-		Speed: minSpeed, Grace: paceGrace, Calls: maxCalls, Group: maxGuests, Strangers: maxStrangers}
-}
+func DefaultLimits() Limits { return Limits{}.Filled() }
 
 // Filled returns l with the defaults in place of what is zero.
 func (l Limits) Filled() Limits {
-	all := DefaultLimits()
-	fill(&all.Fields, l.Fields)
-	fill(&all.Buffer, l.Buffer)
-	fill(&all.Uploads, l.Uploads)
-	fill(&all.UploadFor, l.UploadFor)
-	fill(&all.Header, l.Header)
-	fill(&all.HeaderTime, l.HeaderTime)
-	fill(&all.Speed, l.Speed)
-	fill(&all.Grace, l.Grace)
-	fill(&all.Calls, l.Calls)
-	fill(&all.Group, l.Group)
-	fill(&all.Strangers, l.Strangers)
-	return all
-}
-
-func fill[T int | int64 | time.Duration](to *T, with T) {
-	if with > 0 {
-		*to = with
+	return Limits{
+		Fields:     cmp.Or(l.Fields, 64<<10),
+		Buffer:     cmp.Or(l.Buffer, 20<<20),
+		Uploads:    cmp.Or(l.Uploads, 4),
+		UploadFor:  cmp.Or(l.UploadFor, 24*time.Hour),
+		Header:     cmp.Or(l.Header, 16<<10),
+		HeaderTime: cmp.Or(l.HeaderTime, 10*time.Second),
+		Speed:      cmp.Or(l.Speed, 16<<10),
+		Grace:      cmp.Or(l.Grace, 30*time.Second),
+		Calls:      cmp.Or(l.Calls, 1_000_000), // five weeks at the usual rate of sends
+		Group:      cmp.Or(l.Group, 64),
+		Strangers:  cmp.Or(l.Strangers, 512),
 	}
 }
 

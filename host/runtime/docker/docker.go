@@ -103,7 +103,7 @@ func (r Runtime) Start(ctx context.Context, spec runtime.Spec) (runtime.Session,
 	r.Engine.Sweep(ctx)
 	if r.Access == nil {
 		if err := r.Engine.Access(spec.Mounts); err != nil {
-			return nil, err
+			return nil, cause.With(cause.Directory, err)
 		}
 	}
 	s, err := r.newSession(spec)

@@ -48,12 +48,12 @@ type session struct {
 	stderr   io.WriteCloser
 	isolated *isolated // nil: it shares directories
 
-	ctx     context.Context // for calls that last as long as the container
-	abandon context.CancelFunc
-	pace    *runtime.Pace
-	spent   int // bytes that the last Read returned
-	exited  atomic.Bool
-	away    bool // the engine was away for a while
+	ctx      context.Context // for calls that last as long as the container
+	abandon  context.CancelFunc
+	throttle *runtime.Throttle
+	spent    int // bytes that the last Read returned
+	exited   atomic.Bool
+	away     bool // the engine was away for a while
 }
 
 func (r Runtime) newSession(spec runtime.Spec) (*session, error) {
@@ -62,7 +62,7 @@ func (r Runtime) newSession(spec runtime.Spec) (*session, error) {
 		stderr: nopLog{},
 	}
 	s.ctx, s.abandon = context.WithCancel(context.Background())
-	s.pace = runtime.NewPace(s.ctx)
+	s.throttle = runtime.NewThrottle(s.ctx)
 	if spec.LogDir != "" {
 		log, err := runtime.OpenLog(spec.LogDir)
 		if err != nil {
@@ -147,7 +147,7 @@ func (s *session) run(input []byte) {
 	exit, err := s.await()
 	fed()
 	s.exited.Store(true)
-	s.pace.End()
+	s.throttle.End()
 	s.stream.Conn.SetReadDeadline(time.Now().Add(afterExit))
 	<-heard
 	s.finish(exit, err, parser.Broken)
@@ -155,10 +155,10 @@ func (s *session) run(input []byte) {
 	helpers.Wait()
 }
 
-// Read reads the container's output at the session's pace. After the
+// Read reads the container's output as fast as the session's throttle allows. After the
 // container's end it still reads the rest, however slowly the caller takes it.
 func (s *session) Read(p []byte) (int, error) {
-	s.pace.Spend(s.spent) // the bytes of the last Read have been passed on
+	s.throttle.Spend(s.spent) // the bytes of the last Read have been passed on
 	if s.exited.Load() {
 		s.stream.Conn.SetReadDeadline(time.Now().Add(afterExit))
 	}

@@ -264,15 +264,15 @@ func (s *session) run() {
 	defer s.free()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	parser, pace := &runtime.Parser{Emit: s.Emit}, runtime.NewPace(ctx)
+	parser, throttle := &runtime.Parser{Emit: s.Emit}, runtime.NewThrottle(ctx)
 	var helpers sync.WaitGroup
 	helpers.Go(func() {
 		defer s.Silence()
-		copyAt(pace, parser, s.stdout)
+		copyAt(throttle, parser, s.stdout)
 		parser.Close()
 	})
 	helpers.Go(func() {
-		copyAt(pace, s.feeder.LogTo(s.stderrTo), s.stderr)
+		copyAt(throttle, s.feeder.LogTo(s.stderrTo), s.stderr)
 	})
 	feeding, stop := context.WithCancel(ctx)
 	var feeder sync.WaitGroup
@@ -307,13 +307,13 @@ func ended(err error) error {
 	return fmt.Errorf("%w: %w", runtime.ErrLost, err)
 }
 
-// copyAt copies at a pace until the stream's end.
-func copyAt(pace *runtime.Pace, to io.Writer, from io.Reader) {
+// copyAt copies through a throttle until the stream's end.
+func copyAt(throttle *runtime.Throttle, to io.Writer, from io.Reader) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		_, _ = to.Write(buf[:n])
-		pace.Spend(n)
+		throttle.Spend(n)
 		if err != nil {
 			return
 		}

@@ -12,13 +12,13 @@ import (
 // would.
 func TestPaceLetsAnAnswerThroughAndHoldsNoiseBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pace := runtime.NewPace(t.Context())
+		throttle := runtime.NewThrottle(t.Context())
 		began := time.Now()
 		took := func(what string, want time.Duration, bytes, each int) {
 			t.Helper()
 			from := time.Now()
 			for ; bytes > 0; bytes -= each {
-				pace.Spend(each)
+				throttle.Spend(each)
 			}
 			if got := time.Since(from).Round(10 * time.Millisecond); got != want {
 				t.Errorf("%s took %s, want %s", what, got, want)
@@ -28,7 +28,7 @@ func TestPaceLetsAnAnswerThroughAndHoldsNoiseBack(t *testing.T) {
 		took("what the burst has left", 0, 6<<20, 32<<10)
 		took("noise behind it", 2*time.Second, 16<<20, 32<<10)
 		took("noise in crumbs", 500*time.Millisecond, 1024, 1)
-		time.AfterFunc(time.Second, pace.End)
+		time.AfterFunc(time.Second, throttle.End)
 		took("noise that an end cuts short", time.Second, 1<<30, 32<<10)
 		if all := time.Since(began); all > 4*time.Second {
 			t.Errorf("all took %s", all)

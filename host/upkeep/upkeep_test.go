@@ -1,0 +1,84 @@
+package upkeep_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/upkeep"
+	"github.com/longshore-bridge/longshore/internal/finding"
+)
+
+// A part whose address was taken ended the host.
+func TestAPartThatIsDownComesUpByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := upkeep.New(slog.New(slog.DiscardHandler))
+		f := finding.Finding{Name: finding.Listener, Part: "metrics", Remedy: "stop it"}
+		ctx, cancel := context.WithCancel(t.Context())
+		taken, broken := errors.New("taken"), errors.New("broken")
+		var down error
+		breaks := make(chan error)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.Keep(ctx, f, func() error { return down }, func(ctx context.Context) error {
+				select {
+				case err := <-breaks:
+					return err
+				case <-ctx.Done():
+					return nil
+				}
+			})
+		}()
+		began := time.Now()
+		is := func(want error) {
+			t.Helper()
+			time.Sleep(upkeep.LongestPause + time.Second)
+			synctest.Wait()
+			all := l.Findings(ctx)
+			switch {
+			case want == nil && len(all) > 0:
+				t.Errorf("%v, want nothing", all)
+			case want != nil && (len(all) != 1 || all[0].Cause != want.Error() || all[0].Severity != finding.Fault || all[0].Remedy == ""):
+				t.Errorf("%v, want %v", all, want)
+			}
+		}
+		is(nil)
+		down = taken
+		breaks <- broken
+		is(taken)
+		if since := l.Findings(ctx)[0].Since; since.Before(began) || time.Since(since) < upkeep.LongestPause {
+			t.Errorf("down since %v", since)
+		}
+		is(taken)
+		down = nil
+		is(nil)
+		cancel()
+		<-done
+	})
+}
+
+func TestReplaceNamesWhatIsMended(t *testing.T) {
+	l := upkeep.New(slog.New(slog.DiscardHandler))
+	a, b := finding.Finding{Name: "x", Part: "group a", Cause: "1"}, finding.Finding{Name: "x", Part: "group b", Cause: "2"}
+	other := finding.Finding{Name: "y", Part: "group a"}
+	l.Tell(other, errors.New("3"))
+	if l.Replace("x", []finding.Finding{a, b}) || l.Replace("x", []finding.Finding{a, b}) {
+		t.Error("nothing was mended")
+	}
+	if !l.Replace("x", []finding.Finding{b}) {
+		t.Error("a was mended")
+	}
+	if f, down := l.Of("group a"); !down || f.Name != "y" {
+		t.Errorf("group a: %v, %v", f, down)
+	}
+	if f, down := l.Of("group b", "group c"); !down || f.Cause != "2" {
+		t.Errorf("group b: %v, %v", f, down)
+	}
+	if _, down := l.Of("group c"); down {
+		t.Error("group c is not down")
+	}
+}
