@@ -318,8 +318,7 @@ type assistantsPart struct {
 	*turns.Manager
 }
 
-func (h *Host) openAssistants(ctx context.Context) (_ Part, err error) {
-	h.reap(ctx) // before turns.New judges what they may still have sent
+func (h *Host) openAssistants(context.Context) (_ Part, err error) {
 	if h.assistants, err = turns.New(h.assistantOptions()); err != nil {
 		return nil, err
 	}

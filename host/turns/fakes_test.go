@@ -72,6 +72,8 @@ func (h host) SentSince(_, thread string, since time.Time, but ...string) bool {
 	return sent
 }
 
+func (h host) AskedSince(_ string, since time.Time) bool { return h.askedSince(since) }
+
 func (h host) SentFiles(folder, thread string, since time.Time) (arrived, underWay []string, err error) {
 	if h.options.Sent == nil {
 		return nil, nil, nil

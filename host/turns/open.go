@@ -37,7 +37,6 @@ func (m *Manager) open(g groups.Group, from *leftover) (*chat, []*conversation, 
 		held = nil
 	}
 	// Messages that the assistant had not read go to the next one, like any other message.
-	// Its process has died with its host, or was ended before New.
 	for _, h := range held {
 		inputs := m.inputsOf(c, h.Place)
 		if err := m.resume(of(h.Thread), h, inputs.neverRead()); err != nil {
@@ -58,7 +57,7 @@ func (m *Manager) resume(c *conversation, held *turn, unread map[string]bool) er
 		c.kept = slices.DeleteFunc(c.kept, held.holds)
 		c.broken = append(c.broken, held)
 	default:
-		c.attempt = held.Attempt + 1
+		c.attempt, c.lost = held.Attempt+1, held.Started // its container may still run
 		held.takeAll() // they wait
 	}
 	return c.store.Do("note turn", c.store.savingTurn(held))

@@ -282,3 +282,32 @@ func TestACommandJudgedATurnWhoseAssistantStillRan(t *testing.T) {
 		equal(t, "told", w.texts(), []string{interrupted})
 	})
 }
+
+// TestAKilledHostsContainerSentSomethingAfterItsTurnWasJudged: it ran until the next host had
+// reached the engine.
+func TestAKilledHostsContainerSentSomethingAfterItsTurnWasJudged(t *testing.T) {
+	for _, during := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.run()
+			w.write("family", "1", "first")
+			w.runtime.next()
+			time.Sleep(time.Second)
+			w = w.restart()
+			time.Sleep(time.Second)
+			if during {
+				w.runtime.before = w.toolSends // the start of the next container ends it
+			} else {
+				w.toolSends()
+			}
+			w.run()
+			if b := w.runtime.next(); b != nil && !b.stopped.Load() {
+				t.Error("the turn was run again")
+			}
+			equal(t, "told", w.texts(), []string{interrupted})
+			if n := w.kept("family"); n != 0 {
+				t.Errorf("%d messages are kept", n)
+			}
+		})
+	}
+}

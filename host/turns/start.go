@@ -59,10 +59,11 @@ func (s *session) start(ctx context.Context, records []*record, prompt string) e
 	return err
 }
 
-// lostRunSent reports whether a run that was lost sight of has sent something since. It is
-// asked again after a start, which has ended that run.
+// lostRunSent reports whether a run that was lost sight of has sent something since, by its
+// tools: its outputs are not heard. It is asked again after a start, which has ended that run.
 func (s *session) lostRunSent() bool {
-	return !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost, nil)
+	at, c := s.c.lost, s.c.chat
+	return !at.IsZero() && (s.m.requestsSince(c, at) > 0 || s.m.o.Chat.AskedSince(c.group.Folder, at))
 }
 
 // abort kills an assistant that has just been started.

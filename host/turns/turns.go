@@ -112,6 +112,9 @@ type Chat interface {
 	// group's assistant sent, or that this package sent to that thread. Texts that Say or
 	// Tell took under the keys in but do not count.
 	SentSince(folder, thread string, since time.Time, but ...string) bool
+	// AskedSince reports whether, at or after that time, the outbox accepted anything that the
+	// group's assistant sent with its tools.
+	AskedSince(folder string, since time.Time) bool
 	// SentFiles names the files that the group's assistant sent to that thread with its tools
 	// since the time, oldest first: those that have arrived, and those under way. A text has
 	// an empty name.

@@ -160,8 +160,18 @@ func (w *world) say(folder, thread, text, key string) error {
 func (w *world) sentSince(thread string, since time.Time, but []string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.sent, func(t time.Time) bool { return !t.Before(since) }) ||
+	return w.askedSinceLocked(since) ||
 		slices.ContainsFunc(w.said, func(s said) bool { return s.Thread == thread && !s.at.Before(since) && !slices.Contains(but, s.key) })
+}
+
+func (w *world) askedSince(since time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.askedSinceLocked(since)
+}
+
+func (w *world) askedSinceLocked(since time.Time) bool {
+	return slices.ContainsFunc(w.sent, func(t time.Time) bool { return !t.Before(since) })
 }
 
 // toolSends is an assistant's tool that sends something.
