@@ -58,7 +58,7 @@ func (m *Manager) resume(c *conversation, held *turn, unread map[string]bool) er
 		c.broken = append(c.broken, held)
 	default:
 		c.attempt, c.lost = held.Attempt+1, held.Started // its container may still run
-		held.takeAll() // they wait
+		held.takeAll()                                   // they wait
 	}
 	return c.store.Do("note turn", c.store.savingTurn(held))
 }
