@@ -70,11 +70,3 @@ func (dialect) Read(answer *transfer.Answer, out any) error {
 	}
 	return json.Unmarshal(answer.Body, out)
 }
-
-// unless returns err, and nil if Slack refused with one of these words.
-func unless(err error, words string) error {
-	if webapi.Says(err, words) {
-		return nil
-	}
-	return err
-}

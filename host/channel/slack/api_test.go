@@ -19,7 +19,7 @@ func TestAnAnswerThatSaysNothingDecidesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Client.CloseIdleConnections()
-		if err := w.Post(t.Context(), "chat.postMessage", text{}, &struct{}{}); channel.ClassOf(err) != channel.Ambiguous {
+		if err := w.Post(t.Context(), "chat.postMessage", map[string]string{}, &struct{}{}); channel.ClassOf(err) != channel.Ambiguous {
 			t.Errorf("%s is %v: %v", answer, channel.ClassOf(err), err)
 		}
 	}

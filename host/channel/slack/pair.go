@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -48,12 +47,10 @@ func Scopes() []Scope {
 	}
 }
 
-func (s Scope) needed() bool { return s.Needed }
-
-// missing returns the scopes that the bot token lacks, of those that count.
-func (me *self) missing(counts func(Scope) bool) (names []string) {
+// missing returns the scopes that the bot token lacks: all, or those without which nothing works.
+func (me *self) missing(all bool) (names []string) {
 	for _, s := range Scopes() {
-		if counts(s) && !slices.Contains(me.scopes(), s.Name) {
+		if (all || s.Needed) && !slices.Contains(me.scopes(), s.Name) {
 			names = append(names, s.Name)
 		}
 	}
@@ -97,7 +94,7 @@ func (s *Slack) Show(ctx context.Context, p channel.Pairing) error {
 		}
 		p.Say("  %s %-18s %s", state, scope.Name, scope.Why)
 	}
-	if len(me.missing(func(Scope) bool { return true })) > 0 {
+	if len(me.missing(true)) > 0 {
 		p.Say("  of what is missing: %s", addScope)
 	}
 	if err := s.appToken(ctx); err != nil {
@@ -105,16 +102,11 @@ func (s *Slack) Show(ctx context.Context, p channel.Pairing) error {
 	}
 	p.Say("app token: ok")
 	p.Say("Slack does not say whether Interactivity is on, which the buttons of questions need: see under Interactivity & Shortcuts of the app")
-	if missing := me.missing(Scope.needed); len(missing) > 0 {
+	if missing := me.missing(false); len(missing) > 0 {
 		return fmt.Errorf("the app lacks %s: %s", strings.Join(missing, ", "), addScope)
 	}
 	return nil
 }
-
-const (
-	maxChatPages = 20
-	chatsOfPage  = 1000
-)
 
 // conversation is a chat as Slack has it.
 type conversation struct {
@@ -132,8 +124,8 @@ type conversation struct {
 // Chats implements channel.Lister: the channels and direct messages that the bot is in.
 func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 	var all []channel.Chat
-	args := url.Values{"types": {"public_channel,private_channel,mpim,im"}, "limit": {strconv.Itoa(chatsOfPage)}, "exclude_archived": {"true"}}
-	for range maxChatPages {
+	args := url.Values{"types": {"public_channel,private_channel,mpim,im"}, "limit": {"1000"}, "exclude_archived": {"true"}}
+	for range 20 { // pages
 		var page struct {
 			Channels []conversation
 			Next     cursor `json:"response_metadata"`

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -76,33 +75,23 @@ func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string,
 	return "", err
 }
 
-// text is what chat.postMessage takes. The zero options keep names from becoming links, and
-// addresses from having previews.
-type text struct {
-	Channel     string   `json:"channel"`
-	Text        string   `json:"text"`
-	Thread      string   `json:"thread_ts,omitempty"`
-	UnfurlLinks bool     `json:"unfurl_links"`
-	UnfurlMedia bool     `json:"unfurl_media"`
-	LinkNames   bool     `json:"link_names"`
-	Metadata    metadata `json:"metadata"`
-	Blocks      []block  `json:"blocks,omitempty"` // shown instead of Text, which a notification has
-}
-
 type metadata struct {
 	Type    string            `json:"event_type"`
 	Payload map[string]string `json:"event_payload"`
 }
 
-// say posts a text.
+// say posts a text. Names do not become links, and addresses have no previews.
 func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (channel.Receipt, error) {
-	t := text{Channel: decode.IDOf(m.Chat), Text: m.Text, Thread: *thread, Metadata: metadata{metadataType, map[string]string{"id": m.ID}}}
+	meta := metadata{metadataType, map[string]string{"id": m.ID}}
 	if m.ReplyTo != "" {
-		t.Metadata.Payload["reply_to"] = m.ReplyTo
+		meta.Payload["reply_to"] = m.ReplyTo
+	}
+	t := map[string]any{"channel": decode.IDOf(m.Chat), "text": m.Text, "unfurl_links": false, "unfurl_media": false, "link_names": false, "metadata": meta}
+	if *thread != "" {
+		t["thread_ts"] = *thread
 	}
 	if q := bot.NewPoll(m); q != nil {
-		p := poll{q}
-		t.Text, t.Blocks = p.notice(), p.blocks("")
+		t["text"], t["blocks"] = poll{q}.notice(), poll{q}.blocks("")
 	}
 	var answer struct {
 		TS      string
@@ -131,7 +120,6 @@ func receipt(ts, at string, thread *string) channel.Receipt {
 
 const (
 	maxPages = 10               // of history that Find reads
-	pageOf   = 100              // messages
 	skew     = 10 * time.Minute // between the clocks of the host and of Slack
 )
 
@@ -178,8 +166,7 @@ func unlessForm(err error) error {
 // may have put it instead. It returns nil if there is none.
 func (s *Slack) search(ctx context.Context, id string, thread *string, since time.Time, is func(*posted) bool) (*channel.Receipt, error) {
 	if *thread != "" {
-		r, err := s.searchIn(ctx, id, *thread, thread, since, is)
-		if r != nil || err != nil && channel.FormOf(err) == "" {
+		if r, err := s.searchIn(ctx, id, *thread, thread, since, is); r != nil || unlessForm(err) != nil {
 			return r, err
 		}
 	}
@@ -187,7 +174,7 @@ func (s *Slack) search(ctx context.Context, id string, thread *string, since tim
 }
 
 func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, since time.Time, is func(*posted) bool) (*channel.Receipt, error) {
-	args := url.Values{"limit": {strconv.Itoa(pageOf)}, "include_all_metadata": {"true"}}
+	args := url.Values{"limit": {"100"}, "include_all_metadata": {"true"}}
 	if in != "" {
 		args.Set("ts", in)
 	}

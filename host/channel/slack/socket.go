@@ -54,7 +54,7 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 	if err != nil {
 		return link.StopOf(err)
 	}
-	if missing := s.self.Load().missing(Scope.needed); len(missing) > 0 {
+	if missing := s.self.Load().missing(false); len(missing) > 0 {
 		return link.StopOf(s.api.Refuse(webapi.Word{Said: "missing_scope", Detail: strings.Join(missing, ", ")}))
 	}
 	address, err := s.socket(ctx)
