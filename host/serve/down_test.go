@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
@@ -340,5 +341,58 @@ groups: [{folder: dock, chat: "web:dock"}]
 		if got := h.madeOf["web"].Settings.(*web.Settings).Token.Reveal(); got != token {
 			t.Errorf("the page has the token %q", got)
 		}
+	}
+}
+
+// A main group whose project, and with it the shadow of .env, cannot be mounted is down, alone.
+func TestAGroupWithoutItsShadowIsDown(t *testing.T) {
+	h := newHost(t, `
+state: ./state
+project: ./project
+channels: {web: {listen: "127.0.0.1:0"}}
+assistants: {box: {runtime: docker}}
+groups:
+- {folder: ops, chat: "web:ops", main: true, assistant: box}
+- {folder: dock, chat: "web:dock", assistant: box}
+`, false)
+	defer func() {
+		h.engine.Store(nil) // it has no connection to close
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := os.WriteFile(h.Layout.Project, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	down := func(folder string) string {
+		g, _ := h.Registry().ByFolder(folder)
+		_, err := h.Plan(g)
+		if err != nil && cause.Of(err) != cause.Directory {
+			t.Errorf("group %s: %v", folder, err)
+		}
+		return fmt.Sprint(err)
+	}
+	h.engine.Store(new(docker.Engine))
+	for _, dir := range []string{h.Layout.Workspace("ops"), h.Layout.Workspace("dock")} {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.checkGroups(h.Config(), h.Registry())
+	if why := down("ops"); !strings.Contains(why, "/workspace/project/.env") {
+		t.Errorf("the main group: %s", why)
+	}
+	if f, is := h.down.Of("group dock"); is {
+		t.Errorf("the other group: %v", f)
+	}
+	if err := os.Remove(h.Layout.Project); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(h.Layout.Project, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.checkGroups(h.Config(), h.Registry())
+	if why := down("ops"); why != "<nil>" {
+		t.Errorf("after its remedy: %s", why)
 	}
 }

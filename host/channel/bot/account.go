@@ -2,14 +2,19 @@ package bot
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/internal/finding"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Kind is what people are told of a platform and its accounts. A platform embeds it for the methods of
@@ -117,4 +122,56 @@ func (k Kind) Examine(ctx context.Context, s channel.Setup, c Paired, err error,
 		e.Found(finding.Fine, "connects as "+me, "")
 	}
 	return e.All
+}
+
+// ForCommand returns a platform's error as a command reports it. A command, unlike the host, does
+// not try again, so the hint of a Passing error says to check the way to server. Other errors,
+// and nil, are returned unchanged.
+func ForCommand(err error, server string) error {
+	var e *channel.Error
+	if !errors.As(err, &e) || e.Class != channel.Passing {
+		return err
+	}
+	mine := *e
+	mine.Hint = "see whether this machine reaches " + server + ", and run this command again"
+	return &mine
+}
+
+// NotPaired returns the stop of a channel without the tokens of its account; nil if has is true.
+func (b *Bot) NotPaired(has bool) *link.Stop {
+	if has {
+		return nil
+	}
+	command := "longshore pair " + b.kind.YAML
+	if b.Name() != b.kind.YAML {
+		command += " " + b.Name()
+	}
+	return &link.Stop{Code: b.kind.YAML + "_not_paired", Message: "the channel has no " + b.kind.Tokens, Hint: command + " says how to get it; then restart the host"}
+}
+
+// TestMessage returns the message that "longshore pair --to CHAT" sends, which has a small file.
+func TestMessage(to groups.JID) channel.Message {
+	data := []byte("Longshore reaches this chat.\n")
+	sum := sha256.Sum256(data)
+	return channel.Message{ID: rand.Text(), Chat: to, Text: "A test of Longshore", Files: []channel.File{{
+		Info:   media.Info{Name: "longshore.txt", Kind: media.Document, MIME: "text/plain", Size: int64(len(data))},
+		SHA256: hex.EncodeToString(sum[:]), Content: channel.Bytes(data),
+	}}}
+}
+
+// FileLimits are those of a platform that takes files of all kinds in one message, with so many bytes each or as
+// many as own says, and a caption. Its apps are browsers, or play no more than browsers do.
+func FileLimits(bytes int64, caption int, own groups.KindLimits) map[media.Kind]media.Limit {
+	all := map[media.Kind]media.Limit{}
+	for _, kind := range media.Kinds() {
+		limit := media.Limit{Bytes: bytes, Caption: caption, Album: "files"}
+		if n, ok := own[string(kind)]; ok {
+			limit.Bytes = n
+		}
+		if kind == media.Video || kind == media.Audio {
+			limit.MIME, limit.Codecs = media.BrowserTypes(kind), media.BrowserCodecs()
+		}
+		all[kind] = limit
+	}
+	return all
 }

@@ -36,14 +36,6 @@ func (d *Discord) change(ctx context.Context, kind string, c channel.Change, do 
 	return err
 }
 
-// unless returns err, and nil for a refusal with one of these numbers.
-func unless(err error, numbers string) error {
-	if webapi.Says(err, numbers) {
-		return nil
-	}
-	return err
-}
-
 // Edit implements channel.Editor. The message keeps its files.
 func (d *Discord) Edit(ctx context.Context, c channel.Change) error {
 	return d.change(ctx, "edit", c, func(ctx context.Context, path string) error {
@@ -57,7 +49,7 @@ func (d *Discord) Edit(ctx context.Context, c channel.Change) error {
 // Unsend implements channel.Unsender; a message that is gone already is no error.
 func (d *Discord) Unsend(ctx context.Context, c channel.Change) error {
 	return d.change(ctx, "unsend", c, func(ctx context.Context, path string) error {
-		return unless(d.api.Ask(ctx, "DELETE", path, nil, nil), "10008")
+		return webapi.Unless(d.api.Ask(ctx, "DELETE", path, nil, nil), "10008")
 	})
 }
 
@@ -81,7 +73,7 @@ func (d *Discord) React(ctx context.Context, c channel.Change) error {
 		}
 		err := d.api.Ask(ctx, "GET", path, nil, &there)
 		if c.Emoji == "" {
-			err = unless(err, "10008")
+			err = webapi.Unless(err, "10008")
 		}
 		if err != nil {
 			return err
@@ -90,7 +82,7 @@ func (d *Discord) React(ctx context.Context, c channel.Change) error {
 			if !r.Me || r.Emoji.ID != "" || r.Emoji.Name == c.Emoji {
 				continue
 			}
-			if err := unless(d.api.Ask(ctx, "DELETE", path+"/reactions/"+url.PathEscape(r.Emoji.Name)+"/@me", nil, nil), "10008|10014"); err != nil {
+			if err := webapi.Unless(d.api.Ask(ctx, "DELETE", path+"/reactions/"+url.PathEscape(r.Emoji.Name)+"/@me", nil, nil), "10008|10014"); err != nil {
 				return err
 			}
 		}

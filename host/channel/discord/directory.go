@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 
@@ -90,6 +91,47 @@ func (g *guild) role(user string, roles []string) channel.Role {
 		return channel.RoleAdmin
 	}
 	return channel.RoleMember
+}
+
+// overwrite gives and takes rights in one channel, of a role or a member.
+type overwrite struct {
+	ID    string `json:"id"`
+	Type  int    `json:"type"` // 0: a role, 1: a member
+	Allow string `json:"allow"`
+	Deny  string `json:"deny"`
+}
+
+// administrator is the right to everything.
+const administrator = 1 << 3
+
+// rights returns a member's rights in a channel. They follow, in this order, from the roles and from
+// the channel's overwrites for everybody, for the roles and for the member:
+// discord.com/developers/docs/topics/permissions, Permission Overwrites.
+func (g *guild) rights(user string, roles []string, all []overwrite) (rights uint64) {
+	number := func(s string) uint64 {
+		if n, err := strconv.ParseUint(s, 10, 64); err == nil {
+			return n
+		}
+		return 0
+	}
+	for _, r := range g.Roles {
+		if r.ID == g.ID || slices.Contains(roles, r.ID) {
+			rights |= number(r.Permissions)
+		}
+	}
+	if user == g.Owner || rights&administrator != 0 {
+		return ^uint64(0)
+	}
+	for step := range 3 { // everybody, the roles, the member
+		allow, deny := uint64(0), uint64(0)
+		for _, o := range all {
+			if [3]bool{o.ID == g.ID, o.Type == 0 && o.ID != g.ID && slices.Contains(roles, o.ID), o.Type == 1 && o.ID == user}[step] {
+				allow, deny = allow|number(o.Allow), deny|number(o.Deny)
+			}
+		}
+		rights = rights&^deny | allow
+	}
+	return rights
 }
 
 // mentioned reports whether the bot's own role is among those that a text mentions: Discord offers

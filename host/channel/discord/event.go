@@ -61,12 +61,15 @@ func (g *gateway) keepEvent(ctx context.Context, ev event) error {
 	if err != nil {
 		return err
 	}
-	private := ev.guild == "" && g.direct(ev.Channel)
+	at, told := g.directory.channels.Get(ev.Channel)
+	private := ev.guild == "" && (!told || at.Type == typeDM) // a server tells of its channels
 	switch ev.Thread = thread; {
 	case ev.answer != nil:
 		return g.keepAct(ctx, chat, ev, ok)
 	case !ok:
-		g.knock(ev, private)
+		if ev.Kind.IsMessage() && (private || ev.Direct) { // a bot hears every channel of its server
+			g.ReportUnknown(chatOf(ev.Channel), private, ev.From, ev.Time)
+		}
 		return nil
 	case ev.Kind == channel.KindEdit, ev.Kind == channel.KindDeletion:
 		return g.keepChange(ctx, chat, ev)
@@ -85,20 +88,6 @@ func (g *gateway) named(ev *event, private bool) {
 	} else if of != nil && ev.member != nil {
 		ev.Role = of.role(ev.Sender, ev.member.Roles)
 	}
-}
-
-// knock reports to the host a message in a chat of no group, if it is private or to the bot.
-func (g *gateway) knock(ev event, private bool) {
-	if ev.Kind.IsMessage() && (private || ev.Direct) { // a bot hears every channel of its server
-		g.ReportUnknown(chatOf(ev.Channel), private, ev.From, ev.Time)
-	}
-}
-
-// direct reports whether a channel may be a direct message. A channel that no server has told of
-// is one if its events name no server.
-func (d *Discord) direct(id string) bool {
-	r, ok := d.directory.channels.Get(id)
-	return !ok || r.Type == typeDM
 }
 
 func (g *gateway) store(ctx context.Context, chat groups.JID, ev event) error {

@@ -82,25 +82,20 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 		}
 		address = at.URL
 	}
-	opened := false
+	detail, opened := "connected as "+me.name, false
+	if me.flags&flagContent == 0 {
+		detail += "; it hears mentions and direct messages only: switch on Message Content Intent at " + settingsOf(me.app)
+	}
 	err := g.api.Listen(ctx, address+"/?v=10&encoding=json", maxFrame, 0, func(ctx context.Context, conn *webapi.Socket, data []byte) error {
 		opened = true
 		g.busy.Store(true)
 		defer g.busy.Store(false)
-		return g.hear(ctx, conn, data, func() { up("connected as " + me.name + g.deaf(me)) })
+		return g.hear(ctx, conn, data, func() { up(detail) })
 	})
 	if !opened {
 		g.session = "" // its own address may be gone
 	}
 	return g.lost(err)
-}
-
-// deaf returns what the bot does not hear, for the status.
-func (g *gateway) deaf(me *self) string {
-	if me.flags&flagContent != 0 {
-		return ""
-	}
-	return "; it hears mentions and direct messages only: switch on Message Content Intent at " + settingsOf(me.app)
 }
 
 // lost returns the error for the code with which Discord closed the connection.
@@ -142,20 +137,15 @@ func (g *gateway) hear(ctx context.Context, conn *webapi.Socket, data []byte, up
 	case opReconnect:
 		return errors.New("Discord wants another connection")
 	case opInvalidSession:
-		return g.invalid(ctx, string(f.Data) == "true")
+		if string(f.Data) != "true" { // it cannot be resumed
+			g.session = ""
+		}
+		wake.Sleep(ctx, g.afresh+rand.N(4*g.afresh)) // as Discord requires before the next session
+		return errors.New("Discord does not know the session any more")
 	case opDispatch:
 		return g.dispatch(ctx, f, up)
 	}
 	return nil
-}
-
-// invalid waits as long as Discord requires before the next session.
-func (g *gateway) invalid(ctx context.Context, resumable bool) error {
-	if !resumable {
-		g.session = ""
-	}
-	wake.Sleep(ctx, g.afresh+rand.N(4*g.afresh))
-	return errors.New("Discord does not know the session any more")
 }
 
 // greet resumes the session, or begins one.

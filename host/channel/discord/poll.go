@@ -3,6 +3,7 @@ package discord
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"strings"
 	"unicode/utf16"
 
@@ -49,17 +50,10 @@ func buttons(q *bot.Poll) []component {
 	return rows
 }
 
+var special = regexp.MustCompile("[\\\\*_~`|<>\\[\\]()#\\-+:@/.!]")
+
 // plain puts a backslash before each character of foreign words on which Discord would act.
-func plain(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune("\\*_~`|<>[]()#-+:@/.!", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+func plain(s string) string { return special.ReplaceAllString(s, `\$0`) }
 
 // shown returns a question with its votes and how it ended.
 func shown(q *bot.Poll, ended string) string {

@@ -83,15 +83,14 @@ func (d *Discord) fits(ctx context.Context, m channel.Message) error {
 	if err != nil {
 		return err
 	}
-	most := perBoost[0]
-	if g != nil {
-		most = perBoost[max(0, min(g.Tier, 3))]
+	if g == nil {
+		g = &guild{}
 	}
+	most := perBoost[max(0, min(g.Tier, 3))]
 	for _, f := range m.Files {
 		if f.Size > most {
-			return &channel.Error{Class: channel.Permanent, Code: "file_too_large",
-				Message: fmt.Sprintf("%q has %s; this Discord chat takes up to %s, by its server's boost level", f.Name, media.Size(f.Size), media.Size(most)),
-				Hint:    "send a smaller file"}
+			return channel.Row{Class: channel.Permanent, Code: "file_too_large", Hint: "send a smaller file",
+				Words: fmt.Sprintf("%q has %s; this Discord chat takes up to %s, by its server's boost level", f.Name, media.Size(f.Size), media.Size(most))}.Error(nil)
 		}
 	}
 	return nil
@@ -230,4 +229,35 @@ func (d *Discord) Typing(ctx context.Context, chat groups.JID, thread string, on
 	if err != nil {
 		d.Log.Info("show that the assistant works", "error", err)
 	}
+}
+
+// isVoice is the flag of a voice message: one file of sound, with its duration and waveform, and
+// nothing else. discord.com/developers/docs/resources/message, Voice Messages.
+const isVoice = 1 << 13
+
+// spoken returns the duration and waveform of m, if m is a voice note that Discord shows as one:
+// Ogg Opus of known length. Otherwise the facts are zero. It reads the file once more. If that
+// fails, the upload returns the error.
+func (d *Discord) spoken(ctx context.Context, m channel.Message) probe.Facts {
+	if len(m.Files) != 1 || m.Files[0].Kind != media.Voice || m.Text != "" || m.Poll != nil {
+		return probe.Facts{}
+	}
+	src, err := m.Files[0].Open()
+	if err != nil {
+		return probe.Facts{}
+	}
+	defer src.Close()
+	f := probe.New("", nil).Read(ctx, src, media.Voice, m.Files[0].MIME)
+	f.Opus = f.Opus && f.Seconds > 0 && len(f.Waveform) > 0
+	return f
+}
+
+// voice makes a message with one file a voice message.
+func voice(out *outgoing, f probe.Facts) {
+	wave := make([]byte, len(f.Waveform))
+	for i, v := range f.Waveform {
+		wave[i] = byte(int(min(v, 100)) * 255 / 100)
+	}
+	out.Flags = isVoice
+	out.Files[0].Seconds, out.Files[0].Wave = float64(f.Seconds), wave
 }

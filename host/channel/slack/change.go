@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
+
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
@@ -32,17 +35,10 @@ func (s *Slack) changed(err error) error {
 	return nil
 }
 
-// update is what chat.update takes. Without Parse "none" it parses a text differently from
-// chat.postMessage.
-type update struct {
-	Channel string   `json:"channel"`
-	TS      string   `json:"ts"`
-	Text    string   `json:"text"`
-	Parse   string   `json:"parse"`
-	Files   []string `json:"file_ids,omitempty"`
-	Blocks  []block  `json:"blocks"` // none removes those that are there
-
-	Metadata *metadata `json:"metadata,omitempty"`
+// update returns what chat.update takes. No blocks remove those that are there. Without parse "none",
+// Slack parses a text differently from chat.postMessage.
+func update(id, ts, text string, blocks ...block) map[string]any {
+	return map[string]any{"channel": id, "ts": ts, "text": text, "parse": "none", "blocks": slices.Concat([]block{}, blocks)}
 }
 
 // Edit implements channel.Editor. If Slack does not allow the text of a message with files to be
@@ -57,15 +53,17 @@ func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
 }
 
 func (s *Slack) edit(ctx context.Context, c channel.Change) error {
-	u := update{Channel: decode.IDOf(c.Chat), TS: c.Target, Text: c.Text, Parse: "none", Blocks: []block{}}
+	u := update(decode.IDOf(c.Chat), c.Target, c.Text)
 	if c.Files { // Slack documents nowhere that a message keeps files which are not named
 		m, err := s.message(ctx, c)
 		if err != nil {
 			return err
 		}
+		var ids []string
 		for _, f := range decode.FilesOf(m.Files) {
-			u.Files = append(u.Files, f.ID)
+			ids = append(ids, f.ID)
 		}
+		u["file_ids"] = ids
 	}
 	err := s.api.Post(ctx, "chat.update", u, nil)
 	if c.Files && webapi.Says(err, "cant_update_message") {
@@ -84,14 +82,10 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*decode.Message,
 		if in == "" {
 			continue
 		}
-		var said struct {
-			Messages []decode.Message `json:"messages"`
-		}
-		err := s.api.ask(ctx, "conversations.replies", url.Values{"channel": {decode.IDOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
+		all, _, err := page[decode.Message](ctx, s.api, decode.IDOf(c.Chat), url.Values{"ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}})
 		if err != nil && channel.FormOf(err) == "" {
 			return nil, err
 		}
-		all := said.Messages
 		if i := slices.IndexFunc(all, func(m decode.Message) bool { return m.TS == c.Target }); i >= 0 {
 			return &all[i], nil
 		}
@@ -120,7 +114,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 		}
 	}
 	err := s.api.Post(ctx, "chat.delete", map[string]string{"channel": decode.IDOf(c.Chat), "ts": c.Target}, nil)
-	if err := unless(err, "message_not_found"); err != nil {
+	if err := webapi.Unless(err, "message_not_found"); err != nil {
 		return err
 	}
 	if left != nil {
@@ -138,7 +132,7 @@ func (s *Slack) deleteFiles(ctx context.Context, files []decode.File) (left erro
 		if me == nil || f.User != me.UserID || !decode.IsID(f.ID) {
 			continue
 		}
-		err := unless(s.api.ask(ctx, "files.delete", map[string]string{"file": f.ID}, nil), "file_not_found|file_deleted")
+		err := webapi.Unless(s.api.refusal(s.api.slack.DeleteFileContext(ctx, f.ID)), "file_not_found|file_deleted")
 		if err != nil && channel.ClassOf(err) != channel.Permanent {
 			return err
 		}
@@ -174,13 +168,10 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 	}
 	var there struct {
 		Message struct {
-			Reactions []struct {
-				Name  string
-				Users []string
-			}
+			Reactions []slackgo.ItemReaction
 		}
 	}
-	err := s.api.ask(ctx, "reactions.get", url.Values{"channel": {id}, "timestamp": {c.Target}, "full": {"true"}}, &there)
+	err := s.api.Ask(ctx, http.MethodPost, "reactions.get", url.Values{"channel": {id}, "timestamp": {c.Target}, "full": {"true"}}, &there)
 	if webapi.Says(err, "missing_scope") && name != "" || webapi.Says(err, "message_not_found") && name == "" {
 		return nil
 	}
@@ -201,6 +192,9 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 
 // mark adds a reaction to a message, or removes it. It is no error if that is so already.
 func (s *Slack) mark(ctx context.Context, do, id, ts, name string) error {
-	err := s.api.ask(ctx, "reactions."+do, map[string]string{"channel": id, "timestamp": ts, "name": name}, nil)
-	return unless(err, map[string]string{"add": "already_reacted", "remove": "no_reaction|message_not_found"}[do])
+	of := slackgo.NewRefToMessage(id, ts)
+	if do == "add" {
+		return webapi.Unless(s.api.refusal(s.api.slack.AddReactionContext(ctx, name, of)), "already_reacted")
+	}
+	return webapi.Unless(s.api.refusal(s.api.slack.RemoveReactionContext(ctx, name, of)), "no_reaction|message_not_found")
 }

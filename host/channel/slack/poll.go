@@ -48,14 +48,6 @@ func (p poll) blocks(ended string) []block {
 // notice returns the text of the notification. It mentions nobody.
 func (p poll) notice() string { return decode.Escape(media.Cut(p.Question, maxNotice)) }
 
-// metadata returns the metadata by which Find finds the message; nil without an id.
-func (p poll) metadata() *metadata {
-	if p.ID == "" {
-		return nil
-	}
-	return &metadata{metadataType, map[string]string{"id": p.ID}}
-}
-
 // EndPoll implements channel.PollEnder: the buttons go, the votes stay.
 func (s *Slack) EndPoll(ctx context.Context, c channel.Change) error {
 	return s.Within(ctx, func(ctx context.Context, open *bot.Open) error {
@@ -75,5 +67,9 @@ func (s *Slack) EndPoll(ctx context.Context, c channel.Change) error {
 // drawPoll updates the message of a question.
 func (s *Slack) drawPoll(ctx context.Context, chat groups.JID, ts string, q *bot.Poll, ended string) error {
 	p := poll{q}
-	return s.api.Post(ctx, "chat.update", update{Channel: decode.IDOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, nil)
+	u := update(decode.IDOf(chat), ts, p.notice(), p.blocks(ended)...)
+	if p.ID != "" {
+		u["metadata"] = metadata(p.ID)
+	}
+	return s.api.Post(ctx, "chat.update", u, nil)
 }

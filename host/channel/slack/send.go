@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
-	"strconv"
 	"time"
+
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
@@ -64,7 +66,7 @@ func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string,
 	if !decode.IsTimestamp(m.ReplyTo) {
 		return "", nil
 	}
-	found, _, err := s.page(ctx, decode.IDOf(m.Chat), url.Values{"ts": {m.ReplyTo}, "limit": {"1"}})
+	found, _, err := page[posted](ctx, s.api, decode.IDOf(m.Chat), url.Values{"ts": {m.ReplyTo}, "limit": {"1"}})
 	switch {
 	case err == nil && len(found) > 0:
 		return cmp.Or(found[0].Thread, m.ReplyTo), nil
@@ -76,33 +78,23 @@ func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string,
 	return "", err
 }
 
-// text is what chat.postMessage takes. The zero options keep names from becoming links, and
-// addresses from having previews.
-type text struct {
-	Channel     string   `json:"channel"`
-	Text        string   `json:"text"`
-	Thread      string   `json:"thread_ts,omitempty"`
-	UnfurlLinks bool     `json:"unfurl_links"`
-	UnfurlMedia bool     `json:"unfurl_media"`
-	LinkNames   bool     `json:"link_names"`
-	Metadata    metadata `json:"metadata"`
-	Blocks      []block  `json:"blocks,omitempty"` // shown instead of Text, which a notification has
+// metadata returns the metadata by which Find finds the message of an id.
+func metadata(id string) slackgo.SlackMetadata {
+	return slackgo.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"id": id}}
 }
 
-type metadata struct {
-	Type    string            `json:"event_type"`
-	Payload map[string]string `json:"event_payload"`
-}
-
-// say posts a text.
+// say posts a text. Names do not become links, and addresses have no previews.
 func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (channel.Receipt, error) {
-	t := text{Channel: decode.IDOf(m.Chat), Text: m.Text, Thread: *thread, Metadata: metadata{metadataType, map[string]string{"id": m.ID}}}
+	meta := metadata(m.ID)
 	if m.ReplyTo != "" {
-		t.Metadata.Payload["reply_to"] = m.ReplyTo
+		meta.EventPayload["reply_to"] = m.ReplyTo
+	}
+	t := map[string]any{"channel": decode.IDOf(m.Chat), "text": m.Text, "unfurl_links": false, "unfurl_media": false, "link_names": false, "metadata": meta}
+	if *thread != "" {
+		t["thread_ts"] = *thread
 	}
 	if q := bot.NewPoll(m); q != nil {
-		p := poll{q}
-		t.Text, t.Blocks = p.notice(), p.blocks("")
+		t["text"], t["blocks"] = poll{q}.notice(), poll{q}.blocks("")
 	}
 	var answer struct {
 		TS      string
@@ -131,7 +123,6 @@ func receipt(ts, at string, thread *string) channel.Receipt {
 
 const (
 	maxPages = 10               // of history that Find reads
-	pageOf   = 100              // messages
 	skew     = 10 * time.Minute // between the clocks of the host and of Slack
 )
 
@@ -148,7 +139,7 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (r *channel.Receipt
 			return unlessForm(err)
 		}
 		r, err = s.search(ctx, decode.IDOf(m.Chat), &thread, m.Since, func(found *posted) bool {
-			return found.Metadata.Type == metadataType && found.Metadata.Payload["id"] == m.ID
+			return found.Metadata.EventType == metadataType && found.Metadata.EventPayload["id"] == m.ID
 		})
 		if r != nil && err == nil {
 			s.posted(ctx, open, m, *r, thread)
@@ -160,10 +151,10 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (r *channel.Receipt
 
 // posted is a message as conversations.history and conversations.replies have it.
 type posted struct {
-	TS       string        `json:"ts"`
-	Thread   string        `json:"thread_ts"`
-	Metadata metadata      `json:"metadata"`
-	Files    []decode.File `json:"files"`
+	TS       string                `json:"ts"`
+	Thread   string                `json:"thread_ts"`
+	Metadata slackgo.SlackMetadata `json:"metadata"`
+	Files    any                   `json:"files"`
 }
 
 // unlessForm returns nil for a refused form: Slack cannot have the message in that form.
@@ -178,8 +169,7 @@ func unlessForm(err error) error {
 // may have put it instead. It returns nil if there is none.
 func (s *Slack) search(ctx context.Context, id string, thread *string, since time.Time, is func(*posted) bool) (*channel.Receipt, error) {
 	if *thread != "" {
-		r, err := s.searchIn(ctx, id, *thread, thread, since, is)
-		if r != nil || err != nil && channel.FormOf(err) == "" {
+		if r, err := s.searchIn(ctx, id, *thread, thread, since, is); r != nil || unlessForm(err) != nil {
 			return r, err
 		}
 	}
@@ -187,7 +177,7 @@ func (s *Slack) search(ctx context.Context, id string, thread *string, since tim
 }
 
 func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, since time.Time, is func(*posted) bool) (*channel.Receipt, error) {
-	args := url.Values{"limit": {strconv.Itoa(pageOf)}, "include_all_metadata": {"true"}}
+	args := url.Values{"limit": {"100"}, "include_all_metadata": {"true"}}
 	if in != "" {
 		args.Set("ts", in)
 	}
@@ -195,13 +185,13 @@ func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, sin
 		args.Set("oldest", fmt.Sprintf("%d.000000", s.api.TheirTime(since).Add(-skew).Unix()))
 	}
 	for range maxPages {
-		page, next, err := s.page(ctx, id, args)
+		found, next, err := page[posted](ctx, s.api, id, args)
 		if err != nil {
 			return nil, err
 		}
-		for i := range page {
-			if is(&page[i]) && decode.IsTimestamp(page[i].TS) {
-				r := receipt(page[i].TS, page[i].Thread, thread)
+		for i := range found {
+			if is(&found[i]) && decode.IsTimestamp(found[i].TS) {
+				r := receipt(found[i].TS, found[i].Thread, thread)
 				return &r, nil
 			}
 		}
@@ -213,22 +203,19 @@ func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, sin
 	return nil, &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "too many messages were written since to find out whether Slack has this one"}
 }
 
-// page returns messages of a chat or, if args have its ts, of a thread.
-func (s *Slack) page(ctx context.Context, id string, args url.Values) ([]posted, string, error) {
+// page returns messages of a chat or, if args have its ts, of a thread, each as an M.
+func page[M any](ctx context.Context, a *api, id string, args url.Values) (all []M, next string, err error) {
 	method := "conversations.history"
 	if args.Has("ts") {
 		method = "conversations.replies"
 	}
 	args.Set("channel", id)
 	var said struct {
-		Messages []posted
-		Next     cursor `json:"response_metadata"`
+		Messages []M
+		Next     struct {
+			Cursor string `json:"next_cursor"`
+		} `json:"response_metadata"`
 	}
-	err := s.api.ask(ctx, method, args, &said)
+	err = a.Ask(ctx, http.MethodPost, method, args, &said)
 	return said.Messages, said.Next.Cursor, err
-}
-
-// cursor is where the next page begins; empty: there is none.
-type cursor struct {
-	Cursor string `json:"next_cursor"`
 }

@@ -1,11 +1,13 @@
 package telegram
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
@@ -43,16 +45,16 @@ func (dialect) Rows() []channel.Row { return refusals }
 // Read implements webapi.Dialect.
 func (dialect) Read(answer *transfer.Answer, out any) error {
 	var said struct {
-		OK          *bool           `json:"ok"`
-		Result      json.RawMessage `json:"result"`
-		Code        int             `json:"error_code"`
-		Description string          `json:"description"`
+		OK          *bool          `json:"ok"`
+		Result      jsontext.Value `json:"result"`
+		Code        int            `json:"error_code"`
+		Description string         `json:"description"`
 		Parameters  struct {
 			MigrateTo  int64 `json:"migrate_to_chat_id"`
 			RetryAfter int64 `json:"retry_after"`
 		} `json:"parameters"`
 	}
-	err := json.Unmarshal(answer.Body, &said)
+	err := json.Unmarshal(answer.Body, &said, lenient)
 	switch {
 	case err != nil:
 		return err
@@ -67,13 +69,5 @@ func (dialect) Read(answer *transfer.Answer, out any) error {
 	case out == nil:
 		return nil
 	}
-	return json.Unmarshal(said.Result, out)
-}
-
-// unless returns err, and nil for a refusal with these words.
-func unless(err error, words string) error {
-	if webapi.Says(err, words) {
-		return nil
-	}
-	return err
+	return json.Unmarshal(said.Result, out, lenient)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 )
 
 // UnsendWithin returns 48 hours: https://core.telegram.org/bots/api#deletemessage.
@@ -40,22 +41,20 @@ func (t *Telegram) Edit(ctx context.Context, c channel.Change) error {
 		method, a = "editMessageCaption", args{}
 		a.text("caption", "caption_entities", c.Text)
 	}
-	return unless(t.change(ctx, c, method, a), notModified)
+	return webapi.Unless(t.change(ctx, c, method, a), notModified)
 }
 
 // Unsend implements channel.Unsender. A message that is gone already is no error.
 func (t *Telegram) Unsend(ctx context.Context, c channel.Change) error {
 	method, a := "deleteMessage", args{}
 	if o := t.Open(); o != nil {
-		ids, err := albumOf(ctx, o.Journal, c.Chat, c.Target)
-		if err != nil {
+		if ids, err := albumOf(ctx, o.Journal, c.Chat, c.Target); err != nil {
 			return err
-		}
-		if ids != nil {
+		} else if ids != nil {
 			method, a = "deleteMessages", args{"message_ids": ids}
 		}
 	}
-	return unless(t.change(ctx, c, method, a), deletedGone)
+	return webapi.Unless(t.change(ctx, c, method, a), deletedGone)
 }
 
 // mark is a reaction, in Telegram's words.

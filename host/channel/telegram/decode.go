@@ -17,7 +17,11 @@ import (
 // may be nil. Chats have their present numbers. A vote is left out; see vote.
 func decode(raw []byte, me *user) (u update, in *channel.Inbound, err error) {
 	if err := json.Unmarshal(raw, &u, lenient); err != nil {
-		return u, nil, err
+		var only struct {
+			ID int64 `json:"update_id"`
+		}
+		_ = json.Unmarshal(raw, &only, lenient) // of another form, it has no number
+		return update{ID: only.ID}, nil, err
 	}
 	switch {
 	case u.Message != nil:
@@ -132,27 +136,23 @@ func (m *message) joinedOrLeft(in *channel.Inbound) *channel.Inbound {
 }
 
 // quoted returns what a message answers; nil if nothing.
-func (m *message) quoted(me *user, at time.Time) (q *channel.Quote) {
-	switch of := m.answered(); {
-	case of != nil && of.Origin != nil:
-		who := of.Origin.person()
-		s := of.says()
-		q = &channel.Quote{From: who.Name, Sender: who.Sender, Text: s.text, Elsewhere: of.Chat.ID != m.Chat.ID, Files: attachments(s.files, at)}
-		if !q.Elsewhere {
-			q.ID = number(of.ID)
-		}
-		if q.Text == "" && m.Quote != nil {
-			q.Text = plain(m.Quote.Text, m.Quote.Entities)
-		}
-		q.Own = !q.Elsewhere && of.Origin.User.is(me)
-	case of != nil:
-		who, _, _ := of.sender()
-		s := of.says()
-		q = &channel.Quote{ID: number(of.ID), From: who.Name, Sender: who.Sender, Text: s.text, Forwarded: of.Forward != nil && !of.Automatic, Own: of.From.is(me), Files: attachments(s.files, at)}
-	case m.ToStory != nil:
+func (m *message) quoted(me *user, at time.Time) *channel.Quote {
+	of := m.answered()
+	if of == nil && m.ToStory != nil {
 		return &channel.Quote{From: m.ToStory.Chat.person().Name, Text: channel.NotShown("a story"), Elsewhere: true}
-	default:
+	} else if of == nil {
 		return nil
+	}
+	s, who, writer := of.says(), of.Origin.person(), of.From
+	q := &channel.Quote{Text: s.text, Files: attachments(s.files, at), Elsewhere: of.Origin != nil && of.Chat.ID != m.Chat.ID}
+	if of.Origin == nil {
+		who, _, _ = of.sender()
+		q.Forwarded = of.Forward != nil && !of.Automatic
+	} else if writer = of.Origin.User; q.Text == "" && m.Quote != nil {
+		q.Text = plain(m.Quote.Text, m.Quote.Entities)
+	}
+	if q.From, q.Sender = who.Name, who.Sender; !q.Elsewhere {
+		q.ID, q.Own = number(of.ID), writer.is(me)
 	}
 	if m.Quote != nil && m.Quote.Manual {
 		q.Selected = plain(m.Quote.Text, m.Quote.Entities)

@@ -60,13 +60,15 @@ type head struct {
 // message is a message, or one elsewhere that a message answers (ExternalReplyInfo).
 type message struct {
 	head
-	Edit        int64      `json:"edit_date"`
-	Automatic   bool       `json:"is_automatic_forward"` // the post of a channel, in the group that belongs to it
-	Forward     *origin    `json:"forward_origin"`
-	Origin      *origin    `json:"origin"` // of an ExternalReplyInfo
-	ReplyTo     *message   `json:"reply_to_message"`
-	External    *message   `json:"external_reply"`
-	ToStory     *story     `json:"reply_to_story"`
+	Edit      int64    `json:"edit_date"`
+	Automatic bool     `json:"is_automatic_forward"` // the post of a channel, in the group that belongs to it
+	Forward   *origin  `json:"forward_origin"`
+	Origin    *origin  `json:"origin"` // of an ExternalReplyInfo
+	ReplyTo   *message `json:"reply_to_message"`
+	External  *message `json:"external_reply"`
+	ToStory   *struct {
+		Chat chat `json:"chat"`
+	} `json:"reply_to_story"`
 	Quote       *textQuote `json:"quote"`
 	Joined      []user     `json:"new_chat_members"`
 	Left        *user      `json:"left_chat_member"`
@@ -100,10 +102,6 @@ type location struct {
 	Latitude  float64 `json:"latitude"`
 	Longitude float64 `json:"longitude"`
 	Live      int64   `json:"live_period"`
-}
-
-type story struct {
-	Chat chat `json:"chat"`
 }
 
 // entity is the format of a part of a text: https://core.telegram.org/bots/api#messageentity.
@@ -152,16 +150,13 @@ func (c *chat) person() channel.Person {
 func (o *origin) person() channel.Person {
 	switch {
 	case o == nil:
+		return channel.Person{}
 	case o.User != nil:
 		return o.User.person()
-	case o.Group != nil:
-		return o.Group.person()
-	case o.Post != nil:
-		return o.Post.person()
-	default:
-		return channel.Person{Name: channel.CleanName(o.Hidden)}
+	case o.Group != nil || o.Post != nil:
+		return cmp.Or(o.Group, o.Post).person()
 	}
-	return channel.Person{}
+	return channel.Person{Name: channel.CleanName(o.Hidden)}
 }
 
 // personOf returns the user, or the chat on whose behalf they act, with the role in the chat at. ok

@@ -1,31 +1,27 @@
 package telegram
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// rights are fields of the Bot API's ChatMember and ChatPermissions; nil: Telegram does not say.
-type rights struct {
-	Text      *bool `json:"can_send_messages"`
-	Audio     *bool `json:"can_send_audios"`
-	Documents *bool `json:"can_send_documents"`
-	Photos    *bool `json:"can_send_photos"`
-	Videos    *bool `json:"can_send_videos"`
-	Voice     *bool `json:"can_send_voice_notes"`
-	Polls     *bool `json:"can_send_polls"`
-	Post      *bool `json:"can_post_messages"` // of an admin of a channel
-}
+// rights are the fields can_… of the Bot API's ChatMember and ChatPermissions.
+type rights map[string]jsontext.Value
 
-// missing returns the rights that Telegram says are missing.
+// missing returns the rights that Telegram says are missing. The last is of an admin of a channel.
 func (r rights) missing() (names []string) {
-	for _, one := range []struct {
-		may  *bool
-		name string
-	}{{r.Text, "messages"}, {r.Documents, "files"}, {r.Photos, "photos"}, {r.Videos, "videos"}, {r.Audio, "music"}, {r.Voice, "voice messages"}, {r.Polls, "polls"}, {r.Post, "posts"}} {
-		if one.may != nil && !*one.may {
-			names = append(names, one.name)
+	for _, one := range [][2]string{
+		{"send_messages", "messages"}, {"send_documents", "files"}, {"send_photos", "photos"}, {"send_videos", "videos"},
+		{"send_audios", "music"}, {"send_voice_notes", "voice messages"}, {"send_polls", "polls"}, {"post_messages", "posts"},
+	} {
+		if string(r["can_"+one[0]]) == "false" {
+			names = append(names, one[1])
 		}
 	}
 	return names
@@ -35,7 +31,7 @@ func (r rights) missing() (names []string) {
 type member struct {
 	Status   string `json:"status"`
 	IsMember *bool  `json:"is_member"` // of who is restricted
-	rights
+	Rights   rights `json:",embed"`
 }
 
 // barred returns why the bot can send nothing to a chat; nil if it can.
@@ -47,7 +43,7 @@ func (m member) barred(private bool) error {
 		return meant("bot was kicked from the group chat")
 	case m.Status == "left", m.Status == "restricted" && m.IsMember != nil && !*m.IsMember:
 		return meant("bot is not a member of the chat")
-	case m.Status != "creator" && slices.ContainsFunc(m.missing(), func(r string) bool { return r == "messages" || r == "posts" }):
+	case m.Status != "creator" && slices.ContainsFunc(m.Rights.missing(), func(r string) bool { return r == "messages" || r == "posts" }):
 		return meant("have no rights to send a message")
 	}
 	return nil
@@ -66,4 +62,40 @@ func (t *Telegram) noteMembership(c chat, now member) {
 		t.Log.Warn("the bot cannot write to a chat any more", "chat", jid, "error", barred, "remedy", channel.HintOf(barred))
 		t.Barred.Bar(jid, barred)
 	}
+}
+
+// RoleOf implements channel.Roles.
+func (t *Telegram) RoleOf(ctx context.Context, chat groups.JID, sender string) (channel.Role, error) {
+	id, who := t.moved.now(idOf(chat)), senderOf(sender)
+	switch {
+	case id > 0, id == who: // an anonymous admin acts on behalf of the group
+		return channel.RoleAdmin, nil
+	case who < 0: // another chat
+		return channel.RoleUnknown, nil
+	}
+	m, err := t.memberOf(ctx, id, who)
+	switch {
+	case err != nil:
+		return channel.RoleUnknown, fmt.Errorf("ask for a member's role: %w", err)
+	case m.Status == "creator" || m.Status == "administrator":
+		return channel.RoleAdmin, nil
+	case m.here():
+		return channel.RoleMember, nil
+	}
+	return channel.RoleUnknown, nil
+}
+
+// memberOf asks for a person's status in a group. It is zero if Telegram refuses to say. An error is
+// temporary.
+func (t *Telegram) memberOf(ctx context.Context, chat, user int64) (m member, err error) {
+	err = t.api.Ask(ctx, "POST", "getChatMember", map[string]any{"chat_id": chat, "user_id": user}, &m)
+	if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
+		return member{}, nil
+	}
+	return m, err
+}
+
+// here reports whether the person is in the group.
+func (m member) here() bool {
+	return slices.Contains([]string{"creator", "administrator", "member"}, m.Status) || m.Status == "restricted" && (m.IsMember == nil || *m.IsMember)
 }

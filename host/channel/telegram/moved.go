@@ -29,7 +29,7 @@ func (m *moved) load(ctx context.Context, j *journal.Journal) error {
 
 // follow records in the journal, which may be nil, that a group has another number now.
 func (t *Telegram) follow(ctx context.Context, j *journal.Journal, from, to int64) error {
-	if t.moved.now(from) == to {
+	if jid := t.chatOf(from); t.moved.now(from) == to || !t.Serves(jid) && jid != t.settings.Depot {
 		return nil
 	}
 	t.moved.to.Set(from, to)

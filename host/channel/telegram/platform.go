@@ -125,20 +125,17 @@ const (
 // ownServer reports whether the Bot API server is the operator's own.
 func (s *Settings) ownServer() bool { return strings.TrimSuffix(s.Server, "/") != publicServer }
 
-// fetchable returns how many bytes a member's file may have.
-func (s *Settings) fetchable() int64 {
+// most returns how many bytes a file may have that has so many at most by the public server.
+func (s *Settings) most(public int64) int64 {
 	if s.ownServer() {
 		return maxLocal
 	}
-	return maxFetch
+	return public
 }
 
 // Limits implements channel.Settings.
 func (s *Settings) Limits() media.Limits {
-	most := int64(maxUpload)
-	if s.ownServer() {
-		most = maxLocal
-	}
+	most := s.most(maxUpload)
 	l := media.Limits{Text: maxText, Unit: media.UTF16Shown, Markup: media.MarkupTelegram, Threads: true, LargeAsDocument: true,
 		Files: maxFiles, LoopsAlone: true, Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion},
 		Kinds: map[media.Kind]media.Limit{

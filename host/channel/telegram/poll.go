@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/webapi"
 )
 
 // poll is a question that was sent, in the form of the journal: an answer names neither its chat nor
@@ -44,10 +45,9 @@ func (t *Telegram) ask(ctx context.Context, j *journal.Journal, m channel.Messag
 	}
 	if p := all[0].Poll; p != nil && j != nil {
 		body, _ := json.Marshal(poll{r.ID, m.Thread, m.Poll.Choices})
-		err = j.Record(ctx, journal.Sent{ID: pollKey(p.ID), Chat: m.Chat, Body: body, Created: time.Now()})
-	}
-	if err != nil {
-		t.Log.Warn("note which question was sent: its votes are lost", "error", err)
+		if err := j.Record(ctx, journal.Sent{ID: pollKey(p.ID), Chat: m.Chat, Body: body, Created: time.Now()}); err != nil {
+			t.Log.Warn("note which question was sent: its votes are lost", "error", err)
+		}
 	}
 	return r, nil
 }
@@ -90,5 +90,5 @@ func vote(u *update, question []byte) *channel.Inbound {
 
 // EndPoll implements channel.PollEnder. Telegram shows the result itself.
 func (t *Telegram) EndPoll(ctx context.Context, c channel.Change) error {
-	return unless(t.change(ctx, c, "stopPoll", args{}), pollClosed)
+	return webapi.Unless(t.change(ctx, c, "stopPoll", args{}), pollClosed)
 }

@@ -22,11 +22,10 @@ const (
 
 // Connect implements bot.Hooks: it takes updates until the connection is lost.
 func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) error {
-	j := o.Journal
 	if stop := t.Unpaired(); stop != nil {
 		return stop
 	}
-	if err := t.moved.load(ctx, j); err != nil {
+	if err := t.moved.load(ctx, o.Journal); err != nil {
 		return err
 	}
 	t.Barred.Clear() // earlier reports may be out of date
@@ -42,7 +41,7 @@ func (t *Telegram) Connect(ctx context.Context, o *bot.Open, up func(string)) er
 	if t.settings.Webhook != "" {
 		return t.hooked(ctx, o, up, detail)
 	}
-	if err := t.unhook(ctx, j); err != nil {
+	if err := t.unhook(ctx, o.Journal); err != nil {
 		return link.StopOf(err)
 	}
 	up(detail)
@@ -94,34 +93,23 @@ func (t *Telegram) keep(ctx context.Context, o *bot.Open, raw json.RawMessage) (
 			u, in, err = decode(raw, t.self.Load())
 		}
 	}
-	if err != nil || u.ID <= 0 {
-		var only struct {
-			ID int64 `json:"update_id"`
-		}
-		if json.Unmarshal(raw, &only) != nil || only.ID <= 0 {
-			return 0, errors.New("an update has no number")
-		}
+	if u.ID <= 0 {
+		return 0, errors.New("an update has no number")
+	}
+	switch m := u.Message; {
+	case err != nil:
 		t.Log.Warn("pass over an update that cannot be read", "error", err)
-		return only.ID, nil
-	}
-	if m := u.Message; m != nil && (m.MigrateTo != 0 || m.MigrateFrom != 0) {
-		from, to := m.Chat.ID, m.MigrateTo
-		if to == 0 {
-			from, to = m.MigrateFrom, m.Chat.ID
-		}
-		if jid := t.chatOf(from); !t.Serves(jid) && jid != t.settings.Depot {
-			return u.ID, nil
-		}
-		return u.ID, t.follow(ctx, o.Journal, from, to)
-	}
-	if u.Mine != nil {
+		return u.ID, nil
+	case m != nil && m.MigrateTo != 0:
+		return u.ID, t.follow(ctx, o.Journal, m.Chat.ID, m.MigrateTo)
+	case m != nil && m.MigrateFrom != 0:
+		return u.ID, t.follow(ctx, o.Journal, m.MigrateFrom, m.Chat.ID)
+	case u.Mine != nil:
 		t.noteMembership(u.Mine.Chat, u.Mine.New)
 		return u.ID, nil
-	}
-	if u.Answer != nil {
+	case u.Answer != nil:
 		return u.ID, t.keepVote(ctx, o, &u)
-	}
-	if in == nil {
+	case in == nil:
 		return u.ID, nil
 	}
 	in.Chat = t.chatOf(idOf(in.Chat))
@@ -130,20 +118,14 @@ func (t *Telegram) keep(ctx context.Context, o *bot.Open, raw json.RawMessage) (
 		return u.ID, nil
 	}
 	if !t.Serves(in.Chat) {
-		t.stranger(&u, in)
+		if u.Message != nil {
+			t.Log.Info("a message is from a chat that no group has", "chat", in.Chat)
+			t.ReportUnknown(in.Chat, u.Message.Chat.Type == "private", in.From, in.Time)
+		}
 		return u.ID, nil
 	}
 	t.present.seen(in)
 	return u.ID, o.Keep(ctx, *in, nil)
-}
-
-// stranger reports to the host a message in a chat of no group.
-func (t *Telegram) stranger(u *update, in *channel.Inbound) {
-	if u.Message == nil {
-		return
-	}
-	t.Log.Info("a message is from a chat that no group has", "chat", in.Chat)
-	t.ReportUnknown(in.Chat, u.Message.Chat.Type == "private", in.From, in.Time)
 }
 
 func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id, t.Serves)) }

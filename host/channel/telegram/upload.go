@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,22 +45,10 @@ func bodyOf(ctx context.Context, a args, m *channel.Message) (*transfer.Body, er
 
 // kindOf returns Telegram's name for the kind of a file.
 func kindOf(f channel.File) string {
-	switch f.Kind {
-	case media.Image:
-		return "photo"
-	case media.Video:
-		if f.Loop {
-			return "animation"
-		}
-		return "video"
-	case media.Audio:
-		return "audio"
-	case media.Voice:
-		return "voice"
-	case media.Sticker:
-		return "sticker"
+	if f.Kind == media.Video && f.Loop {
+		return "animation"
 	}
-	return "document"
+	return cmp.Or(map[media.Kind]string{media.Image: "photo", media.Video: "video", media.Audio: "audio", media.Voice: "voice", media.Sticker: "sticker"}[f.Kind], "document")
 }
 
 // methodOf returns the method that sends a file of a kind.
@@ -68,11 +57,8 @@ func methodOf(kind string) string { return "send" + strings.ToUpper(kind[:1]) + 
 // as sets a file of a kind, alone or in an album.
 func (a args) as(kind, field, ref string) {
 	a[field] = ref
-	switch kind {
-	case "document":
-		a["disable_content_type_detection"] = true
-	case "video":
-		a["supports_streaming"] = true
+	if also := map[string]string{"document": "disable_content_type_detection", "video": "supports_streaming"}[kind]; also != "" {
+		a[also] = true
 	}
 }
 
@@ -144,11 +130,8 @@ func (t *Telegram) keepAlbum(ctx context.Context, j *journal.Journal, chat group
 	for i := range all {
 		ids = append(ids, all[i].ID)
 	}
-	body, err := json.Marshal(ids)
-	if err == nil {
-		err = j.Record(ctx, journal.Sent{ID: albumKey(chat, first), Chat: chat, Body: body, Created: time.Now()})
-	}
-	if err != nil {
+	body, _ := json.Marshal(ids)
+	if err := j.Record(ctx, journal.Sent{ID: albumKey(chat, first), Chat: chat, Body: body, Created: time.Now()}); err != nil {
 		t.Log.Warn("note which messages are an album", "error", err)
 	}
 }

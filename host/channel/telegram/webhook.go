@@ -22,14 +22,11 @@ type webhook struct {
 	Error string `json:"last_error_message"`
 }
 
-// maxHook is how many bytes Telegram may post.
-const maxHook = 16 << 20
-
-// hookFact is the journal's key of the webhook that the host has set.
-const hookFact = "webhook"
-
-// secretHeader holds the secret_token of setWebhook.
-const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
+const (
+	maxHook      = 16 << 20                          // bytes that Telegram may post
+	hookFact     = "webhook"                         // the journal's key of the webhook that the host has set
+	secretHeader = "X-Telegram-Bot-Api-Secret-Token" // of an update: the secret_token of setWebhook
+)
 
 // hooked takes updates that Telegram posts through the operator's proxy, until ctx is done. Each call
 // makes a new secret.
@@ -52,14 +49,11 @@ func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), det
 		return err
 	}
 	guard := httpd.NewGuard(l.Addr(), "correct webhook in longshore.yaml", t.settings.Listen, public.Hostname())
-	return (&httpd.Server{Handler: t.handler(guard, o, secret), Log: t.Log, Grace: 5 * time.Second}).Serve(ctx, l)
+	handler := guard.Posts(http.StatusOK, func(rw http.ResponseWriter, r *http.Request) *httpd.Problem { return t.take(rw, r, o, secret) })
+	return (&httpd.Server{Handler: handler, Log: t.Log, Grace: 5 * time.Second}).Serve(ctx, l)
 }
 
-// handler answers an update once it is durable. Telegram repeats an update without an answer.
-func (t *Telegram) handler(g *httpd.Guard, o *bot.Open, secret string) http.Handler {
-	return g.Posts(http.StatusOK, func(rw http.ResponseWriter, r *http.Request) *httpd.Problem { return t.take(rw, r, o, secret) })
-}
-
+// take answers an update once it is durable. Telegram repeats an update without an answer.
 func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, o *bot.Open, secret string) *httpd.Problem {
 	if !httpd.Same(r.Header.Get(secretHeader), secret) {
 		return httpd.Refuse(http.StatusUnauthorized, "bad_secret", "this takes updates from Telegram alone", "")

@@ -109,6 +109,14 @@ func Says(err error, on string) bool {
 	return w != nil && channel.Says(on, w.Said, w.Code)
 }
 
+// Unless returns err, and nil for a refusal with one of the numbers or words of on.
+func Unless(err error, on string) error {
+	if Says(err, on) {
+		return nil
+	}
+	return err
+}
+
 // WordOf returns what the platform said; nil if it refused nothing.
 func WordOf(err error) *Word {
 	w, _ := errors.AsType[*Word](err)

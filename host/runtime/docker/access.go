@@ -3,6 +3,7 @@ package docker
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,6 +71,9 @@ func (e *Engine) access(uid, gid int, mounts []mounts.Mount) error {
 	uid, gid = e.onHost(uid, gid)
 	for _, m := range mounts {
 		if m.Shadow {
+			if _, err := os.Lstat(m.Hides); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, fmt.Errorf("mount %s: what it hides cannot be looked at: %w; let the host's user look there", m.Container, err))
+			}
 			continue
 		}
 		info, err := os.Stat(m.Host)

@@ -83,8 +83,5 @@ func press(payload []byte) (*Event, error) {
 	if at.Thread != at.TS { // otherwise it has answers
 		e.Thread = at.Thread
 	}
-	if err := e.check(); err != nil {
-		return nil, err
-	}
-	return e, nil
+	return e.checked()
 }

@@ -56,11 +56,9 @@ type Own struct {
 	Inviter  string `json:"inviter,omitempty"`
 }
 
-const platform = "slack"
-
 // Owns reports whether a chat is a channel, a private channel or a direct message.
 func Owns(chat groups.JID) bool {
-	return chat.Channel() == platform && strings.ContainsAny(IDOf(chat)[:1], "CGD")
+	return chat.Channel() == "slack" && strings.ContainsAny(IDOf(chat)[:1], "CGD")
 }
 
 // IDOf returns Slack's id of a chat, and ChatOf the chat of an id.
@@ -91,36 +89,27 @@ func Envelope(kind string, payload []byte) (*Event, error) {
 	default:
 		return nil, nil
 	}
-	id, body, err := unwrap(payload)
-	if err != nil {
-		return nil, err
-	}
-	ev, err := Read(body)
-	if err != nil {
-		ev, _ = Read(bare(body, "unreadable"))
-	}
-	if ev != nil { // a mention comes as two events
-		ev.ID = cmp.Or(ev.TS, id)
-	}
-	return ev, err
-}
-
-// unwrap returns the id and the body of an event from the payload of its envelope.
-func unwrap(payload []byte) (id string, body []byte, err error) {
 	var p struct {
 		ID    string         `json:"event_id"`
 		Event jsontext.Value `json:"event"`
 	}
 	if err := json.Unmarshal(payload, &p, lenient); err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	if !eventID.MatchString(p.ID) || len(p.Event) == 0 {
-		return "", nil, errors.New("it has no event_id or no event")
+		return nil, errors.New("it has no event_id or no event")
 	}
 	if len(p.Event) > maxEvent {
 		p.Event = bare(p.Event, "too_large")
 	}
-	return p.ID, p.Event, nil
+	ev, err := Read(p.Event)
+	if err != nil {
+		ev, _ = Read(bare(p.Event, "unreadable"))
+	}
+	if ev != nil { // a mention comes as two events
+		ev.ID = cmp.Or(ev.TS, p.ID)
+	}
+	return ev, err
 }
 
 // bare returns the head of an event that is too large or has an undocumented form. With it, a
@@ -174,43 +163,32 @@ func Read(body []byte) (*Event, error) {
 	}
 	ev.Chat = ChatOf(cmp.Or(m.Channel, m.ChannelID, m.Item.Channel))
 	ev.Time = TimeOf(cmp.Or(m.EventTS, m.TS))
-	if err := ev.check(); err != nil {
-		return nil, err
-	}
-	return ev, nil
+	return ev.checked()
 }
 
-// check refuses an event that is not in Slack's form.
-func (e *Event) check() error {
-	if _, err := groups.ParseJID(string(e.Chat)); err != nil || !Owns(e.Chat) {
-		return errors.New("its channel is none")
-	}
+// checked returns the event, or an error if it is not in Slack's form.
+func (e *Event) checked() (*Event, error) {
+	_, err := groups.ParseJID(string(e.Chat))
+	ok := err == nil && Owns(e.Chat)
 	for _, id := range []string{e.Sender, e.Parent, e.Inviter, e.AuthorID} {
-		if id != "" && !slackID.MatchString(id) {
-			return errors.New("it has a member whose id is none")
-		}
+		ok = ok && (id == "" || slackID.MatchString(id))
 	}
 	for _, ts := range []string{e.TS, e.Thread, e.Target} {
-		if ts != "" && !timestamp.MatchString(ts) {
-			return errors.New("it has a ts that is none")
-		}
+		ok = ok && (ts == "" || timestamp.MatchString(ts))
 	}
 	switch e.Kind {
 	case channel.KindMessage:
-		if e.TS == "" && e.Command == "" || e.Sender == "" && !e.Bot {
-			return errors.New("it lacks a ts or a sender")
-		}
+		ok = ok && e.TS != "" && (e.Sender != "" || e.Bot)
 	case channel.KindMembership, channel.KindNote:
 	case channel.KindVote:
-		if e.Target == "" || e.Sender == "" || e.Choice >= MaxChoices {
-			return errors.New("the vote lacks its question or its sender")
-		}
+		ok = ok && e.Target != "" && e.Sender != "" && e.Choice < MaxChoices
 	default:
-		if e.Target == "" {
-			return errors.New("it is about no message")
-		}
+		ok = ok && e.Target != ""
 	}
-	return nil
+	if !ok {
+		return nil, errors.New("it lacks a channel, a ts, a sender or what it is about, or has another form of it")
+	}
+	return e, nil
 }
 
 func reacted(m *Message) *Event {

@@ -66,17 +66,16 @@ func (f *File) Info(at time.Time) media.Info {
 
 // Refused returns the permanent error of a file that Slack will not give; nil if it may.
 func (f *File) Refused() error {
-	switch {
-	case f.External || f.Mode == "external":
-		return channel.Unfetchable("it lies outside Slack")
-	case f.Mode == "tombstone":
-		return channel.Unfetchable("it was deleted in Slack")
-	case f.Mode == "hidden_by_limit":
-		return channel.Unfetchable("Slack hides it: the workspace's plan keeps no older files")
-	case f.Access == "access_denied":
-		return channel.Unfetchable("Slack does not give it to the app: it belongs to another workspace, which does not share it")
-	case f.Access == "file_not_found":
-		return channel.Unfetchable("Slack does not have it any more")
+	why := cmp.Or(map[string]string{
+		"external": "it lies outside Slack", "tombstone": "it was deleted in Slack", "hidden_by_limit": "Slack hides it: the workspace's plan keeps no older files",
+	}[f.Mode], map[string]string{
+		"access_denied": "Slack does not give it to the app: it belongs to another workspace, which does not share it", "file_not_found": "Slack does not have it any more",
+	}[f.Access])
+	if f.External {
+		why = "it lies outside Slack"
 	}
-	return nil
+	if why == "" {
+		return nil
+	}
+	return channel.Unfetchable(why)
 }
