@@ -102,7 +102,7 @@ groups:
 	ctx := stage.Soon(t)
 	pages := []string{}
 	for _, c := range h.Channels {
-		pages = append(pages, strings.TrimRight(c.(*web.Web).URL(), "/")+"/api/chats/family/messages")
+		pages = append(pages, strings.TrimRight(channel.Current(c).(*web.Web).URL(), "/")+"/api/chats/family/messages")
 	}
 	for i, folder := range []string{"home", "work"} {
 		client := ipc.NewClient(h.Layout.IPC(folder, ""))
@@ -240,9 +240,14 @@ channels:
   web: {listen: "127.0.0.1:0"}
   web-team: {type: web, listen: "`+taken.Listener.Addr().String()+`"}
 `)
-	_, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler)})
-	if err == nil || !strings.HasPrefix(err.Error(), "channel web-team: ") {
-		t.Errorf("the second page's address is taken: %v", err)
+	var log bytes.Buffer
+	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if said := log.String(); !strings.Contains(said, "channel=web-team") || !strings.Contains(said, "address already in use") || strings.Contains(said, "channel=web ") {
+		t.Errorf("the second page's address is taken: %s", said)
 	}
 }
 

@@ -308,7 +308,7 @@ func TestTenSabotagesOfAStoppedHostAreNamedAlike(t *testing.T) {
 		"engine away":   {more: `assistants: {helper: {runtime: docker, agent: sample, image: "x:y"}}` + "\n", words: []string{"the container engine does not answer", "nowhere.sock"}},
 		"disk full":     {more: "limits: {free_disk: 1000TiB}\n", words: []string{"limits.free_disk is 1000 TiB: nothing new is accepted", "make room on the file system"}},
 		"address taken": {more: "metrics: {listen: \"LISTEN\"}\n", words: []string{"the metrics' address cannot be used", "choose another address in metrics.listen"}},
-		"mount gone":    {more: "mounts: {allow: [{path: /srv}]}\n", words: []string{"/srv/longshore-is-not-there", "make it, or correct the path"}},
+		"mount gone":    {more: "mounts: {allow: [{path: /srv}]}\n", words: []string{`"/srv/longshore-is-not-there" is no directory`, "make it or mount it, or correct the path"}},
 		"state open":    {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.State, 0o777)) }, words: []string{"others may write to the state directory", "chmod go-w"}},
 		"logs open":     {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.Logs(), 0o755)) }, words: []string{"logs is open to other users", "chmod 0700"}},
 		"file open":     {act: func(t *testing.T, _ groups.Layout, file string) { stage.Must(t, os.Chmod(file, 0o666)) }, words: []string{"others may write to the configuration", "chmod go-w"}},

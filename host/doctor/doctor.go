@@ -55,9 +55,9 @@ func Of(c *config.Config, stores []store.Spec, served []string, channels []Check
 // Findings implements finding.Source: what can be seen at any time at little cost.
 func (d Doctor) Findings(ctx context.Context) (all []finding.Finding) {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	all = each(ctx, d, Doctor.config, Doctor.proc, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.mounts, Doctor.quarantine, Doctor.clock)
+	all = each(ctx, d, Doctor.config, Doctor.proc, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.quarantine, Doctor.clock)
 	if !d.Running && d.Config != nil {
-		all = append(all, each(ctx, d, Doctor.metrics, Doctor.programs)...)
+		all = append(all, each(ctx, d, Doctor.down, Doctor.metrics, Doctor.programs)...)
 	}
 	return all
 }

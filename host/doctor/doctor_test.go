@@ -224,8 +224,8 @@ func illnesses() []planted {
 			p.Config.Engine.Socket = "/nowhere/docker.sock"
 		}, string(cause.Engine), finding.Fault, "engine"},
 		{"mount that is gone", func(p *patient) {
-			p.Groups[0].Mounts = []groups.Extra{{Name: "photos", Host: "/nowhere/photos"}}
-		}, finding.Mount, finding.Warning, "/workspace/extra/photos"},
+			p.Config = &config.Config{Down: []*config.Problem{{Part: "group family", Key: "groups[0].mounts[0].host", Message: `"/nowhere/photos" is no directory`, Hint: "make it"}}}
+		}, string(cause.Setup), finding.Fault, "/nowhere/photos"},
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -121,17 +123,20 @@ func (d Doctor) quarantine(context.Context) []finding.Finding {
 	return well("errors folder", "the errors folder is empty")
 }
 
-// mounts checks that the groups' additional directories exist. A running host knows more of them.
-func (d Doctor) mounts(context.Context) (all []finding.Finding) {
-	for _, g := range d.Groups {
-		for _, m := range g.Mounts {
-			if fi, err := os.Stat(m.Host); !d.Running && (err != nil || !fi.IsDir()) {
-				all = append(all, MountGone(g.Folder, "/workspace/extra/"+m.Name, m.Host))
-			}
+// Down are the findings about the parts that this machine keeps down, such as a group whose mount is
+// missing.
+func Down(c *config.Config) (all []finding.Finding) {
+	for _, p := range c.Down {
+		name := string(cause.Setup)
+		if strings.HasPrefix(p.Part, "channel ") {
+			name = finding.Channel
 		}
+		all = append(all, finding.Finding{Name: name, Part: p.Part, Severity: finding.Fault, Cause: p.Key + ": " + p.Message, Remedy: p.Hint})
 	}
 	return all
 }
+
+func (d Doctor) down(context.Context) []finding.Finding { return Down(d.Config) }
 
 // MountGone is the finding that a directory is gone which a group shares.
 func MountGone(folder, container, host string) finding.Finding {

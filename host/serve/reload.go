@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/cause"
@@ -124,12 +125,8 @@ func newlyDenied(now, next *config.Config) (problems []*config.Problem) {
 // tellDown notes which parts a configuration keeps down.
 func (h *Host) tellDown(c *config.Config) {
 	all := map[string][]finding.Finding{string(cause.Setup): nil, finding.Channel: nil}
-	for _, p := range c.Down {
-		name := string(cause.Setup)
-		if strings.HasPrefix(p.Part, "channel ") {
-			name = finding.Channel
-		}
-		all[name] = append(all[name], finding.Finding{Name: name, Part: p.Part, Cause: p.Key + ": " + p.Message, Remedy: p.Hint})
+	for _, f := range doctor.Down(c) {
+		all[f.Name] = append(all[f.Name], f)
 	}
 	for name, down := range all {
 		h.down.Replace(name, down)
