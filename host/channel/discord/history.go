@@ -11,7 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
-	"github.com/longshore-bridge/longshore/host/channel/webapi"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -29,7 +29,7 @@ func (d *Discord) page(ctx context.Context, id, after string) (page []message, m
 		err = d.api.Ask(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, most), nil, &all)
 		wait := channel.RetryAfterOf(err)
 		switch {
-		case errors.Is(err, webapi.ErrTooLong) && most > 1:
+		case errors.Is(err, transfer.ErrTooLong) && most > 1:
 			most /= 10
 			continue
 		case err == nil, wait <= 0, wait > longestRest:

@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
-	"github.com/longshore-bridge/longshore/host/channel/webapi"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 const (
@@ -55,7 +55,7 @@ func (t *Telegram) poll(ctx context.Context, o *bot.Open) error {
 		poll, end := context.WithTimeout(ctx, (polling+20)*time.Second)
 		err := t.api.AskLong(poll, "POST", "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
 		end()
-		if errors.Is(err, webapi.ErrTooLong) && most > 1 {
+		if errors.Is(err, transfer.ErrTooLong) && most > 1 {
 			most /= 10
 			continue
 		}

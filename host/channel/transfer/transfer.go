@@ -230,21 +230,3 @@ func authority(u *url.URL) string {
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme])
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
-
-// WithoutAddress returns the cause of an error of http.Client. The error itself has the address
-// of the request, which may hold a token.
-func WithoutAddress(err error) error {
-	if of, ok := errors.AsType[*url.Error](err); ok {
-		return of.Err
-	}
-	return err
-}
-
-// Transport is a RoundTripper to embed in a type that wraps the transport of a client of New.
-// It passes on CloseIdleConnections, which http.Client calls.
-type Transport struct{ http.RoundTripper }
-
-// CloseIdleConnections closes the idle connections of the wrapped transport.
-func (t Transport) CloseIdleConnections() {
-	(&http.Client{Transport: t.RoundTripper}).CloseIdleConnections()
-}

@@ -3,13 +3,11 @@
 package webapi
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -28,9 +26,6 @@ const (
 	maxAnswer = 16 << 20         // bytes of an answer of Ask
 	maxSaid   = 120              // bytes of the platform's words in an error
 )
-
-// ErrTooLong is the cause of the error of Ask if the answer has 16 MiB or more.
-var ErrTooLong = errors.New("the answer is too long")
 
 // API is the client of one platform. Its methods may be called concurrently.
 type API struct {
@@ -171,23 +166,12 @@ func (a *API) AskLong(ctx context.Context, method, path string, in, out any) err
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, a.Base+path, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("make request: %w", transfer.WithoutAddress(err))
-	}
-	req.Header = a.header(kind)
-	res, err := a.Client.Do(req)
-	if refused, ok := errors.AsType[*channel.Error](err); ok { // by the client's transport
-		return refused
-	}
-	if err = transfer.WithoutAddress(err); err == nil {
-		defer transfer.Drain(res)
-		if body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer)); err == nil && len(body) == maxAnswer {
-			err = ErrTooLong
-		}
+	answer, err := transfer.Ask(ctx, a.Client, method, a.Base+path, a.header(kind), body, maxAnswer)
+	if _, refused := errors.AsType[*channel.Error](err); refused { // by the client's transport
+		return err
 	}
 	if err == nil {
-		err = a.read(&transfer.Answer{Status: res.StatusCode, Header: res.Header, Body: body}, out)
+		err = a.read(answer, out)
 	}
 	if err != nil && (WordOf(err) == nil || channel.ClassOf(err) == channel.Ambiguous) {
 		return link.Lost(a.Who, err)
