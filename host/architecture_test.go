@@ -66,7 +66,7 @@ var rooms = map[string][]string{
 	"host/runtime":             {"groups", "groups/mounts", "ipc", "internal/cause"},
 	"host/runtime/...":         {"agentrunner/sshside", "host/runtime", "host/runtime/...", "groups", "groups/mounts", "ipc", "internal/cause"},
 	"host/runtime/ssh":         {"agentrunner/sshside", "host/runtime", "host/runtime/feed", "internal/cause"},
-	"host/runtime/feed":        {"agentrunner/agent", "agentrunner/sshside", "host/runtime", "groups/mounts"},
+	"host/runtime/feed":        {"agentrunner/agent", "agentrunner/sshside", "host/runtime", "groups/mounts", "ipc"},
 	"host/runtime/ssh/sshtest": {},
 	"host/inbound":             {"host/state", "groups/mounts", "host/channel", "groups", "ipc", "media"},
 	"host/turns":               {"host/inbound", "host/state", "groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},

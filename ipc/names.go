@@ -7,6 +7,10 @@ import (
 // Suffix is the end of the file name of a request and of its result.
 const Suffix = ".json"
 
+// HandedSuffix follows the name of a follow-up that the host has handed to an assistant which
+// shares no directory with it: the assistant may have read it.
+const HandedSuffix = ".handed"
+
 const maxID = 200 // bytes; leaves room for prefixes within a file system's limit of 255
 
 // ValidID reports whether a request may have this id: letters, digits, dot, hyphen

@@ -4,8 +4,9 @@
 //
 // On stdin come frames: a line of JSON, and as many bytes as it says. On stdout go the
 // outputs of the agent protocol, unchanged; on stderr the assistant's log, and between its
-// lines the names of the follow-ups that the assistant has read. When stdin ends, the
-// connection is lost or the host has gone, and the assistant is ended.
+// lines the names of the follow-ups that the assistant has read; the last line says that it has
+// ended, and has read no other. When stdin ends, the connection is lost or the host has gone,
+// and the assistant is ended.
 //
 // The account on this machine is the assistant's: what separates it from others there is
 // the operating system, not this package.

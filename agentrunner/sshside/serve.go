@@ -123,6 +123,7 @@ func (s *session) run(command []string, b *Begin, document []byte, r *bufio.Read
 	close(s.ended)
 	helpers.Wait()
 	s.log.flush()
+	s.log.line(s.mark + " ended") // watch has named what was read
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return max(exit.ExitCode(), 1), nil
 	}

@@ -104,6 +104,9 @@ func TestASessionRunsTheAssistantWithItsFiles(t *testing.T) {
 		t.Errorf("the log says %q", got)
 	}
 	s.frame(Frame{Kind: KindInput, Name: "_close"}, "")
+	if got := s.line(s.stderr); got != "mark ended" {
+		t.Errorf("at the end, the log says %q", got)
+	}
 	_ = s.cmd.Wait()
 	if code := s.cmd.ProcessState.ExitCode(); code != 7 {
 		t.Errorf("status %d", code)
@@ -113,6 +116,24 @@ func TestASessionRunsTheAssistantWithItsFiles(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(home, "longshore/desk/inbox/a.txt")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWhatWasReadIsSaidBeforeTheEnd: a host takes what is not named by then for unread. A
+// session that was killed says nothing.
+func TestWhatWasReadIsSaidBeforeTheEnd(t *testing.T) {
+	s := start(t, t.TempDir(), `cat; in=$LONGSHORE_IPC/input; while [ ! -e $in/2.json ]; do sleep 0.05; done; echo log >&2; rm $in/1.json; exit 0`)
+	s.frame(Frame{Kind: KindDocument}, "x\n")
+	s.frame(Frame{Kind: KindInput, Name: "1.json"}, "more")
+	s.frame(Frame{Kind: KindInput, Name: "2.json"}, "more")
+	text, err := io.ReadAll(s.stderr)
+	if want := "log\nmark taken 1.json\nmark ended\n"; string(text) != want || err != nil {
+		t.Errorf("the log is %q, %v, want %q", text, err, want)
+	}
+	s = start(t, t.TempDir(), `cat; kill -KILL $PPID`)
+	s.frame(Frame{Kind: KindDocument}, "x\n")
+	if text, err := io.ReadAll(s.stderr); strings.Contains(string(text), "ended") || err != nil {
+		t.Errorf("the log of a killed one is %q, %v", text, err)
 	}
 }
 

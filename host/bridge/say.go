@@ -98,6 +98,16 @@ func (b *Bridge) SentSince(folder, thread string, since time.Time, but ...string
 	return found || err != nil
 }
 
+// AskedSince reports whether a request of the group was accepted at or after the time. If the
+// outbox cannot be read, the answer is yes, as SentSince's.
+func (b *Bridge) AskedSince(folder string, since time.Time) bool {
+	found, err := b.Outbox.Reader().RequestedSince(context.Background(), folder, since)
+	if err != nil {
+		b.Log.Error("look for deliveries", "group", folder, "error", err)
+	}
+	return found || err != nil
+}
+
 // ownDelivery returns a delivery without a request, whose key is derived from id.
 func ownDelivery(folder string, dst destination, id string) records.Delivery {
 	return records.Delivery{

@@ -75,9 +75,15 @@ func TestTheHostsWordsInAnotherThreadAreNotTheTurns(t *testing.T) {
 	if s.SentSince("family", "t1", since) || !s.SentSince("family", "t2", since) {
 		t.Error("the words count for the wrong thread")
 	}
+	if s.AskedSince("family", since) {
+		t.Error("the words count as the assistant's")
+	}
 	s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: "x", Thread: "t2"})
 	if !s.SentSince("family", "t1", since) {
 		t.Error("what the assistant sends may be any turn's")
+	}
+	if !s.AskedSince("family", since) || s.AskedSince("family", time.Now().Add(time.Second)) || s.AskedSince("ops", since) {
+		t.Error("what the assistant sent does not count, or counts for another group or time")
 	}
 	if got := s.shown("mem:family", 2)[0]; got.Thread != "t2" {
 		t.Errorf("the words are shown in thread %q", got.Thread)

@@ -31,6 +31,7 @@ func notable() []string {
 		"github.com/fsnotify/fsnotify",
 		"github.com/gabriel-vasile/mimetype",
 		"github.com/mark3labs/mcp-go",
+		"github.com/slack-go/slack",
 		"go.mau.fi/whatsmeow",
 		"modernc.org/sqlite",
 	}

@@ -171,8 +171,8 @@ func (s *Server) Admit(l net.Listener, folder, thread string) (token string, end
 	}
 	running := s.server(0).Start(ctx, l)
 	return token, sync.OnceFunc(func() {
+		running.Close() // ends the calls, for which forget waits
 		forget()
-		running.Close()
 	}), nil
 }
 

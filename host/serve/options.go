@@ -27,7 +27,7 @@ func (h *Host) outboxOptions() outbox.Options {
 
 func (h *Host) assistantOptions() turns.Options {
 	o := turns.Options{
-		State: h.State, Layout: h.Layout, Chat: h.Bridge, Plans: h.plans, Platforms: platforms(h.Channels), Disk: h.disk, Log: h.opts.Log,
+		State: h.State, Layout: h.Layout, Chat: h.Bridge, Plans: h.plans, Platforms: platforms(h.Channels), Disk: h.disk, Log: h.opts.Log, Idle: h.opts.Idle,
 	}
 	if h.tasks != nil {
 		o.Tasks = h.tasks

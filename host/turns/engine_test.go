@@ -136,3 +136,31 @@ func TestMemoryIsNamed(t *testing.T) {
 		}
 	})
 }
+
+// TestALostRunSentSomethingWhileTheNextOneStarted: the engine ends the container of the lost run
+// only then, and the look before the start had found nothing.
+func TestALostRunSentSomethingWhileTheNextOneStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "hello")
+		lost := w.runtime.next()
+		time.Sleep(time.Second)
+		w.runtime.before = w.toolSends
+		lost.exit(errLost)
+		time.Sleep(time.Minute)
+		if second := w.runtime.next(); second == nil || !second.stopped.Load() {
+			t.Error("what was sent already is being made again")
+		}
+		equal(t, "told", w.texts(), []string{tryingAgain, interrupted})
+		w.runtime.before = nil
+		w.write("family", "2", "and now?")
+		time.Sleep(5 * time.Minute)
+		third := w.runtime.next()
+		if third == nil {
+			t.Fatal("the next message finds no assistant")
+		}
+		third.says("hi")
+		equal(t, "told after that", w.texts(), []string{tryingAgain, interrupted, "hi"})
+	})
+}

@@ -22,6 +22,8 @@ type options struct {
 	Plan      func(g groups.Group) (turns.Plan, error)
 	Hears     func() inbound.Transcriber
 
+	Looked func() // after the outbox was asked what was sent
+
 	Room  func(folder string) error
 	React func(ctx context.Context, folder, thread, target, emoji, key string) error
 	Sent  func(folder, thread string, since time.Time) (arrived, underWay []string, err error)
@@ -63,8 +65,14 @@ func (h host) Room(folder string) error {
 }
 
 func (h host) SentSince(_, thread string, since time.Time, but ...string) bool {
-	return h.sentSince(thread, since, but)
+	sent := h.sentSince(thread, since, but)
+	if h.options.Looked != nil {
+		h.options.Looked()
+	}
+	return sent
 }
+
+func (h host) AskedSince(_ string, since time.Time) bool { return h.askedSince(since) }
 
 func (h host) SentFiles(folder, thread string, since time.Time) (arrived, underWay []string, err error) {
 	if h.options.Sent == nil {

@@ -22,6 +22,7 @@ const closeFile = "_close"
 // inputs is a group's input directory, through which messages reach a running assistant:
 //
 //	input/<epoch ms>-<counter>.json  {"type":"message","text":…}, removed by the assistant once read
+//	input/<…>.json.handed            handed to an assistant that shares no directory, and perhaps read
 //	input/_close                     asks it to end
 //
 // The assistant may write there too, so names are untrusted unless this host has chosen
@@ -76,22 +77,30 @@ func (in *inputs) put(name string, data []byte) error {
 	return err
 }
 
-// unread lists the follow-ups in the directory.
+// unread lists the follow-ups that a running assistant may still read.
 func (in *inputs) unread() map[string]bool {
 	return in.those(func(*os.Root, string) bool { return true })
 }
 
-// drain empties the directory and returns the follow-ups that were in it. It is called
-// while no assistant runs.
+// neverRead lists the follow-ups that an assistant which has ended had not read.
+func (in *inputs) neverRead() map[string]bool {
+	return in.those(func(_ *os.Root, name string) bool { return !handed(name) })
+}
+
+// drain empties the directory and returns what neverRead would. It is called while no
+// assistant runs.
 func (in *inputs) drain() map[string]bool {
 	return in.those(func(root *os.Root, name string) bool {
 		err := root.Remove(name)
-		return err == nil || !errors.Is(err, fs.ErrNotExist)
+		return !handed(name) && (err == nil || !errors.Is(err, fs.ErrNotExist))
 	})
 }
 
-// those returns the names in the directory for which is returns true; none if the
-// directory cannot be opened.
+// handed reports whether the follow-up of that file was handed over, and may have been read.
+func handed(name string) bool { return strings.HasSuffix(name, ipc.HandedSuffix) }
+
+// those returns the follow-ups for whose files is returns true; none if the directory cannot
+// be opened.
 func (in *inputs) those(is func(root *os.Root, name string) bool) map[string]bool {
 	names := map[string]bool{}
 	root, err := safefs.OpenDirAt(in.dir)
@@ -99,17 +108,22 @@ func (in *inputs) those(is func(root *os.Root, name string) bool) map[string]boo
 		return names
 	}
 	defer root.Close()
-	for _, name := range list(root) {
+	for _, name := range list(root, isInput) {
 		if is(root, name) {
-			names[name] = true
+			names[strings.TrimSuffix(name, ipc.HandedSuffix)] = true
 		}
 	}
 	return names
 }
 
-// list returns the names in the directory that an assistant would read: at most as many as
-// a host can have written, because the assistant may have filled it.
-func list(root *os.Root) (names []string) {
+// isInput reports whether an entry of the directory is the host's.
+func isInput(name string) bool {
+	return name == closeFile || strings.HasSuffix(strings.TrimSuffix(name, ipc.HandedSuffix), ipc.Suffix)
+}
+
+// list returns the names in a directory for which is returns true: of its first 100,000, because
+// the assistant may have filled it.
+func list(root *os.Root, is func(name string) bool) (names []string) {
 	dir, err := root.Open(".")
 	if err != nil {
 		return nil
@@ -118,7 +132,7 @@ func list(root *os.Root) (names []string) {
 	const most = 100_000
 	all, _ := dir.Readdirnames(most)
 	for _, name := range all {
-		if name == closeFile || strings.HasSuffix(name, ".json") {
+		if is(name) {
 			names = append(names, name)
 		}
 	}

@@ -33,11 +33,13 @@ func (m *Manager) open(g groups.Group, from *leftover) (*chat, []*conversation, 
 		t := of(r.Thread)
 		t.kept = append(t.kept, r)
 	}
+	if m.o.Idle {
+		held = nil
+	}
 	// Messages that the assistant had not read go to the next one, like any other message.
-	// Its process has died with its host.
 	for _, h := range held {
 		inputs := m.inputsOf(c, h.Place)
-		if err := m.resume(of(h.Thread), h, inputs.unread()); err != nil {
+		if err := m.resume(of(h.Thread), h, inputs.neverRead()); err != nil {
 			return nil, nil, err
 		}
 		inputs.drain()
@@ -55,8 +57,8 @@ func (m *Manager) resume(c *conversation, held *turn, unread map[string]bool) er
 		c.kept = slices.DeleteFunc(c.kept, held.holds)
 		c.broken = append(c.broken, held)
 	default:
-		c.attempt = held.Attempt + 1
-		held.takeAll() // they wait
+		c.attempt, c.lost = held.Attempt+1, held.Started // its container may still run
+		held.takeAll()                                   // they wait
 	}
 	return c.store.Do("note turn", c.store.savingTurn(held))
 }

@@ -1,9 +1,11 @@
 package turns_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // In each of these the host is killed at a moment, and the next one finds the
@@ -165,4 +169,145 @@ func TestAnIDIsItsSendersAndItsChannelsOwn(t *testing.T) {
 	w.configure(moved...)
 	receive("1", "ann")
 	keep(3, "another account")
+}
+
+// TestAFollowUpThatMayHaveBeenReadWasRunAgain: an assistant that shares no directory had sent
+// something for a follow-up, and nothing had said that the follow-up had been read. The next
+// session, or the next host, took it for unread.
+func TestAFollowUpThatMayHaveBeenReadWasRunAgain(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		for _, sent := range []bool{false, true} {
+			t.Run(fmt.Sprintf("host killed %t, sent %t", killed, sent), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, nil)
+					w.run()
+					w.write("family", "1", "first")
+					a := w.runtime.next()
+					a.says("answer to the first")
+					time.Sleep(time.Second)
+					w.write("family", "2", "second")
+					synctest.Wait()
+					for _, name := range a.lie() {
+						check(t, os.Rename(filepath.Join(a.inputs(), name), filepath.Join(a.inputs(), name+ipc.HandedSuffix)))
+					}
+					time.Sleep(time.Second)
+					want := []string{"answer to the first", interrupted}
+					if sent {
+						w.toolSends()
+					}
+					if killed {
+						w = w.restart()
+						w.run()
+					} else {
+						a.exit(runtime.ErrLost)
+					}
+					time.Sleep(time.Minute)
+					b := w.runtime.next()
+					switch {
+					case sent && b != nil:
+						t.Error("the turn was run again")
+					case !sent:
+						has(t, b.input.Prompt, "second")
+						if left := b.lie(); len(left) > 0 {
+							t.Errorf("the next assistant finds %v", left)
+						}
+						if want = []string{"answer to the first", tryingAgain}; killed {
+							want = want[:1]
+						}
+					}
+					equal(t, "told", w.texts(), want)
+				})
+			})
+		}
+	}
+}
+
+// TestATurnRanAgainWhileItsRequestWentFromTheQueueIntoTheOutbox: the outbox was asked before the
+// queue was looked at, and the request was recorded and unlinked in between. So neither had it.
+func TestATurnRanAgainWhileItsRequestWentFromTheQueueIntoTheOutbox(t *testing.T) {
+	for _, dir := range []string{ipc.MessagesDir, ipc.FilesDir} { // requests may lie in both
+		for _, recorded := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, recorded %t", dir, recorded), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var w *world
+					var request string
+					w = newWorld(t, func(o *options) {
+						o.Looked = func() {
+							if recorded && os.Remove(request) == nil {
+								w.toolSends()
+							}
+						}
+					})
+					request = filepath.Join(w.layout().IPC("family", dir), "r.json")
+					w.run()
+					w.write("family", "1", "send me a file")
+					a := w.runtime.next()
+					time.Sleep(time.Second)
+					check(t, os.WriteFile(request, []byte("{}"), 0o644))
+					check(t, os.Chtimes(request, time.Now(), time.Now())) // of the bubble's time
+					a.exit(errCrash)
+					time.Sleep(time.Minute)
+					if w.runtime.next() != nil {
+						t.Error("the turn was run again")
+					}
+					equal(t, "told", w.texts(), []string{interrupted})
+				})
+			})
+		}
+	}
+}
+
+// TestACommandJudgedATurnWhoseAssistantStillRan: a command opened the state of a killed host,
+// took the turn for one that had sent nothing, and forgot it. Its container then sent something,
+// and the next host answered the message again.
+func TestACommandJudgedATurnWhoseAssistantStillRan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "first")
+		w.runtime.next()
+		w.write("family", "2", "second") // lies unread in input/
+		time.Sleep(time.Second)
+		w.options.Idle = true
+		w = w.restart()
+		time.Sleep(time.Second)
+		w.toolSends()
+		w.options.Idle = false
+		w.open()
+		w.run()
+		b := w.runtime.next()
+		if has(t, b.input.Prompt, "second"); strings.Contains(b.input.Prompt, "first") {
+			t.Error("the turn was run again")
+		}
+		equal(t, "told", w.texts(), []string{interrupted})
+	})
+}
+
+// TestAKilledHostsContainerSentSomethingAfterItsTurnWasJudged: it ran until the next host had
+// reached the engine.
+func TestAKilledHostsContainerSentSomethingAfterItsTurnWasJudged(t *testing.T) {
+	for _, during := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.run()
+			w.write("family", "1", "first")
+			w.runtime.next()
+			time.Sleep(time.Second)
+			w = w.restart()
+			time.Sleep(time.Second)
+			if during {
+				w.runtime.before = w.toolSends // the start of the next container ends it
+			} else {
+				w.toolSends()
+			}
+			w.run()
+			if b := w.runtime.next(); b != nil && !b.stopped.Load() {
+				t.Error("the turn was run again")
+			}
+			equal(t, "told", w.texts(), []string{interrupted})
+			if n := w.kept("family"); n != 0 {
+				t.Errorf("%d messages are kept", n)
+			}
+		})
+	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
-// New loads what an earlier host has left. It starts nothing. The directories of Layout must
-// exist.
+// New loads what an earlier host has left, and judges its turns unless Idle is set. It starts
+// nothing. The directories of Layout must exist.
 func New(o Options) (*Manager, error) {
 	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, troubles: map[cause.Cause]int64{}}
 	m.files = inbound.NewFetcher(inbound.Options{Layout: m.o.Layout, Channels: m.o.Platforms, Disk: m.o.Disk, MaxFile: m.o.MaxFile, Log: m.o.Log})

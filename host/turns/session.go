@@ -91,9 +91,6 @@ func (s *session) run(ctx context.Context) {
 	if told {
 		s.turn.Started = s.turn.Started.Add(time.Millisecond) // after the message above, which counts as sent
 	}
-	if !s.c.lost.IsZero() {
-		s.turn.Started = s.c.lost
-	}
 
 	err := context.Cause(ctx)
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 
 // start records the turn and starts its assistant.
 func (s *session) start(ctx context.Context, records []*record, prompt string) error {
-	if !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost, nil) {
+	if s.lostRunSent() {
 		return errSentMeanwhile
 	}
 	s.inputs.drain() // the directory holds only the assistant's own files: a follow-up of ours never outlives its session
@@ -52,8 +52,32 @@ func (s *session) start(ctx context.Context, records []*record, prompt string) e
 		spec.Place, spec.Mounts = n, mounts.InPlace(spec.Mounts, layout, folder, n)
 		spec.LogDir = filepath.Join(spec.LogDir, strconv.Itoa(n))
 	}
-	s.child, err = s.launch(ctx, plan.Runtime, spec)
+	if s.child, err = s.launch(ctx, plan.Runtime, spec); err == nil && s.lostRunSent() {
+		s.abort()
+		return errSentMeanwhile
+	}
 	return err
+}
+
+// lostRunSent reports whether a run that was lost sight of has sent something since, by its
+// tools: its outputs are not heard. It is asked again after a start, which has ended that run.
+func (s *session) lostRunSent() bool {
+	at, c := s.c.lost, s.c.chat
+	return !at.IsZero() && (s.m.requestsSince(c, at) > 0 || s.m.o.Chat.AskedSince(c.group.Folder, at))
+}
+
+// abort kills an assistant that has just been started.
+func (s *session) abort() {
+	at, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.helpers.Go(func() {
+		for range s.child.Outputs() { // which nobody gets
+		}
+	})
+	s.child.Stop(at)
+	_ = s.child.Wait()
+	s.helpers.Wait()
+	s.child = nil
 }
 
 // begin records the turn with its records, and to which thread the requests of this session

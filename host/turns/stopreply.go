@@ -46,6 +46,7 @@ func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []inbound.Stopped
 	var done, open []string
 	queued := 0
 	for _, t := range turns {
+		queued = max(queued, m.requestsSince(c, t.Started)) // the queue is the group's
 		arrived, underWay, err := m.o.Chat.SentFiles(c.group.Folder, t.Thread, t.Started)
 		if err != nil {
 			m.o.Log.Error("look what a stopped turn has sent", "group", c.group.Folder, "error", err)
@@ -53,7 +54,6 @@ func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []inbound.Stopped
 			return
 		}
 		done, open = append(done, arrived...), append(open, underWay...)
-		queued = max(queued, m.requestsSince(c, t.Started)) // the queue is the group's
 	}
 	if len(done)+len(open)+queued == 0 {
 		b.WriteString(" It had sent nothing.")

@@ -33,7 +33,7 @@ func (s *session) settle(ctx context.Context, err error) {
 		}
 		return
 	}
-	sent := s.m.sentSince(s.c, s.turn.Started, s.turn.Remarks)
+	sent := errors.Is(err, errSentMeanwhile) || s.m.sentSince(s.c, s.turn.Started, s.turn.Remarks)
 	if ctx.Err() != nil {
 		// The next host finds the records. It runs them again unless it finds
 		// the turn too.
@@ -118,7 +118,7 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 		}
 	}
 	if again && errors.Is(err, runtime.ErrLost) {
-		c.lost = now().Add(time.Millisecond) // after the words above, which count as sent
+		c.lost = s.turn.Started
 	}
 	attempt, records := s.turn.Attempt+1, s.turn.takeAll()
 	if free {

@@ -33,7 +33,8 @@
 // assistant's next output after it was read, or until the chat was told that there will be
 // no answer. The end of the turn, the agent's session and what is left of the turn are one
 // transaction, too. A message that the channel delivers twice counts once. Messages that an
-// assistant has not read when it ends go to the next one.
+// assistant has not read when it ends go to the next one. A follow-up that was handed to an
+// assistant without a shared directory counts as read, unless that has ended without it.
 //
 // A turn breaks if the assistant crashes, hangs, or dies with its host. It is retried only
 // if nothing of it has reached the outbox or the queue; otherwise the chat is told that it
@@ -89,6 +90,7 @@ type Options struct {
 	Probe       time.Duration // before the first look whether a permanent cause is gone, doubled for each further one, at most 10 min; 0: 1 min
 	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MiB
 	Context     int           // messages kept that did not call the assistant; 0: 50
+	Idle        bool          // Run will not be called: turns of an earlier host are left to the next one, because their assistants may still run
 	Log         *slog.Logger
 }
 
@@ -110,6 +112,9 @@ type Chat interface {
 	// group's assistant sent, or that this package sent to that thread. Texts that Say or
 	// Tell took under the keys in but do not count.
 	SentSince(folder, thread string, since time.Time, but ...string) bool
+	// AskedSince reports whether, at or after that time, the outbox accepted anything that the
+	// group's assistant sent with its tools.
+	AskedSince(folder string, since time.Time) bool
 	// SentFiles names the files that the group's assistant sent to that thread with its tools
 	// since the time, oldest first: those that have arrived, and those under way. A text has
 	// an empty name.

@@ -160,8 +160,18 @@ func (w *world) say(folder, thread, text, key string) error {
 func (w *world) sentSince(thread string, since time.Time, but []string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.sent, func(t time.Time) bool { return !t.Before(since) }) ||
+	return w.askedSinceLocked(since) ||
 		slices.ContainsFunc(w.said, func(s said) bool { return s.Thread == thread && !s.at.Before(since) && !slices.Contains(but, s.key) })
+}
+
+func (w *world) askedSince(since time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.askedSinceLocked(since)
+}
+
+func (w *world) askedSinceLocked(since time.Time) bool {
+	return slices.ContainsFunc(w.sent, func(t time.Time) bool { return !t.Before(since) })
 }
 
 // toolSends is an assistant's tool that sends something.
@@ -236,6 +246,7 @@ func check(t *testing.T, err error) {
 // testing/synctest.
 type stage struct {
 	started chan *actor
+	before  func() // a start; may be nil
 	mu      sync.Mutex
 	refuse  error
 }
@@ -257,6 +268,9 @@ func (s *stage) Start(_ context.Context, spec runtime.Spec) (runtime.Session, er
 	check := json.Unmarshal(spec.Input, &a.input)
 	if check != nil {
 		return nil, check
+	}
+	if s.before != nil {
+		s.before()
 	}
 	s.started <- a
 	return a, nil

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
+
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
@@ -79,14 +82,10 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*decode.Message,
 		if in == "" {
 			continue
 		}
-		var said struct {
-			Messages []decode.Message `json:"messages"`
-		}
-		err := s.api.ask(ctx, "conversations.replies", url.Values{"channel": {decode.IDOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
+		all, _, err := page[decode.Message](ctx, s.api, decode.IDOf(c.Chat), url.Values{"ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}})
 		if err != nil && channel.FormOf(err) == "" {
 			return nil, err
 		}
-		all := said.Messages
 		if i := slices.IndexFunc(all, func(m decode.Message) bool { return m.TS == c.Target }); i >= 0 {
 			return &all[i], nil
 		}
@@ -133,7 +132,7 @@ func (s *Slack) deleteFiles(ctx context.Context, files []decode.File) (left erro
 		if me == nil || f.User != me.UserID || !decode.IsID(f.ID) {
 			continue
 		}
-		err := webapi.Unless(s.api.ask(ctx, "files.delete", map[string]string{"file": f.ID}, nil), "file_not_found|file_deleted")
+		err := webapi.Unless(s.api.refusal(s.api.slack.DeleteFileContext(ctx, f.ID)), "file_not_found|file_deleted")
 		if err != nil && channel.ClassOf(err) != channel.Permanent {
 			return err
 		}
@@ -169,13 +168,10 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 	}
 	var there struct {
 		Message struct {
-			Reactions []struct {
-				Name  string
-				Users []string
-			}
+			Reactions []slackgo.ItemReaction
 		}
 	}
-	err := s.api.ask(ctx, "reactions.get", url.Values{"channel": {id}, "timestamp": {c.Target}, "full": {"true"}}, &there)
+	err := s.api.Ask(ctx, http.MethodPost, "reactions.get", url.Values{"channel": {id}, "timestamp": {c.Target}, "full": {"true"}}, &there)
 	if webapi.Says(err, "missing_scope") && name != "" || webapi.Says(err, "message_not_found") && name == "" {
 		return nil
 	}
@@ -196,6 +192,9 @@ func (s *Slack) react(ctx context.Context, c channel.Change, name string) error 
 
 // mark adds a reaction to a message, or removes it. It is no error if that is so already.
 func (s *Slack) mark(ctx context.Context, do, id, ts, name string) error {
-	err := s.api.ask(ctx, "reactions."+do, map[string]string{"channel": id, "timestamp": ts, "name": name}, nil)
-	return webapi.Unless(err, map[string]string{"add": "already_reacted", "remove": "no_reaction|message_not_found"}[do])
+	of := slackgo.NewRefToMessage(id, ts)
+	if do == "add" {
+		return webapi.Unless(s.api.refusal(s.api.slack.AddReactionContext(ctx, name, of)), "already_reacted")
+	}
+	return webapi.Unless(s.api.refusal(s.api.slack.RemoveReactionContext(ctx, name, of)), "no_reaction|message_not_found")
 }

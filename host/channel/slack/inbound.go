@@ -97,12 +97,12 @@ func (s *Slack) attachments(ctx context.Context, files []decode.File, ref string
 	return all
 }
 
-// fileInfo asks Slack for a file.
+// fileInfo asks Slack for a file, whose subtype slack-go does not know.
 func (s *Slack) fileInfo(ctx context.Context, id string) (*decode.File, error) {
 	var said struct {
 		File decode.File `json:"file"`
 	}
-	return &said.File, s.api.ask(ctx, "files.info", url.Values{"file": {id}}, &said)
+	return &said.File, s.api.Ask(ctx, http.MethodPost, "files.info", url.Values{"file": {id}}, &said)
 }
 
 // private reports whether a chat is a direct message.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
+
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -64,16 +65,15 @@ func (s *Slack) Unpaired() *link.Stop {
 
 // Me implements bot.Paired.
 func (s *Slack) Me(ctx context.Context) (string, error) {
-	var me self
-	err := s.api.ask(ctx, "auth.test", url.Values{}, &me)
-	if err == nil && !decode.IsID(me.UserID) { // each message would be taken for one to it
+	me, err := s.api.slack.AuthTestContext(ctx)
+	if err = s.api.refusal(err); err == nil && !decode.IsID(me.UserID) { // each message would be taken for one to it
 		err = link.Lost(platformName, errors.New("it does not say who the bot is"))
 	}
 	if err != nil {
 		return "", fmt.Errorf("the bot_token: %w", bot.ForCommand(err, "slack.com"))
 	}
-	s.self.Store(&me)
-	return channel.CleanName(me.Name) + " in " + channel.CleanName(me.Workspace), nil
+	s.self.Store((*self)(me))
+	return channel.CleanName(me.User) + " in " + channel.CleanName(me.Team), nil
 }
 
 // appToken returns what is wrong with the app-level token.
@@ -108,59 +108,42 @@ func (s *Slack) Show(ctx context.Context, p channel.Pairing) error {
 	return nil
 }
 
-// conversation is a chat as Slack has it.
-type conversation struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	User     string `json:"user"` // of a direct message
-	Members  int    `json:"num_members"`
-	Member   bool   `json:"is_member"`
-	Direct   bool   `json:"is_im"`
-	Several  bool   `json:"is_mpim"`
-	Private  bool   `json:"is_private"`
-	Archived bool   `json:"is_archived"`
-}
-
 // Chats implements channel.Lister: the channels and direct messages that the bot is in.
 func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
 	var all []channel.Chat
-	args := url.Values{"types": {"public_channel,private_channel,mpim,im"}, "limit": {"1000"}, "exclude_archived": {"true"}}
+	args := &slackgo.GetConversationsParameters{Types: []string{"public_channel", "private_channel", "mpim", "im"}, Limit: 1000, ExcludeArchived: true}
 	for range 20 { // pages
-		var page struct {
-			Channels []conversation
-			Next     cursor `json:"response_metadata"`
+		page, next, err := s.api.slack.GetConversationsContext(ctx, args)
+		if err != nil {
+			return nil, s.api.refusal(err)
 		}
-		if err := s.api.ask(ctx, "conversations.list", args, &page); err != nil {
-			return nil, err
-		}
-		for _, c := range page.Channels {
-			if one, ok := s.chat(ctx, c); ok {
+		for i := range page {
+			if one, ok := s.chat(ctx, &page[i]); ok {
 				all = append(all, one)
 			}
 		}
-		if page.Next.Cursor == "" {
+		if args.Cursor = next; next == "" {
 			break
 		}
-		args.Set("cursor", page.Next.Cursor)
 	}
 	channel.SortChats(all)
 	return all, nil
 }
 
 // chat returns a chat for Chats; false if the bot is not in it.
-func (s *Slack) chat(ctx context.Context, c conversation) (channel.Chat, bool) {
+func (s *Slack) chat(ctx context.Context, c *slackgo.Channel) (channel.Chat, bool) {
 	jid, err := groups.ParseJID("slack:" + c.ID)
-	if err != nil || !decode.Owns(jid) || !c.Member && !c.Direct {
+	if err != nil || !decode.Owns(jid) || !c.IsMember && !c.IsIM {
 		return channel.Chat{}, false
 	}
-	one := channel.Chat{JID: jid, Name: channel.CleanName("#" + c.Name), Members: c.Members}
+	one := channel.Chat{JID: jid, Name: channel.CleanName("#" + c.Name), Members: c.NumMembers}
 	switch {
-	case c.Direct:
+	case c.IsIM:
 		one.Name, one.Members = s.nameOf(ctx, c.User), 2
 		one.Note = "direct message"
-	case c.Several:
+	case c.IsMpIM:
 		one.Note = "direct message of several"
-	case c.Private:
+	case c.IsPrivate:
 		one.Note = "private"
 	}
 	return one, true
@@ -196,14 +179,13 @@ func (s *Slack) Look(ctx context.Context, _ bool, found bot.Found) {
 
 // writable returns why the bot cannot write to a chat; nil if it can.
 func (s *Slack) writable(ctx context.Context, chat groups.JID) error {
-	var said struct{ Channel conversation }
-	err := s.api.ask(ctx, "conversations.info", url.Values{"channel": {decode.IDOf(chat)}}, &said)
-	switch c := said.Channel; {
+	c, err := s.api.slack.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: decode.IDOf(chat)})
+	switch {
 	case err != nil:
-		return err
-	case c.Archived:
+		return s.api.refusal(err)
+	case c.IsArchived:
 		return s.api.Refuse(webapi.Word{Said: "is_archived"})
-	case !c.Member && !c.Direct:
+	case !c.IsMember && !c.IsIM:
 		return s.api.Refuse(webapi.Word{Said: "not_in_channel"})
 	}
 	return nil

@@ -3,9 +3,10 @@ package slack
 import (
 	"cmp"
 	"context"
-	"net/url"
 	"strings"
 	"time"
+
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -45,31 +46,16 @@ func (s *Slack) member(ctx context.Context, id string) known {
 	if u, err := s.user(ctx, id); err != nil {
 		s.Log.Info("ask for a member's name", "error", err)
 	} else {
-		k.name = cmp.Or(channel.CleanName(u.Profile.Shown), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)
-		k.bot, k.role, k.until = u.Bot, s.roleOf(u), time.Now().Add(nameFor)
+		k.name = cmp.Or(channel.CleanName(u.Profile.DisplayName), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)
+		k.bot, k.role, k.until = u.IsBot, s.roleOf(u), time.Now().Add(nameFor)
 	}
 	s.people.Set(id, k)
 	return k
 }
 
-// user is what users.info says.
-type user struct {
-	Team     string `json:"team_id"`
-	Name     string `json:"name"`
-	RealName string `json:"real_name"`
-	Profile  struct {
-		Shown string `json:"display_name"`
-	} `json:"profile"`
-	Bot     bool `json:"is_bot"`
-	Admin   bool `json:"is_admin"`
-	Owner   bool `json:"is_owner"`
-	Primary bool `json:"is_primary_owner"`
-}
-
-func (s *Slack) user(ctx context.Context, id string) (user, error) {
-	var said struct{ User user }
-	err := s.api.ask(ctx, "users.info", url.Values{"user": {id}}, &said)
-	return said.User, err
+func (s *Slack) user(ctx context.Context, id string) (*slackgo.User, error) {
+	u, err := s.api.slack.GetUserInfoContext(ctx, id)
+	return u, s.api.refusal(err)
 }
 
 // threads remembers in which threads the assistant spoke, which the journal knows for a week, and
@@ -144,8 +130,8 @@ func (s *Slack) roleIn(ctx context.Context, chat groups.JID, sender string) chan
 
 // roleOf returns the role that Slack gives a member. An admin of another workspace that shares the
 // channel is none here.
-func (s *Slack) roleOf(u user) channel.Role {
-	if me := s.self.Load(); (u.Admin || u.Owner || u.Primary) && me != nil && u.Team == me.TeamID {
+func (s *Slack) roleOf(u *slackgo.User) channel.Role {
+	if me := s.self.Load(); (u.IsAdmin || u.IsOwner || u.IsPrimaryOwner) && me != nil && u.TeamID == me.TeamID {
 		return channel.RoleAdmin
 	}
 	return channel.RoleMember

@@ -69,7 +69,7 @@ func (s *Slack) drawPoll(ctx context.Context, chat groups.JID, ts string, q *bot
 	p := poll{q}
 	u := update(decode.IDOf(chat), ts, p.notice(), p.blocks(ended)...)
 	if p.ID != "" {
-		u["metadata"] = metadata{metadataType, map[string]string{"id": p.ID}}
+		u["metadata"] = metadata(p.ID)
 	}
 	return s.api.Post(ctx, "chat.update", u, nil)
 }

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
+
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
@@ -63,7 +66,7 @@ func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string,
 	if !decode.IsTimestamp(m.ReplyTo) {
 		return "", nil
 	}
-	found, _, err := s.page(ctx, decode.IDOf(m.Chat), url.Values{"ts": {m.ReplyTo}, "limit": {"1"}})
+	found, _, err := page[posted](ctx, s.api, decode.IDOf(m.Chat), url.Values{"ts": {m.ReplyTo}, "limit": {"1"}})
 	switch {
 	case err == nil && len(found) > 0:
 		return cmp.Or(found[0].Thread, m.ReplyTo), nil
@@ -75,16 +78,16 @@ func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string,
 	return "", err
 }
 
-type metadata struct {
-	Type    string            `json:"event_type"`
-	Payload map[string]string `json:"event_payload"`
+// metadata returns the metadata by which Find finds the message of an id.
+func metadata(id string) slackgo.SlackMetadata {
+	return slackgo.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"id": id}}
 }
 
 // say posts a text. Names do not become links, and addresses have no previews.
 func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (channel.Receipt, error) {
-	meta := metadata{metadataType, map[string]string{"id": m.ID}}
+	meta := metadata(m.ID)
 	if m.ReplyTo != "" {
-		meta.Payload["reply_to"] = m.ReplyTo
+		meta.EventPayload["reply_to"] = m.ReplyTo
 	}
 	t := map[string]any{"channel": decode.IDOf(m.Chat), "text": m.Text, "unfurl_links": false, "unfurl_media": false, "link_names": false, "metadata": meta}
 	if *thread != "" {
@@ -136,7 +139,7 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (r *channel.Receipt
 			return unlessForm(err)
 		}
 		r, err = s.search(ctx, decode.IDOf(m.Chat), &thread, m.Since, func(found *posted) bool {
-			return found.Metadata.Type == metadataType && found.Metadata.Payload["id"] == m.ID
+			return found.Metadata.EventType == metadataType && found.Metadata.EventPayload["id"] == m.ID
 		})
 		if r != nil && err == nil {
 			s.posted(ctx, open, m, *r, thread)
@@ -148,10 +151,10 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (r *channel.Receipt
 
 // posted is a message as conversations.history and conversations.replies have it.
 type posted struct {
-	TS       string        `json:"ts"`
-	Thread   string        `json:"thread_ts"`
-	Metadata metadata      `json:"metadata"`
-	Files    []decode.File `json:"files"`
+	TS       string                `json:"ts"`
+	Thread   string                `json:"thread_ts"`
+	Metadata slackgo.SlackMetadata `json:"metadata"`
+	Files    any                   `json:"files"`
 }
 
 // unlessForm returns nil for a refused form: Slack cannot have the message in that form.
@@ -182,13 +185,13 @@ func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, sin
 		args.Set("oldest", fmt.Sprintf("%d.000000", s.api.TheirTime(since).Add(-skew).Unix()))
 	}
 	for range maxPages {
-		page, next, err := s.page(ctx, id, args)
+		found, next, err := page[posted](ctx, s.api, id, args)
 		if err != nil {
 			return nil, err
 		}
-		for i := range page {
-			if is(&page[i]) && decode.IsTimestamp(page[i].TS) {
-				r := receipt(page[i].TS, page[i].Thread, thread)
+		for i := range found {
+			if is(&found[i]) && decode.IsTimestamp(found[i].TS) {
+				r := receipt(found[i].TS, found[i].Thread, thread)
 				return &r, nil
 			}
 		}
@@ -200,22 +203,19 @@ func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, sin
 	return nil, &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "too many messages were written since to find out whether Slack has this one"}
 }
 
-// page returns messages of a chat or, if args have its ts, of a thread.
-func (s *Slack) page(ctx context.Context, id string, args url.Values) ([]posted, string, error) {
+// page returns messages of a chat or, if args have its ts, of a thread, each as an M.
+func page[M any](ctx context.Context, a *api, id string, args url.Values) (all []M, next string, err error) {
 	method := "conversations.history"
 	if args.Has("ts") {
 		method = "conversations.replies"
 	}
 	args.Set("channel", id)
 	var said struct {
-		Messages []posted
-		Next     cursor `json:"response_metadata"`
+		Messages []M
+		Next     struct {
+			Cursor string `json:"next_cursor"`
+		} `json:"response_metadata"`
 	}
-	err := s.api.ask(ctx, method, args, &said)
+	err = a.Ask(ctx, http.MethodPost, method, args, &said)
 	return said.Messages, said.Next.Cursor, err
-}
-
-// cursor is where the next page begins; empty: there is none.
-type cursor struct {
-	Cursor string `json:"next_cursor"`
 }

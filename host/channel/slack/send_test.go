@@ -120,6 +120,30 @@ func TestALostAnswerIsLookedFor(t *testing.T) {
 	is(t, "where the history may not be read", err, channel.Held, "slack_scope_missing")
 }
 
+// One message of another app or in a form of tomorrow made a page of the history unreadable, and
+// with it the search for our own.
+func TestAMessageInAnotherFormHidesNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.run(t)
+	m := w.text("the answer")
+	w.Next("chat.postMessage", slacktest.Fault{Lost: true})
+	_, err := w.ch.Send(t.Context(), m)
+	is(t, "lost", err, channel.Ambiguous, "no_answer")
+	for _, form := range []map[string]any{
+		{"text": "an app's", "metadata": map[string]any{"event_type": "order", "event_payload": map[string]any{"id": 7, "open": true}}},
+		{"text": "tomorrow's", "blocks": []any{map[string]any{"type": "section", "text": "no object"}}, "attachments": []any{map[string]any{"id": "one", "fields": "none"}}},
+		{"text": "a file's", "files": []any{map[string]any{"id": "F0TOMORROW", "size": 1.5, "shares": []any{}}}},
+	} {
+		ts := w.dispatch(t, w.desk, form)
+		if r, err := w.find(t, m, &kept{}); r == nil || err != nil {
+			t.Errorf("below %v: %+v, %v", form, r, err)
+		}
+		if err := w.ch.(channel.Reactor).React(t.Context(), channel.Change{ID: newID(), Chat: w.desk, Target: ts, Emoji: "👍"}); err != nil {
+			t.Errorf("a reaction to %v: %v", form, err)
+		}
+	}
+}
+
 // A host whose clock was ahead looked for its message among those to come, and sent it again.
 func TestAHostWhoseClockIsAheadFindsWhatItSent(t *testing.T) {
 	w := newWorld(t)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
+
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
@@ -23,25 +23,17 @@ const (
 )
 
 // self is the bot that the tokens belong to, as auth.test says.
-type self struct {
-	UserID    string `json:"user_id"`
-	TeamID    string `json:"team_id"`
-	Name      string `json:"user"`
-	Workspace string `json:"team"`
-
-	granted string // the scopes, with commas between
-}
+type self slackgo.AuthTestResponse
 
 // scopes returns what the app may do.
 func (me *self) scopes() []string {
-	return strings.Split(strings.ReplaceAll(me.granted, " ", ""), ",")
+	return strings.Split(strings.ReplaceAll(me.Header.Get("X-OAuth-Scopes"), " ", ""), ",")
 }
 
 // socket asks for an address of Socket Mode.
 func (s *Slack) socket(ctx context.Context) (string, error) {
-	var said struct{ URL string }
-	err := s.api.app.Ask(ctx, http.MethodPost, "apps.connections.open", url.Values{}, &said)
-	return said.URL, err
+	_, address, err := s.api.slack.StartSocketModeContext(ctx)
+	return address, s.api.refusal(err)
 }
 
 // Connect implements bot.Hooks: it asks for an address of Socket Mode, connects, and returns when

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
+
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
@@ -136,5 +138,5 @@ func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
 }
 
 func (s *Slack) setStatus(ctx context.Context, id, thread, text string) error {
-	return s.api.ask(ctx, "assistant.threads.setStatus", map[string]string{"channel_id": id, "thread_ts": thread, "status": text}, nil)
+	return s.api.refusal(s.api.slack.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: id, ThreadTS: thread, Status: text}))
 }

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
+
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
@@ -105,16 +105,8 @@ func (s *Slack) sendFile(ctx context.Context, f channel.File, a channel.Attempt)
 	if f.Size == 0 {
 		return "", &channel.Error{Class: channel.Permanent, Code: "file_empty", Message: "Slack takes no empty file"}
 	}
-	args := url.Values{"filename": {cmp.Or(f.Name, noTitle)}, "length": {strconv.FormatInt(f.Size, 10)}}
-	if f.Alt != "" {
-		args.Set("alt_txt", f.Alt)
-	}
-	var to struct {
-		Address string `json:"upload_url"`
-		ID      string `json:"file_id"`
-	}
-	err := s.api.ask(ctx, "files.getUploadURLExternal", args, &to)
-	if err == nil && !decode.IsID(to.ID) {
+	to, err := s.api.slack.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: cmp.Or(f.Name, noTitle), FileSize: int(f.Size), AltTxt: f.Alt})
+	if err = s.api.refusal(err); err == nil && !decode.IsID(to.FileID) {
 		err = errors.New("Slack gave a file no id")
 	}
 	if err != nil {
@@ -124,7 +116,7 @@ func (s *Slack) sendFile(ctx context.Context, f channel.File, a channel.Attempt)
 	if err != nil {
 		return "", err
 	}
-	answer, err := transfer.Post(ctx, s.api.Client, platformName, to.Address, http.Header{}, body)
+	answer, err := transfer.Post(ctx, s.api.Client, platformName, to.UploadURL, http.Header{}, body)
 	if err != nil {
 		return "", uploadError(err)
 	}
@@ -132,7 +124,7 @@ func (s *Slack) sendFile(ctx context.Context, f channel.File, a channel.Attempt)
 	if _, err := fmt.Sscanf(string(answer), "OK - %d", &n); err == nil && n != f.Size {
 		return "", &channel.Error{Code: "upload_failed", Message: fmt.Sprintf("Slack has %d bytes of %d of the file", n, f.Size), Hint: channel.Again}
 	}
-	return to.ID, nil
+	return to.FileID, nil
 }
 
 // uploadError returns the error of an upload: Passing, since an upload shows nothing and may be
@@ -191,19 +183,14 @@ func (u *upload) pending() *channel.Receipt {
 // look asks Slack whether the chat has the files; nil if not, or not yet. Slack answers
 // file_not_found for a file that it was never asked to show.
 func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
-	var said struct {
-		File struct {
-			Shares                struct{ Public, Private map[string][]posted }
-			Channels, Groups, IMs []string
-		}
+	info, _, _, err := s.api.slack.GetFileInfoContext(ctx, u.Files[0], 1, 1)
+	if err != nil {
+		return nil, s.api.refusal(err)
 	}
-	if err := s.api.ask(ctx, "files.info", url.Values{"file": {u.Files[0]}}, &said); err != nil {
-		return nil, err
-	}
-	info, id := said.File, decode.IDOf(m.Chat)
+	id := decode.IDOf(m.Chat)
 	for _, share := range slices.Concat(info.Shares.Public[id], info.Shares.Private[id]) {
-		if decode.IsTimestamp(share.TS) {
-			r := receipt(share.TS, share.Thread, thread)
+		if decode.IsTimestamp(share.Ts) {
+			r := receipt(share.Ts, share.ThreadTs, thread)
 			return &r, nil
 		}
 	}
@@ -211,7 +198,7 @@ func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *s
 		return nil, nil
 	}
 	return s.search(ctx, id, thread, u.Asked, func(found *posted) bool { // where it is, and not in which message
-		return slices.ContainsFunc(found.Files, func(f decode.File) bool { return f.ID == u.Files[0] })
+		return slices.ContainsFunc(decode.FilesOf(found.Files), func(f decode.File) bool { return f.ID == u.Files[0] })
 	})
 }
 

@@ -276,6 +276,13 @@ func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since
 	return found, ofDatabase("look for deliveries", err)
 }
 
+// RequestedSince reports whether a request of the group was accepted at or after the time.
+func (r *Reader) RequestedSince(ctx context.Context, folder string, since time.Time) (bool, error) {
+	var found bool
+	err := r.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM delivery WHERE folder = ? AND created >= ? AND request <> '')`, folder, nano(since)).Scan(&found)
+	return found, ofDatabase("look for deliveries", err)
+}
+
 // SentFile reports whether a file of the group has reached a chat, as far as the records
 // go back.
 func (r *Reader) SentFile(ctx context.Context, folder string) (found bool, err error) {

@@ -15,7 +15,7 @@ type callers struct {
 // Begin returns the context of a call, which ends when its token is revoked. The caller calls
 // done. It is called before Authenticate, so that no revocation falls in between.
 func (t *Tokens) Begin(from context.Context, bearer string) (ctx context.Context, done func()) {
-	c := &t.callers
+	c, leave := &t.callers, t.sessions.enter(from)
 	token, _ := parse(bearer)
 	ctx, cancel := context.WithCancelCause(from)
 	c.mu.Lock()
@@ -28,6 +28,7 @@ func (t *Tokens) Begin(from context.Context, bearer string) (ctx context.Context
 	}
 	c.of[token][&cancel] = true
 	return ctx, func() {
+		defer leave()
 		cancel(nil)
 		c.mu.Lock()
 		defer c.mu.Unlock()

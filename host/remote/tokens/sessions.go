@@ -18,21 +18,23 @@ type sessions struct {
 // session has a listener that leads nowhere else, and a token that is valid only there.
 type session struct {
 	Identity
-	hash httpd.Digest
+	hash  httpd.Digest
+	calls sync.WaitGroup // that have begun over its listener; Add is called under sessions.mu
 }
 
 type sessionKey struct{}
 
 // OpenSession makes a token that is valid until end, for requests whose context is below ctx
-// alone. It returns an error if there is no such group.
+// alone; end returns when the last such request has ended. It returns an error if there is no
+// such group.
 func (t *Tokens) OpenSession(below context.Context, folder, thread string) (ctx context.Context, token string, end func(), err error) {
 	if !t.known(folder) {
 		return nil, "", nil, fmt.Errorf("there is no group %q", folder)
 	}
 	id, secret, hash := generate()
-	s := &session{Identity{folder, thread, id}, hash}
+	s := &session{Identity: Identity{folder, thread, id}, hash: hash}
 	t.sessions.add(s)
-	return context.WithValue(below, sessionKey{}, s), tokenPrefix + id + "_" + secret, func() { t.sessions.remove(id) }, nil
+	return context.WithValue(below, sessionKey{}, s), tokenPrefix + id + "_" + secret, func() { t.sessions.remove(s) }, nil
 }
 
 func (s *sessions) add(one *session) {
@@ -44,10 +46,25 @@ func (s *sessions) add(one *session) {
 	s.of[one.Token] = one
 }
 
-func (s *sessions) remove(id string) {
+// remove refuses the session's token, and waits for its calls.
+func (s *sessions) remove(one *session) {
+	s.mu.Lock()
+	delete(s.of, one.Token)
+	s.mu.Unlock()
+	one.calls.Wait()
+}
+
+// enter counts a request that came over a session's listener, until leave. One that comes after
+// the session is not waited for: its token is refused.
+func (s *sessions) enter(ctx context.Context) (leave func()) {
+	one, _ := ctx.Value(sessionKey{}).(*session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.of, id)
+	if one == nil || s.of[one.Token] != one {
+		return func() {}
+	}
+	one.calls.Add(1)
+	return one.calls.Done
 }
 
 // find returns the session of a token; the zero session, which no token matches, if there is none.

@@ -39,6 +39,7 @@ type Feeder struct {
 	Log   *slog.Logger
 
 	writing sync.Mutex // a frame at a time
+	handed  handed
 }
 
 // Environment is what an assistant's programs learn beside what the machine or the image
@@ -86,16 +87,14 @@ const (
 func (f *Feeder) inputs() string { return filepath.Join(f.Spec.IPC, "input") }
 
 // Run hands follow-ups over as they appear, with the files that they name, until ctx is
-// done or the connection breaks. What was not read then goes to the next session.
+// done or the connection breaks.
 func (f *Feeder) Run(ctx context.Context) {
-	handed := map[string]bool{}
 	for range wake.Every(ctx, every) {
-		names, err := f.fresh(handed)
+		names, err := f.fresh()
 		for _, name := range names {
 			if err = f.handOver(name); err != nil {
 				break
 			}
-			handed[name] = true
 		}
 		if err != nil {
 			if ctx.Err() == nil {
@@ -108,13 +107,13 @@ func (f *Feeder) Run(ctx context.Context) {
 
 // fresh lists the follow-ups that are not handed over yet, in their order; the mark that
 // ends the session comes last.
-func (f *Feeder) fresh(handed map[string]bool) (names []string, err error) {
+func (f *Feeder) fresh() (names []string, err error) {
 	entries, err := safefs.ReadDir(f.inputs())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if n := e.Name(); !handed[n] && (n == "_close" || strings.HasSuffix(n, ".json") && !strings.HasPrefix(n, ".")) {
+		if n := e.Name(); !f.handed.has(n) && (n == closeFile || strings.HasSuffix(n, ".json") && !strings.HasPrefix(n, ".")) {
 			names = append(names, n)
 		}
 	}
@@ -123,7 +122,7 @@ func (f *Feeder) fresh(handed map[string]bool) (names []string, err error) {
 }
 
 func (f *Feeder) handOver(name string) error {
-	text, err := readBounded(filepath.Join(f.inputs(), name))
+	text, err := readBounded(f.input(name))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -135,6 +134,9 @@ func (f *Feeder) handOver(name string) error {
 	}
 	if json.Unmarshal(text, &input) == nil {
 		f.bring(input.Text)
+	}
+	if ok, err := f.begin(name); !ok {
+		return err
 	}
 	return f.Write(sshside.Frame{Kind: sshside.KindInput, Name: name, Size: int64(len(text))}, bytes.NewReader(text))
 }

@@ -114,6 +114,11 @@ func TestLogIsWithoutTheHostsLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, name := range []string{"1-000001.json", "2-000002.json"} {
+		if err := f.handOver(name); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var log bytes.Buffer
 	to := f.LogTo(&log)
 	for _, piece := range []string{"hello\nlongshore-", "MARK taken 1-000001.json\nlongshore-OTHER taken 2-000002.json\n", "longshore-MARK taken ../keep.json\nno end"} {
@@ -124,8 +129,70 @@ func TestLogIsWithoutTheHostsLines(t *testing.T) {
 	if diff := cmp.Diff("hello\nlongshore-OTHER taken 2-000002.json\nno end", log.String()); diff != "" {
 		t.Error(diff)
 	}
-	left, err := filepath.Glob(filepath.Join(f.Spec.IPC, "*", "*.json"))
-	if kept, _ := filepath.Glob(filepath.Join(f.Spec.IPC, "*.json")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "2-000002.json" || len(kept) != 1 {
-		t.Errorf("left are %v and %v, %v", left, kept, err)
+	if _, err := os.Stat(filepath.Join(f.Spec.IPC, "keep.json")); err != nil {
+		t.Error(err)
+	}
+	lie(t, f, "what nobody has read", "2-000002.json.handed")
+}
+
+// lie compares the files of the follow-ups.
+func lie(t *testing.T, f *Feeder, when string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(f.inputs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: %s", when, diff)
 	}
 }
+
+// TestAFollowUpThatHadBeenReadLookedUnread: the far program says a little later what the
+// assistant has read, and a lost connection or a killed host left the follow-up as if nobody
+// had read it. It counts as unread only if the far program has ended without it.
+func TestAFollowUpThatHadBeenReadLookedUnread(t *testing.T) {
+	f, to := newFeeder(t, `""`)
+	for _, name := range []string{"1.json", "2.json", "3.json", "4.json", "_close"} {
+		if err := os.WriteFile(filepath.Join(f.inputs(), name), []byte(`{}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.To = writes(func(p []byte) (int, error) { // the assistant can read it from here on
+		if strings.Contains(string(p), "1.json") {
+			lie(t, f, "while the first is handed over", "1.json.handed", "2.json", "3.json", "4.json", "_close")
+		}
+		return to.Write(p)
+	})
+	for _, name := range []string{"1.json", "2.json", "_close"} {
+		if err := f.handOver(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, err := f.fresh()
+	if diff := cmp.Diff([]string{"3.json", "4.json"}, names); diff != "" || err != nil {
+		t.Errorf("to hand over: %s, %v", diff, err)
+	}
+	says := func(line string) {
+		t.Helper()
+		if _, err := f.LogTo(&bytes.Buffer{}).Write([]byte("longshore-MARK " + line + "\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("taken 1.json")
+	says("taken 3.json") // which it does not have
+	lie(t, f, "one was read", "2.json.handed", "3.json", "4.json", "_close")
+	says("ended")
+	lie(t, f, "it has ended", "2.json", "3.json", "4.json", "_close")
+	if err := f.handOver("3.json"); err != nil || strings.Contains(to.String(), "3.json") {
+		t.Errorf("after the end: %v, %s", err, to)
+	}
+	lie(t, f, "after the end", "2.json", "3.json", "4.json", "_close")
+}
+
+type writes func([]byte) (int, error)
+
+func (w writes) Write(p []byte) (int, error) { return w(p) }

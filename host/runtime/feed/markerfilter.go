@@ -2,20 +2,19 @@ package feed
 
 import (
 	"bytes"
-	"errors"
 	"io"
-	"os"
-	"path/filepath"
+	"strings"
 )
 
 // LogTo returns the writer for the far program's stderr. It passes the assistant's log on to
-// to, without the lines that name follow-ups which the assistant has read.
+// to, without the lines that are the far program's own: "taken" and the name of a follow-up
+// that the assistant has read, and "ended" after the last of them.
 func (f *Feeder) LogTo(to io.Writer) io.Writer {
-	return &markerFilter{mark: []byte(f.Mark + " taken "), feeder: f, to: to}
+	return &markerFilter{mark: []byte(f.Mark + " "), feeder: f, to: to}
 }
 
-// markerFilter removes the far program's own lines from the assistant's log, and gives the
-// names in them to the feeder.
+// markerFilter removes the far program's own lines from the assistant's log, and gives them
+// to the feeder.
 type markerFilter struct {
 	mark   []byte // begins such a line
 	feeder *Feeder
@@ -38,8 +37,8 @@ func (a *markerFilter) Write(p []byte) (int, error) {
 		if !whole && len(a.line) < longestMarker && (bytes.HasPrefix(a.line, a.mark) || bytes.HasPrefix(a.mark, a.line)) {
 			continue // it may be one
 		}
-		if name, ok := bytes.CutPrefix(a.line, a.mark); ok && whole {
-			a.feeder.taken(string(bytes.TrimSpace(name)))
+		if said, ok := bytes.CutPrefix(a.line, a.mark); ok && whole {
+			a.feeder.hear(string(bytes.TrimSpace(said)))
 		} else {
 			_, _ = a.to.Write(a.line)
 		}
@@ -48,13 +47,15 @@ func (a *markerFilter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// taken notes that the assistant has read a follow-up, as an assistant that shares the
-// directory does: it removes the file.
-func (f *Feeder) taken(name string) {
-	if name == "" || name != filepath.Base(name) {
-		return
+// hear acts on a line of the far program's own.
+func (f *Feeder) hear(said string) {
+	var err error
+	if name, ok := strings.CutPrefix(said, "taken "); ok {
+		err = f.taken(name)
+	} else if said == "ended" {
+		err = f.ended()
 	}
-	if err := os.Remove(filepath.Join(f.inputs(), name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		f.Log.Warn("a follow-up that was read is still there", "error", err)
+	if err != nil {
+		f.Log.Warn("what the assistant has read is not noted", "error", err)
 	}
 }
