@@ -98,13 +98,13 @@ func TestAHandlerThatTakesLongLostItsRequest(t *testing.T) {
 			}
 		})
 		in := bufio.NewReader(conn)
-		for range 2 {
+		for _, next := range []string{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx", ""} {
 			res, err := http.ReadResponse(in, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			res.Body.Close()
-			_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
+			_, _ = io.WriteString(conn, next)
 		}
 	})
 }

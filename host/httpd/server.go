@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,7 +23,7 @@ type Server struct {
 	HeaderTime time.Duration // 5 seconds if zero
 	Header     int           // bytes of a header; 16 KiB if zero
 	Reads      Speed         // of the slowest reader of an answer; Steady if zero
-	Conns      Conns         // may be nil
+	Conns      Conns         // an AtMost of 2048 if nil
 
 	Cancel bool          // the contexts of requests end with that of Serve
 	Grace  time.Duration // how long requests may run on then; their clients may repeat those that are cut off
@@ -36,25 +37,48 @@ type Conns interface {
 	Closed(net.Conn)
 }
 
+// AtMost closes at once each connection that is one too many. None waits unaccepted: over ssh that
+// would hold up every other group of the same engine.
+type AtMost struct {
+	Conns int32 // open at the same time
+	open  atomic.Int32
+}
+
+// Opened implements Conns.
+func (a *AtMost) Opened(c net.Conn) {
+	if a.open.Add(1) > a.Conns {
+		_ = c.Close()
+	}
+}
+
+// Closed implements Conns.
+func (a *AtMost) Closed(net.Conn) { a.open.Add(-1) }
+
+// usualConns is how many connections a server has whose Conns is nil: no flood of one takes the
+// descriptors that the whole host needs.
+const usualConns = 2048
+
 // headerSlop is what net/http adds to its bound.
 const headerSlop = 4 << 10
 
 // Serve serves until ctx is done, which is no error, and closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	log := cmp.Or(s.Log, slog.New(slog.DiscardHandler))
+	conns := cmp.Or[Conns](s.Conns, &AtMost{Conns: usualConns})
 	above := ctx
 	if !s.Cancel {
 		above = context.WithoutCancel(ctx)
 	}
 	srv := &http.Server{
-		Handler:           http.HandlerFunc(s.serve),
-		ReadHeaderTimeout: cmp.Or(s.HeaderTime, 5*time.Second),
-		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    max(cmp.Or(s.Header, 16<<10)-headerSlop, 1),
-		BaseContext:       func(net.Listener) context.Context { return above },
-		ConnContext:       WithConn,
-		ConnState:         s.state,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Handler:                      http.HandlerFunc(s.serve),
+		ReadHeaderTimeout:            cmp.Or(s.HeaderTime, 5*time.Second),
+		IdleTimeout:                  time.Minute,
+		DisableGeneralOptionsHandler: true, // it waits for a body without end
+		MaxHeaderBytes:               max(cmp.Or(s.Header, 16<<10)-headerSlop, 1),
+		BaseContext:                  func(net.Listener) context.Context { return above },
+		ConnContext:                  WithConn,
+		ConnState:                    func(c net.Conn, to http.ConnState) { state(conns, c, to) },
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(timed{l, cmp.Or(s.Reads, Steady)}) }()
@@ -110,15 +134,14 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request) {
 	s.Handler.ServeHTTP(rw, r)
 }
 
-func (s *Server) state(c net.Conn, to http.ConnState) {
-	switch {
-	case to == http.StateIdle:
+func state(conns Conns, c net.Conn, to http.ConnState) {
+	switch to {
+	case http.StateIdle:
 		_ = c.SetWriteDeadline(time.Time{}) // a request's handler may have set one
-	case s.Conns == nil:
-	case to == http.StateNew:
-		s.Conns.Opened(c)
-	case to == http.StateClosed:
-		s.Conns.Closed(c)
+	case http.StateNew:
+		conns.Opened(c)
+	case http.StateClosed:
+		conns.Closed(c)
 	}
 }
 

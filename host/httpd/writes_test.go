@@ -36,6 +36,11 @@ func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
 
 // serveOne serves one connection until the test ends, and returns the client's end of it.
 func serveOne(t *testing.T, h http.HandlerFunc) net.Conn {
+	return serveRaw(t, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", h)
+}
+
+// serveRaw is serveOne of a client that sends no more than that.
+func serveRaw(t *testing.T, sent string, h http.HandlerFunc) net.Conn {
 	ctx, cancel := context.WithCancel(t.Context())
 	here, there := net.Pipe()
 	l := pipes{make(chan net.Conn, 1), make(chan struct{})}
@@ -49,7 +54,7 @@ func serveOne(t *testing.T, h http.HandlerFunc) net.Conn {
 			t.Error(err)
 		}
 	})
-	go func() { _, _ = io.WriteString(here, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") }()
+	go func() { _, _ = io.WriteString(here, sent) }()
 	return here
 }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/httpd"
@@ -49,7 +48,7 @@ func Listen(dir string, uid, gid int, h http.Handler) (*httpd.Running, error) {
 func Serve(l net.Listener, h http.Handler) *httpd.Running {
 	guard := httpd.Guard{Programs: true, Hint: "use the address that the assistant was given"}
 	s := httpd.Server{
-		Handler: guard.Wrap(h), HeaderTime: 10 * time.Second, Header: maxHeader, Conns: &atMost{},
+		Handler: guard.Wrap(h), HeaderTime: 10 * time.Second, Header: maxHeader, Conns: &httpd.AtMost{Conns: maxConns},
 		Reads:  httpd.Speed{PerSecond: httpd.Steady.PerSecond, Grace: silence}, // an answer may be long in the making, and so may what reads it
 		Cancel: true,
 	}
@@ -75,15 +74,3 @@ func listen(dir string) (net.Listener, error) {
 	l.SetUnlinkOnClose(false) // the next Listen removes it; the handle is closed by then
 	return l, nil
 }
-
-// atMost closes a connection at once that is one too many. None is left unaccepted: over
-// ssh that would hold up every other group of the same engine.
-type atMost struct{ open atomic.Int32 }
-
-func (a *atMost) Opened(c net.Conn) {
-	if a.open.Add(1) > maxConns {
-		_ = c.Close()
-	}
-}
-
-func (a *atMost) Closed(net.Conn) { a.open.Add(-1) }

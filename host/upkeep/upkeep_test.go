@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,12 +20,14 @@ func TestAPartThatIsDownComesUpByItself(t *testing.T) {
 		f := finding.Finding{Name: finding.Listener, Part: "metrics", Remedy: "stop it"}
 		ctx, cancel := context.WithCancel(t.Context())
 		taken, broken := errors.New("taken"), errors.New("broken")
-		var down error
+		var down atomic.Pointer[error]
+		set := func(err error) { down.Store(&err) }
+		set(nil)
 		breaks := make(chan error)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			l.Keep(ctx, f, func() error { return down }, func(ctx context.Context) error {
+			l.Keep(ctx, f, func() error { return *down.Load() }, func(ctx context.Context) error {
 				select {
 				case err := <-breaks:
 					return err
@@ -47,14 +50,14 @@ func TestAPartThatIsDownComesUpByItself(t *testing.T) {
 			}
 		}
 		is(nil)
-		down = taken
+		set(taken)
 		breaks <- broken
 		is(taken)
 		if since := l.Findings(ctx)[0].Since; since.Before(began) || time.Since(since) < upkeep.LongestPause {
 			t.Errorf("down since %v", since)
 		}
 		is(taken)
-		down = nil
+		set(nil)
 		is(nil)
 		cancel()
 		<-done
