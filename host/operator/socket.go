@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	socketName = "longshore.sock"
-	socketHost = "longshore" // by which clients name the host
+	SocketName = "longshore.sock" // the control socket's, in ControlDir
+	socketHost = "longshore"      // by which clients name the host
 
 	// maxSocketPath is below the limit of every system, in bytes: Linux allows
 	// 107 (unix(7)), macOS and the BSDs 103.
@@ -43,7 +43,7 @@ func listen(ctx context.Context, own, runtimeDir string) (*socket, error) {
 		_ = conn.Close()
 		return nil, ErrRunning
 	}
-	link := filepath.Join(own, socketName)
+	link := filepath.Join(own, SocketName)
 	if err := removeStale(link); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *socket) remove() {
 // dial connects to the control socket in own. The error is ErrNoHost if nobody
 // listens, and ErrDenied if this user may not know.
 func dial(ctx context.Context, own string) (net.Conn, error) {
-	path := filepath.Join(own, socketName)
+	path := filepath.Join(own, SocketName)
 	if target, err := os.Readlink(path); err == nil {
 		if err := madeByHost(own, filepath.Dir(target)); err != nil {
 			return nil, err
@@ -180,7 +180,7 @@ func removeStale(path string) error {
 // CheckSocket returns an error if something that no host has put there is in
 // the place of the control socket of own, the directory that ControlDir
 // returns.
-func CheckSocket(own string) error { return removable(filepath.Join(own, socketName)) }
+func CheckSocket(own string) error { return removable(filepath.Join(own, SocketName)) }
 
 // removable returns an error if the file in the place of the control socket was
 // not put there by a host.
