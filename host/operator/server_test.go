@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -365,6 +366,36 @@ func TestADeletedSocketWasNeverMadeAgain(t *testing.T) {
 		if left, _ := os.ReadDir(s.Runtime); len(left) > 1 {
 			t.Errorf("%d directories of sockets are left", len(left))
 		}
+	}
+}
+
+// logged gets the lines of a log.
+type logged chan string
+
+func (l logged) Write(b []byte) (int, error) {
+	select {
+	case l <- string(b):
+	default:
+	}
+	return len(b), nil
+}
+
+// TestTheHostDeletedTheFileThatLayInThePlaceOfItsSocket, while it ran.
+func TestTheHostDeletedTheFileThatLayInThePlaceOfItsSocket(t *testing.T) {
+	dir, lines := privateDir(t), make(logged, 16)
+	path := filepath.Join(dir, "longshore.sock")
+	serve(t, &operator.Server{Dir: dir, Control: &control{}, Look: time.Millisecond, Log: slog.New(slog.NewTextHandler(lines, nil))})
+	if err := os.WriteFile(path+".x", []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".x", path); err != nil {
+		t.Fatal(err)
+	}
+	if line := <-lines; !strings.Contains(line, "is not a socket") {
+		t.Error(line)
+	}
+	if b, err := os.ReadFile(path); string(b) != "kept" {
+		t.Errorf("%q, %v", b, err)
 	}
 }
 

@@ -64,6 +64,7 @@ func listen(ctx context.Context, own, runtimeDir string) (*socket, error) {
 		}
 		return nil, fmt.Errorf("bind control socket: %w", err)
 	}
+	ln.SetUnlinkOnClose(false) // remove looks first whose the file is
 	if path != link {
 		err = os.Symlink(path, link)
 	}
@@ -93,8 +94,10 @@ func (s *socket) there() bool {
 
 // remove closes the socket, and deletes what is its own.
 func (s *socket) remove() {
-	s.SetUnlinkOnClose(s.path != s.link || s.there())
 	_ = s.Close()
+	if s.path != s.link || s.there() {
+		_ = os.Remove(s.path)
+	}
 	if s.path == s.link {
 		return
 	}

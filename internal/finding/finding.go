@@ -103,7 +103,7 @@ func (l *List) Since(all []Finding) []Finding {
 
 // Merge joins lists and sorts them by part and name, the worst first. What two lists have by one
 // ID is that of the first: several parts may notice one thing, and the one that knows most comes
-// first. A finding that only repeats the whole cause of another part's is left out.
+// first. Advice about a line that another part's finding has as its cause is left out.
 func Merge(lists ...[]Finding) (all []Finding) {
 	for _, list := range lists {
 		known := all
@@ -115,8 +115,8 @@ func Merge(lists ...[]Finding) (all []Finding) {
 	}
 	known := Wrong(all)
 	all = slices.DeleteFunc(all, func(f Finding) bool {
-		return slices.ContainsFunc(known, func(k Finding) bool {
-			return k.Part != f.Part && len(k.Cause) < len(f.Cause) && strings.Contains(f.Cause, k.Cause)
+		return f.Name == Advice && slices.ContainsFunc(known, func(k Finding) bool {
+			return k.Part != f.Part && strings.Contains(f.Cause, k.Cause)
 		})
 	})
 	slices.SortStableFunc(all, func(a, b Finding) int {
