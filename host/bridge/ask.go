@@ -161,7 +161,13 @@ func (b *Bridge) count(ctx context.Context, a *records.Ask, yes bool, by string)
 // decide counts a person's answer, unless what was asked may not be any more. The errors are
 // those of mayStill and of [outbox.Outbox.Answer].
 func (b *Bridge) decide(ctx context.Context, a *records.Ask, yes bool, by string) error {
-	if a.Policy == records.PolicyPermission && a.Open(time.Now()) && !b.MayAsk(a.Folder) {
+	now := time.Now()
+	if a.Answer == "" && !a.Open(now) && b.mayComeBack(a, now) {
+		if err := b.heed(ctx, a, b.began); err != nil {
+			return err
+		}
+	}
+	if a.Policy == records.PolicyPermission && a.Open(now) && !b.MayAsk(a.Folder) {
 		return b.end(ctx, a, records.AnswerWithdrawn, "")
 	}
 	if yes && a.Policy == records.PolicyApproval {

@@ -357,6 +357,34 @@ func TestAPermissionOfASessionThatIsGoneIsOver(t *testing.T) {
 	}
 }
 
+// TestWhoeverWasQuickerThanAStartWasTooLate: a session that came back, or a yes, at the moment in
+// which the host began again and had not yet looked at what waits.
+func TestWhoeverWasQuickerThanAStartWasTooLate(t *testing.T) {
+	for name, newSite := range forms {
+		for _, votes := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, votes), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSite(t)
+					all := askers()
+					a := all[slices.IndexFunc(all, func(a asker) bool { return a.policy == records.PolicyPermission })]
+					a.asks(s)
+					asked := a.shows(s)[0]
+					time.Sleep(5 * time.Minute) // no host runs
+					s.restart()
+					want := ""
+					if votes {
+						a.votes(s, "yes", by("U1", asked, "yes"))
+						want = a.yes
+					}
+					if got := a.reads(s); got != want {
+						t.Errorf("the session reads %q, want %q", got, want)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestALateYesDoesNotCountBeforeTheHostHasNoticedTheEnd.
 func TestALateYesDoesNotCountBeforeTheHostHasNoticedTheEnd(t *testing.T) {
 	each(t, func(t *testing.T, s *site, a *asker) {

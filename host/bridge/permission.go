@@ -91,7 +91,7 @@ func (b *Bridge) permission(ctx context.Context, folder, thread, id string) (p i
 	}
 	switch now := time.Now(); {
 	case err != nil || a.Answer != "":
-	case !now.Before(a.Expires):
+	case !now.Before(a.Expires) && !b.mayComeBack(a, now):
 		err = b.endLate(ctx, a, now)
 	case !b.MayAsk(folder):
 		err = b.end(ctx, a, records.AnswerWithdrawn, "")
