@@ -465,3 +465,30 @@ func TestASessionThatWaitsInOneLongCallIsNotTakenForGone(t *testing.T) {
 		}
 	})
 }
+
+// TestASessionThatAskedWithoutPauseWroteTheDiskEachTime it asked for an answer.
+func TestASessionThatAskedWithoutPauseWroteTheDiskEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		a := askers()[2]
+		a.asks(s)
+		written := map[time.Time]bool{}
+		for end := time.Now().Add(lasts); time.Now().Before(end); time.Sleep(time.Second / 4) {
+			if got := a.reads(s); got != "" {
+				t.Fatalf("the session reads %q", got)
+			}
+			ask, err := s.outbox.Reader().Permission(t.Context(), s.session)
+			check(t, err)
+			written[ask.Expires] = true
+		}
+		if len(written) > 40 {
+			t.Errorf("what was asked was written %d times", len(written))
+		}
+		if got := a.reads(s); got != a.nobody {
+			t.Errorf("in the end the session reads %q", got)
+		}
+		if ask, err := s.outbox.Reader().Permission(t.Context(), s.session); err != nil || ask.Answer != records.AnswerNone {
+			t.Errorf("it ended by %q, %v", ask.Answer, err)
+		}
+	})
+}

@@ -132,13 +132,17 @@ func (b *Bridge) mayComeBack(a *records.Ask, now time.Time) bool {
 	return now.Before(b.began.Add(p.heed)) && now.Before(a.Made.Add(p.within))
 }
 
-// heed notes that whoever asks waited for the answer at a time.
+// heed notes that whoever asks waited for the answer at a time, unless it would move the end by little.
 func (b *Bridge) heed(ctx context.Context, a *records.Ask, at time.Time) error {
 	p := policies[a.Policy]
-	a.Expires = at.Add(p.heed)
-	if end := a.Made.Add(p.within); end.Before(a.Expires) {
-		a.Expires = end
+	until, end := at.Add(p.heed), a.Made.Add(p.within)
+	if end.Before(until) {
+		until = end
 	}
+	if more := until.Sub(a.Expires); more <= 0 || more < p.heed/8 && until.Before(end) {
+		return nil
+	}
+	a.Expires = until
 	return b.Outbox.SaveAsk(ctx, a)
 }
 
