@@ -75,7 +75,10 @@ const maxUnusable = 20
 // one. What is below a workspace or a home is its assistant's.
 func (d Doctor) usable(context.Context) (all []finding.Finding) {
 	for _, root := range []string{d.Layout.State, d.Layout.Own()} {
-		if err := safefs.Writable(root, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		switch err := safefs.Writable(root, true); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // state says so
+		case err != nil:
 			return []finding.Finding{d.unusable(finding.State, "state", root, err)}
 		}
 	}

@@ -130,16 +130,17 @@ func (d *Discord) create(ctx context.Context, m channel.Message, to string, spok
 	if spoken.Opus {
 		voice(&out, spoken)
 	}
+	if len(files) == 0 {
+		return d.api.Post(ctx, "channels/"+to+"/messages", out, got)
+	}
 	payload, err := json.Marshal(out)
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
-	body := transfer.Plain("application/json", payload)
-	if len(files) > 0 {
-		fields := []transfer.Field{{Name: "payload_json", Type: "application/json", Content: payload}}
-		if body, err = transfer.Form(ctx, fields, files, func(i int) string { return fmt.Sprintf("files[%d]", i) }, m.Progress); err != nil {
-			return err
-		}
+	fields := []transfer.Field{{Name: "payload_json", Type: "application/json", Content: payload}}
+	body, err := transfer.Form(ctx, fields, files, func(i int) string { return fmt.Sprintf("files[%d]", i) }, m.Progress)
+	if err != nil {
+		return err
 	}
 	return d.api.Post(ctx, "channels/"+to+"/messages", body, got)
 }

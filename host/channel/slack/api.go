@@ -24,10 +24,9 @@ const (
 	maxAnswer = 16 << 20         // bytes of an answer
 )
 
-// api is the client of Slack's Web API. It sends nothing to other hosts. What may be asked again goes by
-// slack-go, whose errors go through refusal. Two things go by webapi: what shows something in a chat,
-// and questions for members' messages, of which slack-go reads none if one has a form that it does
-// not know.
+// api is the client of Slack's Web API. It sends nothing to other hosts. Questions go by slack-go, and
+// its errors through refusal. By webapi goes what shows something in a chat, and a question for members'
+// messages, of which slack-go reads none if one has a form that it does not know.
 type api struct {
 	*webapi.API                 // with the bot token
 	slack       *slackgo.Client // with both tokens

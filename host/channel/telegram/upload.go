@@ -19,14 +19,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// bodyOf returns the body of a request, with the files of m if m is not nil.
-func bodyOf(ctx context.Context, a args, m *channel.Message) (*transfer.Body, error) {
+// bodyOf returns the body of a request with the files of m, or a itself if there are none.
+func bodyOf(ctx context.Context, a args, m *channel.Message) (any, error) {
 	if m == nil || len(m.Files) == 0 {
-		content, err := json.Marshal(a)
-		if err != nil {
-			return nil, fmt.Errorf("encode message: %w", err)
-		}
-		return transfer.Plain("application/json", content), nil
+		return a, nil
 	}
 	var fields []transfer.Field
 	for name, value := range a {
