@@ -107,6 +107,8 @@ func (b *Bridge) Answer(ctx context.Context, chat groups.Address, m *channel.Inb
 		return true, nil
 	case m.Kind == channel.KindVote && len(m.Choices) == 0: // it was withdrawn: the first answer has counted
 		return true, nil
+	case a.By == m.Sender && a.Answer == answerOf(yes): // it came again
+		return true, nil
 	}
 	return true, b.count(ctx, a, yes, m.Sender)
 }
@@ -175,5 +177,12 @@ func (b *Bridge) decide(ctx context.Context, a *records.Ask, yes bool, by string
 			return err
 		}
 	}
-	return b.end(ctx, a, map[bool]string{true: records.AnswerYes, false: records.AnswerNo}[yes], by)
+	return b.end(ctx, a, answerOf(yes), by)
+}
+
+func answerOf(yes bool) string {
+	if yes {
+		return records.AnswerYes
+	}
+	return records.AnswerNo
 }

@@ -492,3 +492,25 @@ func TestASessionThatAskedWithoutPauseWroteTheDiskEachTime(t *testing.T) {
 		}
 	})
 }
+
+// TestAYesThatCameAgainWasToldThatSomebodyHadAnsweredBefore: the host was killed after it had recorded
+// the answer, so the channel brought it again.
+func TestAYesThatCameAgainWasToldThatSomebodyHadAnsweredBefore(t *testing.T) {
+	each(t, func(t *testing.T, s *site, a *asker) {
+		if a.policy == records.PolicyQuestion {
+			return // each vote replaces the member's last one
+		}
+		a.asks(s)
+		asked := a.shows(s)[0]
+		a.votes(s, "yes", by("U1", asked, "yes"))
+		s.restart()
+		a.votes(s, "yes", by("U1", asked, "yes"))
+		if shown := a.shows(s); len(shown) != a.messages {
+			t.Errorf("the chat shows %+v", shown)
+		}
+		a.votes(s, "no", by("U1", asked, "no"))
+		if shown := a.shows(s); len(shown) != a.messages+1 || !strings.HasPrefix(shown[a.messages].Text, "Somebody has answered before") {
+			t.Errorf("after another answer the chat shows %+v", shown)
+		}
+	})
+}
