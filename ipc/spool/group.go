@@ -316,7 +316,7 @@ const fairTime = 100 * time.Millisecond
 // together makes them wait.
 func (s *Spool) fair(n, waiting int) int {
 	few := max(s.opts.Batch/4, 1)
-	if n > few && time.Since(time.Unix(0, s.few.Load())) < fairTime {
+	if n > few && time.Since(time.Unix(0, s.few.Load())).Abs() < fairTime {
 		return few
 	}
 	if 0 < n && n <= few && n == waiting {

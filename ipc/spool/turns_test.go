@@ -173,3 +173,12 @@ func TestAFloodOfNonsenseDoesNotFillTheLog(t *testing.T) {
 		t.Errorf("%d entries in the errors folder", n)
 	}
 }
+
+// The clock was set back by an hour, and for as long every backlog went in small batches.
+func TestBatchesStayedSmallAfterTheClockWasSetBack(t *testing.T) {
+	s := &Spool{opts: Options{Batch: 64}}
+	s.few.Store(time.Now().Add(time.Hour).UnixNano())
+	if n := s.fair(64, 2000); n != 64 {
+		t.Errorf("%d requests in a batch", n)
+	}
+}
