@@ -17,6 +17,12 @@ type Holder struct {
 	end   context.CancelFunc // ends the Run of now; nil: it does not run
 }
 
+// StandIn is implemented by what a Holder has in the place of a channel that is down. It knows nothing of
+// what the channel was given, and not what it could do: both wait for the channel.
+type StandIn interface {
+	Held() error // what Send returns
+}
+
 // NewHolder returns a Holder of c.
 func NewHolder(c Channel) *Holder { return &Holder{now: c} }
 
