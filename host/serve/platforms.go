@@ -12,9 +12,13 @@ import (
 type platforms []channel.Channel
 
 // Fetch opens a member's file at the platform of that channel. It fails for good if the channel is
-// gone or cannot fetch files.
+// gone or cannot fetch files. One that is down is asked later.
 func (all platforms) Fetch(ctx context.Context, name string, f channel.FileRef) (io.ReadCloser, error) {
-	c, ok := channel.Named(all, name).(channel.Fetcher)
+	one := channel.Named(all, name)
+	if s, down := one.(channel.StandIn); down {
+		return nil, s.Held()
+	}
+	c, ok := one.(channel.Fetcher)
 	if !ok {
 		return nil, &channel.Error{Class: channel.Permanent, Code: "not_fetchable", Message: "its channel is configured no longer", Hint: "ask the member to send it again"}
 	}
