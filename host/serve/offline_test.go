@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -27,5 +28,14 @@ func TestAFileOfAChannelThatIsDownIsFetchedLater(t *testing.T) {
 	}
 	if _, err := all.Fetch(t.Context(), "gone", channel.FileRef{}); channel.ClassOf(err) != channel.Permanent {
 		t.Errorf("a channel that is gone: %v", err)
+	}
+}
+
+// An admin whose message came as the channel went down was refused as one who is none.
+func TestNobodyKnowsTheRolesOfAChannelThatIsDown(t *testing.T) {
+	down := config.Channel{Name: "push", Platform: push.Platform()}
+	all := platforms{channel.NewHolder(offline{Channel: down, why: "no token"})}
+	if role, err := all.RoleOf(t.Context(), groups.Address{Channel: "push", JID: "push:a"}, "ann"); err == nil {
+		t.Errorf("the role is %q", role)
 	}
 }

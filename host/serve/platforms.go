@@ -25,9 +25,14 @@ func (all platforms) Fetch(ctx context.Context, name string, f channel.FileRef) 
 	return c.Fetch(ctx, f)
 }
 
-// RoleOf asks the platform for a member's role in a chat; unknown if the platform has no roles.
+// RoleOf asks the platform for a member's role in a chat; unknown if the platform has no roles. If the
+// channel is down, nobody knows.
 func (all platforms) RoleOf(ctx context.Context, chat groups.Address, sender string) (channel.Role, error) {
-	r, ok := channel.Named(all, chat.Channel).(channel.Roles)
+	one := channel.Named(all, chat.Channel)
+	if s, down := one.(channel.StandIn); down {
+		return channel.RoleUnknown, s.Held()
+	}
+	r, ok := one.(channel.Roles)
 	if !ok {
 		return channel.RoleUnknown, nil
 	}
