@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -365,6 +366,26 @@ func TestADeletedSocketWasNeverMadeAgain(t *testing.T) {
 		if left, _ := os.ReadDir(s.Runtime); len(left) > 1 {
 			t.Errorf("%d directories of sockets are left", len(left))
 		}
+	}
+}
+
+// A socket that was deleted with its directory was a line of the log every five seconds, and no finding.
+func TestASocketThatCannotBeMadeAgainIsAnError(t *testing.T) {
+	dir := privateDir(t)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	s := &operator.Server{Dir: dir, Control: &control{}, Look: time.Millisecond}
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	await(t, func() bool {
+		_, err := operator.NewClient(dir).Status(ctx)
+		return err == nil
+	})
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Run: %v", err)
 	}
 }
 

@@ -344,6 +344,39 @@ groups: [{folder: dock, chat: "web:dock"}]
 	}
 }
 
+// A reload that made a channel anew while that was down ended the host.
+func TestAReloadChangesAChannelThatIsDown(t *testing.T) {
+	const text = `
+state: ./state
+channels: {web: {listen: "127.0.0.1:0", token_file: ./token}}
+groups: [{folder: dock, chat: "web:dock"}]
+`
+	dir := t.TempDir()
+	h := runHost(t, dir, text)
+	until(t, "the fault does not name the file", func() bool { return h.fault("the file cannot be read") != nil })
+	h.writeFile(strings.Replace(text, "./token", "./other", 1))
+	if err := os.WriteFile(filepath.Join(dir, "other"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := h.Reload(t.Context(), false); err != nil || len(answer.Problems) > 0 {
+		t.Fatalf("%v, %v", answer.Problems, err)
+	}
+	h.writeFile(strings.Replace(text, "127.0.0.1:0", "localhost:0", 1))
+	if answer, err := h.Reload(t.Context(), false); err != nil || len(answer.Problems) > 0 {
+		t.Fatalf("%v, %v", answer.Problems, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte("0123456789abcdef-1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := h.Reload(t.Context(), false); err != nil || len(answer.Problems) > 0 {
+		t.Fatalf("%v, %v", answer.Problems, err)
+	}
+	until(t, "the page is not served", func() bool {
+		w, made := channel.Named(h.Channels, "web").(*web.Web)
+		return made && connected(w)
+	})
+}
+
 // A main group whose project, and with it the shadow of .env, cannot be mounted is down, alone.
 func TestAGroupWithoutItsShadowIsDown(t *testing.T) {
 	h := newHost(t, `
