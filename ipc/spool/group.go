@@ -315,7 +315,7 @@ const fairTime = 100 * time.Millisecond
 // somebody else's few requests come, a backlog goes in smaller batches: what is recorded
 // together makes them wait.
 func (s *Spool) fair(n, waiting int) int {
-	few := max(s.opts.Batch/4, 1)
+	few := max(s.opts.Batch/8, 1)
 	if n > few && time.Since(time.Unix(0, s.few.Load())).Abs() < fairTime {
 		return few
 	}
