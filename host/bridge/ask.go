@@ -107,6 +107,8 @@ func (b *Bridge) Answer(ctx context.Context, chat groups.Address, m *channel.Inb
 		return true, nil
 	case m.Kind == channel.KindVote && len(m.Choices) == 0: // it was withdrawn: the first answer has counted
 		return true, nil
+	case a.By == m.Sender && a.Answer == answerOf(yes): // it came again
+		return true, nil
 	}
 	return true, b.count(ctx, a, yes, m.Sender)
 }
@@ -161,7 +163,13 @@ func (b *Bridge) count(ctx context.Context, a *records.Ask, yes bool, by string)
 // decide counts a person's answer, unless what was asked may not be any more. The errors are
 // those of mayStill and of [outbox.Outbox.Answer].
 func (b *Bridge) decide(ctx context.Context, a *records.Ask, yes bool, by string) error {
-	if a.Policy == records.PolicyPermission && a.Open(time.Now()) && !b.MayAsk(a.Folder) {
+	now := time.Now()
+	if a.Answer == "" && !a.Open(now) && b.mayComeBack(a, now) {
+		if err := b.heed(ctx, a, b.began); err != nil {
+			return err
+		}
+	}
+	if a.Policy == records.PolicyPermission && a.Open(now) && !b.MayAsk(a.Folder) {
 		return b.end(ctx, a, records.AnswerWithdrawn, "")
 	}
 	if yes && a.Policy == records.PolicyApproval {
@@ -169,5 +177,12 @@ func (b *Bridge) decide(ctx context.Context, a *records.Ask, yes bool, by string
 			return err
 		}
 	}
-	return b.end(ctx, a, map[bool]string{true: records.AnswerYes, false: records.AnswerNo}[yes], by)
+	return b.end(ctx, a, answerOf(yes), by)
+}
+
+func answerOf(yes bool) string {
+	if yes {
+		return records.AnswerYes
+	}
+	return records.AnswerNo
 }

@@ -357,6 +357,34 @@ func TestAPermissionOfASessionThatIsGoneIsOver(t *testing.T) {
 	}
 }
 
+// TestWhoeverWasQuickerThanAStartWasTooLate: a session that came back, or a yes, at the moment in
+// which the host began again and had not yet looked at what waits.
+func TestWhoeverWasQuickerThanAStartWasTooLate(t *testing.T) {
+	for name, newSite := range forms {
+		for _, votes := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, votes), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSite(t)
+					all := askers()
+					a := all[slices.IndexFunc(all, func(a asker) bool { return a.policy == records.PolicyPermission })]
+					a.asks(s)
+					asked := a.shows(s)[0]
+					time.Sleep(5 * time.Minute) // no host runs
+					s.restart()
+					want := ""
+					if votes {
+						a.votes(s, "yes", by("U1", asked, "yes"))
+						want = a.yes
+					}
+					if got := a.reads(s); got != want {
+						t.Errorf("the session reads %q, want %q", got, want)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestALateYesDoesNotCountBeforeTheHostHasNoticedTheEnd.
 func TestALateYesDoesNotCountBeforeTheHostHasNoticedTheEnd(t *testing.T) {
 	each(t, func(t *testing.T, s *site, a *asker) {
@@ -434,6 +462,55 @@ func TestASessionThatWaitsInOneLongCallIsNotTakenForGone(t *testing.T) {
 		s.answers(asked.Text, true)
 		if p := <-got; p.Answer != ipc.Allowed {
 			t.Errorf("the session reads %+v", p)
+		}
+	})
+}
+
+// TestASessionThatAskedWithoutPauseWroteTheDiskEachTime it asked for an answer.
+func TestASessionThatAskedWithoutPauseWroteTheDiskEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		a := askers()[2]
+		a.asks(s)
+		written := map[time.Time]bool{}
+		for end := time.Now().Add(lasts); time.Now().Before(end); time.Sleep(time.Second / 4) {
+			if got := a.reads(s); got != "" {
+				t.Fatalf("the session reads %q", got)
+			}
+			ask, err := s.outbox.Reader().Permission(t.Context(), s.session)
+			check(t, err)
+			written[ask.Expires] = true
+		}
+		if len(written) > 40 {
+			t.Errorf("what was asked was written %d times", len(written))
+		}
+		if got := a.reads(s); got != a.nobody {
+			t.Errorf("in the end the session reads %q", got)
+		}
+		if ask, err := s.outbox.Reader().Permission(t.Context(), s.session); err != nil || ask.Answer != records.AnswerNone {
+			t.Errorf("it ended by %q, %v", ask.Answer, err)
+		}
+	})
+}
+
+// TestAYesThatCameAgainWasToldThatSomebodyHadAnsweredBefore: the host was killed after it had recorded
+// the answer, so the channel brought it again.
+func TestAYesThatCameAgainWasToldThatSomebodyHadAnsweredBefore(t *testing.T) {
+	each(t, func(t *testing.T, s *site, a *asker) {
+		if a.policy == records.PolicyQuestion {
+			return // each vote replaces the member's last one
+		}
+		a.asks(s)
+		asked := a.shows(s)[0]
+		a.votes(s, "yes", by("U1", asked, "yes"))
+		s.restart()
+		a.votes(s, "yes", by("U1", asked, "yes"))
+		if shown := a.shows(s); len(shown) != a.messages {
+			t.Errorf("the chat shows %+v", shown)
+		}
+		a.votes(s, "no", by("U1", asked, "no"))
+		if shown := a.shows(s); len(shown) != a.messages+1 || !strings.HasPrefix(shown[a.messages].Text, "Somebody has answered before") {
+			t.Errorf("after another answer the chat shows %+v", shown)
 		}
 	})
 }

@@ -84,9 +84,8 @@ func (b *Bridge) ends(ctx context.Context, a *records.Ask) (all []judged, err er
 // watchAsks asks the approvers, ends what nobody has answered in time, and shows the ends that are
 // not shown yet, until ctx is done.
 func (b *Bridge) watchAsks(ctx context.Context) {
-	began := time.Now()
 	for {
-		next, err := b.dueAsks(ctx, began)
+		next, err := b.dueAsks(ctx)
 		if err != nil && ctx.Err() == nil {
 			b.Log.Error("people were not asked, or not told how it ended; tried again in a minute; the operator can answer approvals", "error", err)
 			next = time.Now().Add(time.Minute)
@@ -104,20 +103,19 @@ func (b *Bridge) watchAsks(ctx context.Context) {
 	}
 }
 
-// dueAsks returns when to look again; zero if nothing is open. began is when the host began to
-// listen to those who ask.
-func (b *Bridge) dueAsks(ctx context.Context, began time.Time) (next time.Time, err error) {
+// dueAsks returns when to look again; zero if nothing is open.
+func (b *Bridge) dueAsks(ctx context.Context) (next time.Time, err error) {
 	now := time.Now()
 	due, err := b.Outbox.Reader().DueAsks(ctx, now, b.Approvers() != "")
 	for i := range due {
 		a := &due[i]
-		switch p := policies[a.Policy]; {
+		switch {
 		case a.Answer != "":
 			err = errors.Join(err, b.showEnd(ctx, a))
 		case a.Open(now): // nobody sees it
 			err = errors.Join(err, b.askApprovers(ctx, a))
-		case p.heed > 0 && now.Before(began.Add(p.heed)) && now.Before(a.Made.Add(p.within)): // who asks may outlive a host
-			err = errors.Join(err, b.heed(ctx, a, began))
+		case b.mayComeBack(a, now):
+			err = errors.Join(err, b.heed(ctx, a, b.began))
 		default:
 			err = errors.Join(err, b.endLate(ctx, a, now))
 		}
@@ -128,13 +126,23 @@ func (b *Bridge) dueAsks(ctx context.Context, began time.Time) (next time.Time, 
 	return b.Outbox.Reader().NextExpiry(ctx)
 }
 
-// heed notes that whoever asks waited for the answer at a time.
+// mayComeBack reports whether a host has only just begun to listen to whoever asks, who may outlive one.
+func (b *Bridge) mayComeBack(a *records.Ask, now time.Time) bool {
+	p := policies[a.Policy]
+	return now.Before(b.began.Add(p.heed)) && now.Before(a.Made.Add(p.within))
+}
+
+// heed notes that whoever asks waited for the answer at a time, unless it would move the end by little.
 func (b *Bridge) heed(ctx context.Context, a *records.Ask, at time.Time) error {
 	p := policies[a.Policy]
-	a.Expires = at.Add(p.heed)
-	if end := a.Made.Add(p.within); end.Before(a.Expires) {
-		a.Expires = end
+	until, end := at.Add(p.heed), a.Made.Add(p.within)
+	if end.Before(until) {
+		until = end
 	}
+	if more := until.Sub(a.Expires); more <= 0 || more < p.heed/8 && until.Before(end) {
+		return nil
+	}
+	a.Expires = until
 	return b.Outbox.SaveAsk(ctx, a)
 }
 

@@ -74,6 +74,7 @@ type Addresses interface {
 // Bridge accepts requests. Its methods may be called from several goroutines.
 type Bridge struct {
 	Options
+	began  time.Time
 	asking sync.Mutex // held while a permission is counted and recorded
 	mu     sync.Mutex
 	news   chan struct{} // closed by the next answer; mu guards it
@@ -85,7 +86,7 @@ func New(o Options) *Bridge {
 	if o.Trace == nil {
 		o.Trace = func(string, string, string) {}
 	}
-	return &Bridge{Options: o, news: make(chan struct{})}
+	return &Bridge{Options: o, began: time.Now(), news: make(chan struct{})}
 }
 
 // finalRefusal returns the refusal of an error that does not pass, else nil.

@@ -26,7 +26,7 @@ var ErrNoPermission error = &refusal.Error{
 
 // AskPermission asks in the approvers' chat whether a session elsewhere may use a tool. The
 // answer is no if nobody has said yes after ten minutes, or if the session has not asked for the
-// answer for two. The error is ErrNoPermissions, or a refusal if too many of the group's questions
+// answer for about two. The error is ErrNoPermissions, or a refusal if too many of the group's questions
 // are open; other errors pass.
 func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks ipc.Permission) (ipc.Permission, error) {
 	if b.Approvers() == "" || !b.MayAsk(folder) {
@@ -91,7 +91,7 @@ func (b *Bridge) permission(ctx context.Context, folder, thread, id string) (p i
 	}
 	switch now := time.Now(); {
 	case err != nil || a.Answer != "":
-	case !now.Before(a.Expires):
+	case !now.Before(a.Expires) && !b.mayComeBack(a, now):
 		err = b.endLate(ctx, a, now)
 	case !b.MayAsk(folder):
 		err = b.end(ctx, a, records.AnswerWithdrawn, "")

@@ -368,3 +368,34 @@ func TestOnlyTheFirstAnswerIsReadByTheToolThatAsked(t *testing.T) {
 		}
 	})
 }
+
+// TestAWithdrawalThatCameAgainTookALaterVoteAway: platforms bring events again, and in any order.
+func TestAWithdrawalThatCameAgainTookALaterVoteAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := polling(t)
+		defer s.run(&told{})()
+		poll := s.after("work", "q", which).MessageID
+		at := time.Now()
+		votes := func(seconds int, choices ...string) {
+			in := channel.Inbound{Kind: channel.KindVote, Target: poll, Choices: choices, From: "Anna", Time: at.Add(time.Duration(seconds) * time.Second)}
+			_, _, _, err := s.Vote(t.Context(), workChat, in, "a")
+			check(t, err)
+		}
+		votes(1, "Monday")
+		votes(2)
+		votes(3, "Friday")
+		votes(2) // again
+		if o := s.outcome("q"); len(o.Answers) != 1 || o.Counts["Friday"] != 1 {
+			t.Errorf("after a vote and an earlier withdrawal: %+v", o)
+		}
+		votes(4)
+		votes(3, "Friday") // again
+		if o := s.outcome("q"); len(o.Answers) != 0 || o.Counts["Friday"] != 0 {
+			t.Errorf("after a withdrawal and an earlier vote: %+v", o)
+		}
+		time.Sleep(time.Hour)
+		if text := s.memory.Shown("mem:work")[0].Closed; text != "Closed. Nobody answered." {
+			t.Errorf("the poll says %q", text)
+		}
+	})
+}

@@ -11,9 +11,16 @@ import (
 // Holder has a host's channel of one name, which a reload may replace by another one of that name.
 // It stands in lists of channels: [Named] and [Current] return the channel that it has.
 type Holder struct {
-	mu  sync.Mutex
-	now Channel
-	end context.CancelFunc // ends the Run of now; nil: it does not run
+	mu    sync.Mutex
+	now   Channel
+	count int                // of Replace
+	end   context.CancelFunc // ends the Run of now; nil: it does not run
+}
+
+// StandIn is implemented by what a Holder has in the place of a channel that is down. It knows nothing of
+// what the channel was given, and not what it could do: both wait for the channel.
+type StandIn interface {
+	Held() error // what Send returns
 }
 
 // NewHolder returns a Holder of c.
@@ -33,7 +40,8 @@ func Current(c Channel) Channel {
 func (h *Holder) Replace(next Channel) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.now = next; h.end != nil {
+	h.now = next
+	if h.count++; h.end != nil {
 		h.end()
 	}
 }
@@ -42,13 +50,16 @@ func (h *Holder) Replace(next Channel) {
 func (h *Holder) Run(ctx context.Context, in Inbox) error {
 	for {
 		h.mu.Lock()
-		now := h.now
+		now, count := h.now, h.count
 		running, end := context.WithCancel(ctx)
 		h.end = end
 		h.mu.Unlock()
 		err := now.Run(running, in)
 		end()
-		if ctx.Err() != nil || Current(h) == now {
+		h.mu.Lock()
+		same := h.count == count // a Channel need not be comparable
+		h.mu.Unlock()
+		if ctx.Err() != nil || same {
 			return err
 		}
 	}

@@ -39,20 +39,23 @@ type Server struct {
 }
 
 // Run serves until ctx is done, which is no error, and removes the socket. A socket that is
-// deleted meanwhile is made again. All its goroutines have ended when it returns. If a host
-// already answers on the socket, the error is ErrRunning.
+// deleted meanwhile is made again; if that fails, Run returns why, and may be called again. All its
+// goroutines have ended when it returns. If a host already answers on the socket, the error is
+// ErrRunning.
 func (s *Server) Run(ctx context.Context) error {
-	at, err := listen(ctx, s.Dir, s.Runtime)
-	if err != nil {
-		return err
-	}
-	for at != nil {
+	for {
+		at, err := listen(ctx, s.Dir, s.Runtime)
+		if err != nil {
+			return err
+		}
 		if err := s.serve(ctx, at); err != nil {
 			return fmt.Errorf("serve control socket: %w", err)
 		}
-		at = s.listenAgain(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		s.log().Warn("the control socket was deleted, and is made again")
 	}
-	return nil
 }
 
 // serve serves until ctx is done or the socket was deleted, and removes it. The calls in progress
@@ -74,20 +77,6 @@ func (s *Server) serve(ctx context.Context, at *socket) error {
 	guard := httpd.Guard{Names: httpd.NamesOf(socketHost), Programs: true, Hint: "ask for http://" + socketHost}
 	srv := httpd.Server{Handler: guard.Wrap(s.Handler()), Log: s.Log, Cancel: true, Grace: time.Second}
 	return srv.Serve(ctx, peerListener{at.UnixListener, s.log()})
-}
-
-// listenAgain makes the socket that was deleted; nil: ctx is done.
-func (s *Server) listenAgain(ctx context.Context) *socket {
-	for ctx.Err() == nil {
-		at, err := listen(ctx, s.Dir, s.Runtime)
-		if err == nil {
-			s.log().Warn("the control socket was deleted, and is made again")
-			return at
-		}
-		s.log().Error("the control socket was deleted and cannot be made again", "error", err)
-		wake.Sleep(ctx, s.every())
-	}
-	return nil
 }
 
 func (s *Server) every() time.Duration { return cmp.Or(s.Look, 5*time.Second) }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -369,33 +369,46 @@ func TestADeletedSocketWasNeverMadeAgain(t *testing.T) {
 	}
 }
 
-// logged gets the lines of a log.
-type logged chan string
-
-func (l logged) Write(b []byte) (int, error) {
-	select {
-	case l <- string(b):
-	default:
-	}
-	return len(b), nil
-}
-
 // TestTheHostDeletedTheFileThatLayInThePlaceOfItsSocket, while it ran.
 func TestTheHostDeletedTheFileThatLayInThePlaceOfItsSocket(t *testing.T) {
-	dir, lines := privateDir(t), make(logged, 16)
+	dir := privateDir(t)
 	path := filepath.Join(dir, "longshore.sock")
-	serve(t, &operator.Server{Dir: dir, Control: &control{}, Look: time.Millisecond, Log: slog.New(slog.NewTextHandler(lines, nil))})
-	if err := os.WriteFile(path+".x", []byte("kept"), 0o600); err != nil {
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- (&operator.Server{Dir: dir, Control: &control{}, Look: time.Millisecond}).Run(ctx) }()
+	await(t, func() bool {
+		_, err := operator.NewClient(dir).Status(ctx)
+		return err == nil
+	})
+	if err := errors.Join(os.WriteFile(path+".x", []byte("kept"), 0o600), os.Rename(path+".x", path)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(path+".x", path); err != nil {
-		t.Fatal(err)
-	}
-	if line := <-lines; !strings.Contains(line, "is not a socket") {
-		t.Error(line)
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "is not a socket") {
+		t.Errorf("Run: %v", err)
 	}
 	if b, err := os.ReadFile(path); string(b) != "kept" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// A socket that was deleted with its directory was a line of the log every five seconds, and no finding.
+func TestASocketThatCannotBeMadeAgainIsAnError(t *testing.T) {
+	dir := privateDir(t)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	s := &operator.Server{Dir: dir, Control: &control{}, Look: time.Millisecond}
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	await(t, func() bool {
+		_, err := operator.NewClient(dir).Status(ctx)
+		return err == nil
+	})
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Run: %v", err)
 	}
 }
 

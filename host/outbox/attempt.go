@@ -125,6 +125,10 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 	if ch == nil {
 		return []outcome{o.later(a, &channel.Error{Code: codeNoChannel, Message: "the channel is not configured"})}
 	}
+	if s, down := ch.(channel.StandIn); down {
+		a.part.Attempts++
+		return []outcome{o.later(a, s.Held())}
+	}
 	if a.part.State == records.Pending {
 		return []outcome{o.await(ctx, ch, a)}
 	}

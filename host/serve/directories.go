@@ -19,20 +19,29 @@ import (
 
 // directories owns the open directories that groups share with the host.
 type directories struct {
-	h    *Host
-	open *live.Live
+	h       *Host
+	open    *live.Live
+	refused []*config.Problem // what this machine lacked when a recheck was refused
 }
 
 // Run looks every minute, or more often while something is down, for directories that groups lack or
 // may use again, and for what this machine lacked of the configuration.
 func (d *directories) Run(ctx context.Context) error {
 	for wake.Sleep(ctx, d.h.nextLook(ctx)) {
-		d.h.checkGroups(d.h.Config(), d.h.Registry())
-		if err := d.h.recheck(ctx); err != nil {
+		d.lookAtGroups()
+		if err := d.recheck(ctx); err != nil {
 			d.h.opts.Log.Warn("the configuration was not looked at again", "error", err)
 		}
 	}
 	return nil
+}
+
+// lookAtGroups looks at the groups in force. It holds up reloads: else it could call a group up that a
+// reload has just found down.
+func (d *directories) lookAtGroups() {
+	d.h.reloading.Lock()
+	defer d.h.reloading.Unlock()
+	d.h.checkGroups(d.h.Config(), d.h.Registry())
 }
 
 // openDirectories puts the first configuration in force, and makes what the groups lack.

@@ -2,7 +2,9 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
@@ -54,7 +58,7 @@ func runHost(t *testing.T, dir, text string) *fileHost {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Host, err = New(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler), File: f, Getenv: func(string) string { return "" }}); err != nil {
+	if f.Host, err = New(t.Context(), cfg, Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil)), File: f, Getenv: func(string) string { return "" }}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -314,6 +318,56 @@ groups:
 	}
 }
 
+// A member's assistant that made a forbidden mount of another group's directory, while something was down,
+// made the host refuse its own file every 15 seconds, each time with a line of the log.
+func TestAMountThatBecameForbiddenIsRefusedOnce(t *testing.T) {
+	dir := t.TempDir()
+	x := filepath.Join(dir, "shared/x")
+	if err := os.MkdirAll(x, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := runHost(t, dir, `
+state: ./state
+channels: {web: {listen: "127.0.0.1:0"}}
+mounts: {allow: [{path: ./shared}]}
+assistants: {a: {}}
+groups:
+- {folder: dock, chat: "web:dock", assistant: a, mounts: [{name: x, host: ./shared/x}]}
+- {folder: pier, chat: "web:pier", assistant: a, mounts: [{name: y, host: ./shared/y}]}
+`)
+	d := &directories{h: h.Host}
+	look := func(refused int, down bool) {
+		t.Helper()
+		for range 3 {
+			if err := d.recheck(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := 0
+		for _, line := range h.recent.Lines(operator.LogQuery{}).Lines {
+			n += strings.Count(line.Message, "configuration refused")
+		}
+		if n != refused {
+			t.Errorf("%d lines say that it was refused, want %d", n, refused)
+		}
+		if _, is := h.down.Of("group pier"); is != down {
+			t.Errorf("the group pier is down: %v", is)
+		}
+		if m := h.Now().Config.Groups[0].Mounts; len(m) != 1 || m[0].Host != x {
+			t.Errorf("the group dock has %v", m)
+		}
+	}
+	look(0, true)
+	if err := errors.Join(os.Remove(x), os.Symlink(dir, x)); err != nil {
+		t.Fatal(err)
+	}
+	look(1, true)
+	if err := errors.Join(os.Remove(x), os.Mkdir(x, 0o755), os.Mkdir(filepath.Join(dir, "shared/y"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	look(1, false)
+}
+
 // The token of a channel could change at a start only, and one that was missing refused the start.
 func TestAChannelComesWithItsToken(t *testing.T) {
 	dir := t.TempDir()
@@ -340,6 +394,82 @@ groups: [{folder: dock, chat: "web:dock"}]
 		until(t, "the page is not served", func() bool { w, made := page().(*web.Web); return made && connected(w) })
 		if got := h.madeOf["web"].Settings.(*web.Settings).Token.Reveal(); got != token {
 			t.Errorf("the page has the token %q", got)
+		}
+	}
+}
+
+// A reload that made a channel anew while that was down ended the host.
+func TestAReloadChangesAChannelThatIsDown(t *testing.T) {
+	const text = `
+state: ./state
+channels: {web: {listen: "127.0.0.1:0", token_file: ./token}}
+groups: [{folder: dock, chat: "web:dock"}]
+`
+	dir := t.TempDir()
+	h := runHost(t, dir, text)
+	until(t, "the fault does not name the file", func() bool { return h.fault("the file cannot be read") != nil })
+	h.writeFile(strings.Replace(text, "./token", "./other", 1))
+	if err := os.WriteFile(filepath.Join(dir, "other"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := h.Reload(t.Context(), false); err != nil || len(answer.Problems) > 0 {
+		t.Fatalf("%v, %v", answer.Problems, err)
+	}
+	h.writeFile(strings.Replace(text, "127.0.0.1:0", "localhost:0", 1))
+	if answer, err := h.Reload(t.Context(), false); err != nil || len(answer.Problems) > 0 {
+		t.Fatalf("%v, %v", answer.Problems, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte("0123456789abcdef-1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := h.Reload(t.Context(), false); err != nil || len(answer.Problems) > 0 {
+		t.Fatalf("%v, %v", answer.Problems, err)
+	}
+	until(t, "the page is not served", func() bool {
+		w, made := channel.Named(h.Channels, "web").(*web.Web)
+		return made && connected(w)
+	})
+}
+
+// A look at the groups of before a reload called a group up that the reload had found down: its assistant
+// was started in a directory that is not its own.
+func TestAReloadFindsAGroupDownWhileTheHostLooks(t *testing.T) {
+	dir := t.TempDir()
+	const text = `
+state: ./state
+channels: {web: {listen: "127.0.0.1:0"}}
+assistants: {a: {}}
+groups:
+- {folder: pier, chat: "web:pier", assistant: a}
+`
+	h := runHost(t, dir, text)
+	if err := os.WriteFile(filepath.Join(dir, "state/groups/dock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, ctx := &directories{h: h.Host}, t.Context()
+	done := make(chan struct{})
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				d.lookAtGroups()
+			}
+		}
+	})
+	defer looking.Wait()
+	defer close(done)
+	for range 40 {
+		for _, more := range []string{"", `- {folder: dock, chat: "web:dock", assistant: a}`} {
+			h.writeFile(text + more)
+			if answer, err := h.Reload(ctx, true); err != nil || len(answer.Problems) > 0 {
+				t.Fatalf("%v, %v", answer.Problems, err)
+			}
+		}
+		if _, down := h.down.Of("group dock"); !down {
+			t.Fatal("the group is called up")
 		}
 	}
 }

@@ -41,8 +41,13 @@ func (o offline) Run(ctx context.Context, _ channel.Inbox) error {
 }
 
 func (o offline) Send(context.Context, channel.Message) (channel.Receipt, error) {
+	return channel.Receipt{}, o.Held()
+}
+
+// Held implements channel.StandIn.
+func (o offline) Held() error {
 	if o.why == "" {
-		return channel.Receipt{}, &channel.Error{Class: channel.Held, Code: "no_host", Message: "no host is running"}
+		return &channel.Error{Class: channel.Held, Code: "no_host", Message: "no host is running"}
 	}
-	return channel.Receipt{}, &channel.Error{Class: channel.Held, Code: "channel_down", Message: "the channel is down", Hint: "it is sent as soon as the operator has seen to it"}
+	return &channel.Error{Class: channel.Held, Code: "channel_down", Message: "the channel is down", Hint: "it is sent as soon as the operator has seen to it"}
 }

@@ -191,12 +191,16 @@ func (p channelsPart) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	for _, c := range p.h.Channels {
 		running.Go(func() {
+			said := ""
 			for pause := upkeep.FirstPause; ; pause = min(2*pause, upkeep.LongestPause) {
 				err := c.Run(ctx, inbox{c.Name(), p.h})
 				if err == nil || ctx.Err() != nil {
 					return
 				}
-				p.h.opts.Log.Error("channel ended; its deliveries are kept, and it is run again", "channel", c.Name(), "error", err)
+				if words := err.Error(); words != said {
+					said = words
+					p.h.opts.Log.Error("channel ended; its deliveries are kept, and it is run again", "channel", c.Name(), "error", err)
+				}
 				if !p.h.runAgain(ctx, c, pause, err) {
 					return
 				}

@@ -12,18 +12,27 @@ import (
 type platforms []channel.Channel
 
 // Fetch opens a member's file at the platform of that channel. It fails for good if the channel is
-// gone or cannot fetch files.
+// gone or cannot fetch files. One that is down is asked later.
 func (all platforms) Fetch(ctx context.Context, name string, f channel.FileRef) (io.ReadCloser, error) {
-	c, ok := channel.Named(all, name).(channel.Fetcher)
+	one := channel.Named(all, name)
+	if s, down := one.(channel.StandIn); down {
+		return nil, s.Held()
+	}
+	c, ok := one.(channel.Fetcher)
 	if !ok {
 		return nil, &channel.Error{Class: channel.Permanent, Code: "not_fetchable", Message: "its channel is configured no longer", Hint: "ask the member to send it again"}
 	}
 	return c.Fetch(ctx, f)
 }
 
-// RoleOf asks the platform for a member's role in a chat; unknown if the platform has no roles.
+// RoleOf asks the platform for a member's role in a chat; unknown if the platform has no roles. If the
+// channel is down, nobody knows.
 func (all platforms) RoleOf(ctx context.Context, chat groups.Address, sender string) (channel.Role, error) {
-	r, ok := channel.Named(all, chat.Channel).(channel.Roles)
+	one := channel.Named(all, chat.Channel)
+	if s, down := one.(channel.StandIn); down {
+		return channel.RoleUnknown, s.Held()
+	}
+	r, ok := one.(channel.Roles)
 	if !ok {
 		return channel.RoleUnknown, nil
 	}

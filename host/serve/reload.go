@@ -93,9 +93,9 @@ func (h *Host) noWayBack(next *config.Config) []*config.Problem {
 }
 
 // recheck applies the configuration again if this machine has now what it lacked. A file that was
-// changed since waits for a reload.
-func (h *Host) recheck(ctx context.Context) error {
-	now := h.Config()
+// changed since waits for a reload. What was refused is not tried again until something changes.
+func (d *directories) recheck(ctx context.Context) error {
+	h, now := d.h, d.h.Config()
 	if len(now.Down) == 0 || h.opts.File == nil {
 		return nil
 	}
@@ -104,12 +104,18 @@ func (h *Host) recheck(ctx context.Context) error {
 		return err
 	}
 	next, problems, err := h.opts.File.Load(registered)
-	if err != nil || len(problems) > 0 || next.Sum != now.Sum ||
-		slices.EqualFunc(next.Down, now.Down, func(a, b *config.Problem) bool { return a.Key == b.Key && a.Message == b.Message }) {
+	if err != nil || len(problems) > 0 || next.Sum != now.Sum || sameDown(next.Down, now.Down) || sameDown(next.Down, d.refused) {
 		return err
 	}
-	_, err = h.Reload(ctx, false)
+	answer, err := h.Reload(ctx, false)
+	if d.refused = nil; len(answer.Problems) > 0 {
+		d.refused = next.Down
+	}
 	return err
+}
+
+func sameDown(a, b []*config.Problem) bool {
+	return slices.EqualFunc(a, b, func(a, b *config.Problem) bool { return a.Key == b.Key && a.Message == b.Message })
 }
 
 // newlyDenied returns the forbidden mounts of next that a file brings whose group is served now.

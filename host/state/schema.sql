@@ -77,7 +77,7 @@ CREATE TABLE vote (
 	delivery INTEGER NOT NULL,
 	voter    TEXT    NOT NULL,
 	name     TEXT    NOT NULL,
-	choices  TEXT    NOT NULL, -- JSON
+	choices  TEXT    NOT NULL, -- JSON; [] if it was taken back
 	time     INTEGER NOT NULL,
 	PRIMARY KEY (delivery, voter)
 ) WITHOUT ROWID;

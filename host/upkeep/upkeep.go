@@ -87,15 +87,24 @@ const (
 )
 
 // Keep runs a part until ctx is done: open, which does nothing if the part is open, then run. While
-// one of them fails, the part is down, and is tried again after a pause.
+// one of them fails, the part is down, and is tried again after a pause. It is up when it has run for
+// FirstPause.
 func (l *List) Keep(ctx context.Context, f finding.Finding, open func() error, run func(context.Context) error) {
 	for pause := FirstPause; ; pause = min(2*pause, LongestPause) {
 		err := open()
-		if l.Tell(f, err); err == nil {
-			pause = FirstPause
-			if err = run(ctx); err != nil && ctx.Err() == nil {
-				l.Tell(f, err)
+		if err == nil {
+			told := make(chan struct{})
+			up := time.AfterFunc(FirstPause, func() {
+				defer close(told)
+				l.Tell(f, nil)
+			})
+			if err = run(ctx); !up.Stop() {
+				<-told
+				pause = FirstPause
 			}
+		}
+		if err != nil && ctx.Err() == nil {
+			l.Tell(f, err)
 		}
 		if !wake.Sleep(ctx, pause) {
 			return

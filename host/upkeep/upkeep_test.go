@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -61,6 +62,35 @@ func TestAPartThatIsDownComesUpByItself(t *testing.T) {
 		is(nil)
 		cancel()
 		<-done
+	})
+}
+
+// A part whose run failed as soon as it was open was up and down once a second, each time with a line of
+// the log and a notice.
+func TestAPartThatFailsAsSoonAsItRunsIsDownInOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		l := upkeep.New(slog.New(slog.NewTextHandler(&log, nil)))
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		runs := 0
+		go l.Keep(ctx, finding.Finding{Name: finding.Listener, Part: "control socket"}, func() error { return nil }, func(context.Context) error {
+			runs++
+			return errors.New("no room for the socket")
+		})
+		began := time.Now()
+		for range 100 {
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			if all := l.Findings(ctx); len(all) != 1 || all[0].Since.After(began.Add(time.Second)) {
+				t.Fatalf("after %v: %v", time.Since(began), all)
+			}
+		}
+		<-ctx.Done()
+		synctest.Wait()
+		if n := strings.Count(log.String(), "\n"); n != 1 || runs > 6000 {
+			t.Errorf("%d lines for %d runs in a day", n, runs)
+		}
 	})
 }
 

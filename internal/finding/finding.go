@@ -105,12 +105,17 @@ func (l *List) Since(all []Finding) []Finding {
 // ID is that of the first: several parts may notice one thing, and the one that knows most comes
 // first. Advice about a line that another part's finding has as its cause is left out.
 func Merge(lists ...[]Finding) (all []Finding) {
-	for _, list := range lists {
-		known := all
+	first, same := map[string]int{}, map[Finding]bool{} // the number of the first list with an ID
+	for i, list := range lists {
 		for _, f := range list {
-			if !slices.ContainsFunc(known, func(k Finding) bool { return k.ID() == f.ID() && f.Name != OK }) && !slices.Contains(all, f) {
-				all = append(all, f)
+			at, known := first[f.ID()]
+			if same[f] || known && at < i && f.Name != OK {
+				continue
 			}
+			if same[f] = true; !known {
+				first[f.ID()] = i
+			}
+			all = append(all, f)
 		}
 	}
 	known := Wrong(all)

@@ -315,8 +315,8 @@ const fairTime = 100 * time.Millisecond
 // somebody else's few requests come, a backlog goes in smaller batches: what is recorded
 // together makes them wait.
 func (s *Spool) fair(n, waiting int) int {
-	few := max(s.opts.Batch/4, 1)
-	if n > few && time.Since(time.Unix(0, s.few.Load())) < fairTime {
+	few := max(s.opts.Batch/8, 1)
+	if n > few && time.Since(time.Unix(0, s.few.Load())).Abs() < fairTime {
 		return few
 	}
 	if 0 < n && n <= few && n == waiting {

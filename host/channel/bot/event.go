@@ -24,11 +24,14 @@ type event struct {
 }
 
 // Keep makes durable what a member did, in the host's own form. The Refs of its files are the platform's
-// names for them, without spaces. own is what the channel needs besides; nil: nothing.
+// names for them, without spaces. own is what the channel needs besides; nil: nothing. What has no form of
+// the journal, such as a time after the year 9999, becomes a row that Decode refuses: else the platform
+// would repeat it for ever, and nothing after it would come.
 func (o *Open) Keep(ctx context.Context, in channel.Inbound, own any) error {
 	body, err := Encode(in, own)
 	if err != nil {
-		return fmt.Errorf("encode an event: %w", err)
+		o.Journal.Log.Warn("an event cannot be kept as it is", "chat", in.Chat, "error", err)
+		body = []byte("{}")
 	}
 	return o.Journal.Keep(ctx, journal.Inbound{Chat: in.Chat, ID: in.ID, Sender: in.Sender, Info: []byte{}, Body: body, Received: time.Now(), Event: !in.Kind.IsMessage()})
 }

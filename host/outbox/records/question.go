@@ -79,20 +79,17 @@ func (q *Question) Outcome(answers []Answer) string {
 // maxVoters is how many people's answers one question keeps.
 const maxVoters = 1000
 
-// SaveAnswer records a member's answer to the question of a delivery, or takes it back if it has
-// no choices. first reports whether nobody else had answered.
+// SaveAnswer records a member's answer to the question of a delivery. One without choices takes the
+// member's earlier one back, and stays: platforms bring answers again, in any order. first reports
+// whether nobody else had answered.
 func SaveAnswer(t *state.Tx, delivery int64, a Answer) (first bool, err error) {
-	list, err := json.Marshal(a.Choices)
+	list, err := json.Marshal(append([]string{}, a.Choices...))
 	if err != nil {
 		return false, err
 	}
-	others, err := scanIDs(t.Query(`SELECT delivery FROM vote WHERE delivery = ? AND voter <> ? LIMIT 1`, delivery, a.Voter))
+	others, err := scanIDs(t.Query(`SELECT delivery FROM vote WHERE delivery = ? AND voter <> ? AND choices <> '[]' LIMIT 1`, delivery, a.Voter))
 	if err != nil {
 		return false, err
-	}
-	if len(a.Choices) == 0 {
-		_, err = t.Exec(`DELETE FROM vote WHERE delivery = ? AND voter = ?`, delivery, a.Voter)
-		return len(others) == 0, err
 	}
 	_, err = t.Exec(`INSERT INTO vote (delivery, voter, name, choices, time)
 		SELECT ?1, ?2, ?3, ?4, ?5 WHERE (SELECT count(*) FROM vote WHERE delivery = ?1 AND voter <> ?2) < ?6
@@ -104,7 +101,7 @@ func SaveAnswer(t *state.Tx, delivery int64, a Answer) (first bool, err error) {
 // Answers returns the answers to a delivery's question, oldest first.
 func (r *Reader) Answers(ctx context.Context, key string) (all []Answer, err error) {
 	rows, err := r.db.QueryContext(ctx, `SELECT v.name, v.voter, v.choices, v.time FROM vote v JOIN delivery d ON d.id = v.delivery
-		WHERE d.key = ? ORDER BY v.time, v.voter`, key)
+		WHERE d.key = ? AND v.choices <> '[]' ORDER BY v.time, v.voter`, key)
 	err = each(rows, err, func() error {
 		var a Answer
 		var list string
