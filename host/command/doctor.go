@@ -102,8 +102,8 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 	var known serve.Known
 	var unread []finding.Finding
 	if health := operator.NewClient(operator.ControlDir(c.Layout())).Health(ctx); errors.Is(health, operator.ErrNoHost) {
-		if gone := e.unasked(c.Layout(), health); gone.Name == finding.StateGone {
-			return []finding.Finding{gone}
+		if hidden := e.unasked(c.Layout(), health); hidden.Name != finding.Host {
+			return []finding.Finding{hidden}
 		}
 		if known, err = serve.Knows(ctx, c, store.Look); err != nil {
 			unread = []finding.Finding{{Name: finding.State, Part: "groups", Severity: finding.Fault, Cause: unknown(err), Remedy: remedyOf(err)}}

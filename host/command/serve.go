@@ -43,7 +43,7 @@ On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
 
 func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	// Ask first: otherwise a second host would complain of a port in use.
-	if host, err := e.hostOf(ctx, cfg.Layout()); err != nil {
+	if host, err := e.hostOf(ctx, cfg.Layout()); err != nil && len(doctor.NoSocket(cfg.Layout())) == 0 { // the state has a lock, too
 		return err
 	} else if host != nil {
 		return terminal.Hinted(operator.ErrRunning, "see what runs: longshore status")
