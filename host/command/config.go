@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
@@ -190,7 +191,11 @@ func asHostUser(err error) string {
 		if err != nil {
 			continue
 		}
-		if owner, err := ownerOf(info); err == nil && owner.Uid != strconv.Itoa(os.Geteuid()) {
+		owner, err := ownerOf(info)
+		if err == nil && path == failed.Path && owner.Uid == strconv.Itoa(os.Geteuid()) {
+			return doctor.Allow(path)
+		}
+		if err == nil && owner.Uid != strconv.Itoa(os.Geteuid()) {
 			return hint + ": sudo -u " + terminal.ShellWord(owner.Username) + " longshore -c " + terminal.ShellWord(failed.Path) + " …"
 		}
 		break

@@ -42,6 +42,9 @@ func (e *env) hostOf(ctx context.Context, l groups.Layout) (*operator.Client, er
 func (e *env) unasked(l groups.Layout, err error) finding.Finding {
 	if errors.Is(err, operator.ErrNoHost) {
 		if pid := doctor.HostWithout("/proc", operator.ControlDir(l), e.Config); pid > 0 {
+			if other := doctor.NoSocket(l); len(other) > 0 {
+				return other[0]
+			}
 			return finding.Gone(l.State, pid)
 		}
 	}

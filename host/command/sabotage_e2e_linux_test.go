@@ -240,6 +240,14 @@ func sabotages() map[string]sabotage {
 			},
 			finding: "config_refused", part: "configuration", words: []string{"since the last reload was refused", "expected , or ] here, since a [ above is open, in the line: notify: {", "close every [ and {"},
 		},
+		"configuration broken, no reload": {
+			act: func(x *sabotaged) {
+				text, err := os.ReadFile(x.File)
+				stage.Must(x.t, err)
+				x.Write(strings.Replace(string(text), "limits: {", "limits: [", 1))
+			},
+			finding: "config_invalid", part: "configuration", words: []string{"expected , or ] here, since a [ above is open, in the line: notify: {", "close every [ and {"},
+		},
 		"blobs deleted": {
 			act:     func(x *sabotaged) { stage.Must(x.t, os.RemoveAll(filepath.Join(x.Layout.Own(), "blobs"))) },
 			finding: "state_unusable", part: "state, blobs", words: []string{"blobs is gone", "put it back from a backup"}, free: true,

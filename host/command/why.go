@@ -277,10 +277,9 @@ func servedAs(s operator.Status, wanted string, file []groups.Group) (operator.G
 func (e *env) whyByOlder(ctx context.Context, invalid error) error {
 	return e.withLastGood(ctx, invalid, func(c operator.Control) error {
 		w := &why{env: e}
-		if s, err := c.Status(ctx); err == nil {
-			w.findings = s.Findings
-		}
-		w.found(finding.Invalid, "configuration", finding.Fault, "the file is invalid; the host goes on by the one that it applied last", "correct the lines that are named above, then: longshore reload")
+		s, _ := c.Status(ctx)
+		_, problems, _ := e.servable()
+		w.findings = finding.Merge(doctor.Invalid(finding.Invalid, finding.Fault, problems), s.Findings)
 		if err := e.Answer(map[string]any{"answers": false, "findings": w.findings}, w.print); err != nil {
 			return err
 		}

@@ -36,6 +36,7 @@ type Doctor struct {
 	Proc      string // mount point of procfs; empty: /proc
 
 	File   string              // of the configuration; empty: it is in none
+	Wrong  []*config.Problem   // of that file, if it was changed to one that cannot be served
 	Config *config.Config      // nil: there is no configuration to be looked at
 	Getenv func(string) string // names the container engine
 }
@@ -103,8 +104,14 @@ func (d Doctor) Ask(ctx context.Context) []finding.Finding {
 	return finding.Merge(outside, d.Findings(ctx))
 }
 
+// Allow is the remedy for a file or directory that its owner may not use.
+func Allow(path string) string { return "chmod u+rwX " + path + ", as its owner or as root" }
+
 // Unasked is the finding that the host of l could not be asked, by the error of a Client.
 func Unasked(l groups.Layout, err error) finding.Finding {
+	if other := NoSocket(l); len(other) > 0 && errors.Is(err, operator.ErrDenied) {
+		return other[0]
+	}
 	for _, dir := range []string{l.State, l.Own()} {
 		if fi, failed := os.Stat(dir); errors.Is(err, operator.ErrDenied) && failed == nil && safefs.Mine(fi) && fi.Mode().Perm()&0o500 != 0o500 {
 			return Doctor{Layout: l}.unusable(finding.State, "state", dir, fs.ErrPermission)
@@ -161,11 +168,18 @@ func (d Doctor) config(context.Context) []finding.Finding {
 		return nil
 	}
 	fi, err := os.Stat(d.File)
+	if err == nil {
+		err = safefs.Readable(d.File, false)
+	}
 	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return found(finding.Invalid, "configuration", finding.Fault, "read configuration: "+err.Error(), Allow(d.File))
 	case err != nil:
 		return found(finding.Invalid, "configuration", finding.Fault, err.Error(), "put the file back; a running host goes on by the one that it applied last")
 	case fi.Mode().Perm()&0o022 != 0:
 		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+d.File)
+	case len(d.Wrong) > 0:
+		return Invalid(finding.Invalid, finding.Fault, d.Wrong)
 	}
 	return well("configuration", "the configuration is valid, and only its owner may change it")
 }

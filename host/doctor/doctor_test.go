@@ -341,3 +341,41 @@ func TestTheConfigurationMustBeClosedToOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestARemedyForLostBlobsKeptTheHostFromStarting: it was to restart the host, which does not start without them.
+func TestARemedyForLostBlobsKeptTheHostFromStarting(t *testing.T) {
+	p := newPatient(t)
+	blobs := filepath.Join(p.Layout.Own(), "blobs")
+	p.Running, p.Stores = true, []store.Spec{{Name: "state", Dir: p.Layout.Own(), Files: "blobs"}}
+	p.must(os.RemoveAll(blobs))
+	for _, f := range p.Findings(t.Context()) {
+		if f.Part != "state, blobs" {
+			continue
+		}
+		if strings.Contains(f.Remedy, "restart") || !strings.Contains(f.Remedy, "cp "+filepath.Join(p.Layout.Own(), p.Stores[0].MarkerName())+" "+blobs) {
+			t.Errorf("%+v", f)
+		}
+		return
+	}
+	t.Error("lost blobs are no finding")
+}
+
+// TestAReplacedControlSocketWasToldAsAnotherUsersState: the file in its place may be anybody's.
+func TestAReplacedControlSocketWasToldAsAnotherUsersState(t *testing.T) {
+	p := newPatient(t)
+	p.must(os.WriteFile(filepath.Join(p.Layout.Own(), operator.SocketName), nil, 0))
+	want := "longshore.sock is in the place of the control socket but is not a socket"
+	if f := doctor.Unasked(p.Layout, operator.ErrDenied); f.Cause != want {
+		t.Errorf("the commands say %+v", f)
+	}
+	p.Running = true
+	var said []string
+	for _, f := range finding.Wrong(p.Findings(t.Context())) {
+		if strings.Contains(f.Cause, operator.SocketName) {
+			said = append(said, f.Cause)
+		}
+	}
+	if len(said) != 1 || said[0] != want {
+		t.Errorf("the host says %q", said)
+	}
+}

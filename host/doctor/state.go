@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -58,13 +59,20 @@ func (d Doctor) state(context.Context) (all []finding.Finding) {
 			bad(finding.StateOpen, fmt.Sprintf("%s is open to other users (mode %04o)", d.rel(path), fi.Mode().Perm()), "chmod 0700 "+path)
 		}
 	}
-	if err := operator.CheckSocket(operator.ControlDir(d.Layout)); err != nil {
-		bad(finding.State, err.Error(), "find out who made it, and move it away")
-	}
+	all = append(all, NoSocket(d.Layout)...)
 	if len(all) == 0 {
 		return well("state", "the state directory is ours, and its private parts are closed to others")
 	}
 	return all
+}
+
+// NoSocket finds whether something else is in the place of the control socket.
+func NoSocket(l groups.Layout) []finding.Finding {
+	err := operator.CheckSocket(operator.ControlDir(l))
+	if err == nil || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return found(finding.State, "state", finding.Fault, err.Error(), "find out who made it, and move it away")
 }
 
 // maxUnusable is how many files and directories are named.
@@ -84,7 +92,7 @@ func (d Doctor) usable(context.Context) (all []finding.Finding) {
 	}
 	for _, root := range []string{d.Layout.Own(), d.Layout.Groups(), d.Layout.Store()} {
 		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // every error is reported, or is that of a missing state
-			if err != nil || e.Name() == "lost+found" || len(all) >= maxUnusable {
+			if err != nil || e.Name() == "lost+found" || e.Name() == operator.SocketName || len(all) >= maxUnusable {
 				return skip(e)
 			}
 			if !e.IsDir() && !e.Type().IsRegular() {
@@ -142,13 +150,18 @@ func (d Doctor) unusable(name, part, path string, err error) finding.Finding {
 	}
 	f := finding.Finding{
 		Name: name, Part: part, Severity: finding.Fault, Cause: fmt.Sprintf("%s cannot be read and written: %v", what, reason(err)),
-		Remedy: "chmod u+rwX " + path + ", as its owner or as root",
+		Remedy: Allow(path),
 	}
 	fi, _ := os.Lstat(path)
 	switch host, ok := d.owner(); {
 	case errors.Is(err, fs.ErrNotExist):
 		f.Cause = fmt.Sprintf("%s is gone", d.rel(path))
 		f.Remedy = "put it back from a backup; or, if nothing in it is needed, restart the host, which makes it again"
+		for _, s := range d.Stores {
+			if s.Files != "" && path == filepath.Join(s.Dir, s.Files) { // the host does not start without
+				f.Remedy = fmt.Sprintf("put it back from a backup, or mount its disk; if its files are lost: install -d -m 0700 %s && cp %s %s", path, filepath.Join(s.Dir, s.MarkerName()), path)
+			}
+		}
 	case errors.Is(err, syscall.EROFS):
 		f.Remedy = "mount its file system for writing: " + path
 	case fi != nil && ok && path != d.Layout.State:

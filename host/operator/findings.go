@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -67,6 +68,9 @@ func (l *Local) Findings(ctx context.Context, deep bool) ([]finding.Finding, err
 		}
 	}
 	all := finding.Merge(parts, own, examined)
+	if slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.StateGone }) {
+		all = slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Name == finding.Accepting }) // as the state is gone
+	}
 	for i := range all {
 		all[i].Cause, all[i].Remedy = media.Cut(media.Printable(all[i].Cause), 1000), media.Cut(media.Printable(all[i].Remedy), 1000)
 	}
@@ -110,6 +114,9 @@ var pairing = regexp.MustCompile("`(longshore pair [a-z0-9 -]+)`")
 func channelRemedy(c Channel) string {
 	if m := pairing.FindStringSubmatch(c.Detail); m != nil {
 		return m[1]
+	}
+	if strings.Contains(c.Detail, syscall.EADDRINUSE.Error()) {
+		return "end the program that has the address, or name another one in channels." + c.Name + ".listen and run longshore reload; the host tries again by itself"
 	}
 	return "correct what the platform says, such as this machine's network or the token of channels." + c.Name + ", then longshore reload if the token is new; otherwise the host tries again by itself"
 }

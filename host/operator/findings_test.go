@@ -1,16 +1,19 @@
 package operator_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/turns"
@@ -173,6 +176,39 @@ func TestAGroupThatHasCalledItsAssistantMayTalkWithoutIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all, _ := findings(t, o); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// gone is a host whose state was moved away.
+type gone struct{}
+
+func (gone) Findings(context.Context) []finding.Finding {
+	return []finding.Finding{finding.Gone("/state", 7), {Name: finding.Accepting, Part: "outbox", Severity: finding.Fault, Cause: "no such file or directory"}}
+}
+
+func (gone) Examine(context.Context) []finding.Finding { return nil }
+
+// TestAStateThatIsGoneWasAlsoToldAsAnOutboxOutOfOrder.
+func TestAStateThatIsGoneWasAlsoToldAsAnOutboxOutOfOrder(t *testing.T) {
+	o, _ := judged(t)
+	o.Parts = gone{}
+	if all, _ := findings(t, o); len(all) != 1 || all[0].Name != finding.StateGone {
+		t.Errorf("%+v", all)
+	}
+}
+
+// taken is a channel whose address another program has.
+type taken struct{ channel.Channel }
+
+func (taken) Connected() (bool, string) { return false, "listen on :1: " + syscall.EADDRINUSE.Error() }
+
+// TestATakenAddressWasToBeMendedByANewToken.
+func TestATakenAddressWasToBeMendedByANewToken(t *testing.T) {
+	o, _ := judged(t)
+	o.Channels[0] = taken{o.Channels[0]}
+	all, _ := findings(t, o)
+	if len(all) != 1 || strings.Contains(all[0].Remedy, "token") || !strings.Contains(all[0].Remedy, "channels.memory.listen") {
 		t.Errorf("%+v", all)
 	}
 }

@@ -369,6 +369,29 @@ func TestADeletedSocketWasNeverMadeAgain(t *testing.T) {
 	}
 }
 
+// TestTheHostDeletedTheFileThatLayInThePlaceOfItsSocket, while it ran.
+func TestTheHostDeletedTheFileThatLayInThePlaceOfItsSocket(t *testing.T) {
+	dir := privateDir(t)
+	path := filepath.Join(dir, "longshore.sock")
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- (&operator.Server{Dir: dir, Control: &control{}, Look: time.Millisecond}).Run(ctx) }()
+	await(t, func() bool {
+		_, err := operator.NewClient(dir).Status(ctx)
+		return err == nil
+	})
+	if err := errors.Join(os.WriteFile(path+".x", []byte("kept"), 0o600), os.Rename(path+".x", path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "is not a socket") {
+		t.Errorf("Run: %v", err)
+	}
+	if b, err := os.ReadFile(path); string(b) != "kept" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // A socket that was deleted with its directory was a line of the log every five seconds, and no finding.
 func TestASocketThatCannotBeMadeAgainIsAnError(t *testing.T) {
 	dir := privateDir(t)

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	socketName = "longshore.sock"
-	socketHost = "longshore" // by which clients name the host
+	SocketName = "longshore.sock" // the control socket's, in ControlDir
+	socketHost = "longshore"      // by which clients name the host
 
 	// maxSocketPath is below the limit of every system, in bytes: Linux allows
 	// 107 (unix(7)), macOS and the BSDs 103.
@@ -43,7 +43,7 @@ func listen(ctx context.Context, own, runtimeDir string) (*socket, error) {
 		_ = conn.Close()
 		return nil, ErrRunning
 	}
-	link := filepath.Join(own, socketName)
+	link := filepath.Join(own, SocketName)
 	if err := removeStale(link); err != nil {
 		return nil, err
 	}
@@ -64,6 +64,7 @@ func listen(ctx context.Context, own, runtimeDir string) (*socket, error) {
 		}
 		return nil, fmt.Errorf("bind control socket: %w", err)
 	}
+	ln.SetUnlinkOnClose(false) // remove looks first whose the file is
 	if path != link {
 		err = os.Symlink(path, link)
 	}
@@ -93,8 +94,10 @@ func (s *socket) there() bool {
 
 // remove closes the socket, and deletes what is its own.
 func (s *socket) remove() {
-	s.SetUnlinkOnClose(s.path != s.link || s.there())
 	_ = s.Close()
+	if s.path != s.link || s.there() {
+		_ = os.Remove(s.path)
+	}
 	if s.path == s.link {
 		return
 	}
@@ -107,7 +110,7 @@ func (s *socket) remove() {
 // dial connects to the control socket in own. The error is ErrNoHost if nobody
 // listens, and ErrDenied if this user may not know.
 func dial(ctx context.Context, own string) (net.Conn, error) {
-	path := filepath.Join(own, socketName)
+	path := filepath.Join(own, SocketName)
 	if target, err := os.Readlink(path); err == nil {
 		if err := madeByHost(own, filepath.Dir(target)); err != nil {
 			return nil, err
@@ -180,7 +183,7 @@ func removeStale(path string) error {
 // CheckSocket returns an error if something that no host has put there is in
 // the place of the control socket of own, the directory that ControlDir
 // returns.
-func CheckSocket(own string) error { return removable(filepath.Join(own, socketName)) }
+func CheckSocket(own string) error { return removable(filepath.Join(own, SocketName)) }
 
 // removable returns an error if the file in the place of the control socket was
 // not put there by a host.

@@ -2,7 +2,10 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
@@ -103,6 +106,9 @@ func (h *Host) checkGroups(cfg *config.Config, known *groups.Registry) {
 		}
 		if err != nil {
 			f.Cause = err.Error()
+			if p, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
+				f.Remedy = doctor.Allow(filepath.Clean(p.Path)) + "; the host tries again by itself"
+			}
 			wrong = append(wrong, f)
 		}
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
@@ -76,9 +78,18 @@ func (h *Host) doctor() doctor.Doctor {
 	d := doctor.Of(c, StoresOf(c, true), h.lostGroups(), Checks(c), h.opts.Getenv)
 	d.Running, d.File = true, ""
 	if h.opts.File != nil {
-		d.File = c.File
+		d.File, d.Wrong = c.File, h.wrong(c)
 	}
 	return d
+}
+
+// wrong returns the problems of the configuration file if it was changed since the host applied it.
+func (h *Host) wrong(applied *config.Config) []*config.Problem {
+	if b, err := config.Read(applied.File); err == nil && sha256.Sum256(b) == applied.Sum {
+		return nil
+	}
+	_, problems, _ := h.opts.File.Load(nil) // the doctor names a file that cannot be read
+	return problems
 }
 
 // ofFiles finds files of the state that went away.

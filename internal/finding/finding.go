@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -102,7 +103,7 @@ func (l *List) Since(all []Finding) []Finding {
 
 // Merge joins lists and sorts them by part and name, the worst first. What two lists have by one
 // ID is that of the first: several parts may notice one thing, and the one that knows most comes
-// first.
+// first. Advice about a line that another part's finding has as its cause is left out.
 func Merge(lists ...[]Finding) (all []Finding) {
 	first, same := map[string]int{}, map[Finding]bool{} // the number of the first list with an ID
 	for i, list := range lists {
@@ -117,6 +118,12 @@ func Merge(lists ...[]Finding) (all []Finding) {
 			all = append(all, f)
 		}
 	}
+	known := Wrong(all)
+	all = slices.DeleteFunc(all, func(f Finding) bool {
+		return f.Name == Advice && slices.ContainsFunc(known, func(k Finding) bool {
+			return k.Part != f.Part && strings.Contains(f.Cause, k.Cause)
+		})
+	})
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(b.Severity.order(), a.Severity.order()), cmp.Compare(a.Name, b.Name))
 	})

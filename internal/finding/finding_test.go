@@ -72,6 +72,20 @@ func TestWhatTwoPartsNoticeIsOneFinding(t *testing.T) {
 	}
 }
 
+// TestOneCauseWasToldAsTwoFindings: a warning about a line of the configuration, and the channel that the line keeps down.
+func TestOneCauseWasToldAsTwoFindings(t *testing.T) {
+	down := Finding{Name: Channel, Part: "channel web", Severity: Fault, Cause: "web.token_file: no such file"}
+	advice := Finding{Name: Advice, Part: "configuration", Severity: Warning, Cause: "longshore.yaml:3:1: " + down.Cause}
+	twin := down
+	twin.Part = "channel web-two"
+	if diff := cmp.Diff([]Finding{down, twin}, Merge([]Finding{advice}, []Finding{down, twin})); diff != "" {
+		t.Error(diff)
+	}
+	if alone := Merge([]Finding{advice}); len(alone) != 1 {
+		t.Errorf("advice alone: %+v", alone)
+	}
+}
+
 // With something wrong in each of a thousand groups, a status took seconds: each finding was compared with
 // all others. Of so many as here, that would take hours.
 func TestFindingsOfManyGroupsAreNotComparedWithEachOther(t *testing.T) {

@@ -95,7 +95,7 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []fi
 		}
 	}
 	if taken := httpd.Taken(set.Listen); !running && taken != nil {
-		e.Found(finding.Fault, "replies cannot be taken: "+taken.Error(), "choose another address, or stop who has this one")
+		e.Found(finding.Fault, "replies cannot be taken: "+taken.Error(), "end the program that has the address, or name another one in channels."+s.Name+".listen")
 	}
 	if len(e.All) == 0 {
 		e.Found(finding.Fine, "the receiver can be reached", "")

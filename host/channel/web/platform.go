@@ -38,7 +38,7 @@ const fewDistinct = 8
 func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []finding.Finding {
 	set := s.Settings.(*Settings)
 	e := channel.Examination{Channel: s.Name}
-	hostname, port, err := net.SplitHostPort(set.Listen)
+	hostname, _, err := net.SplitHostPort(set.Listen)
 	if err != nil {
 		e.Found(finding.Fault, "the address of the web channel is not host:port", `write it as "127.0.0.1:8080"`)
 		return e.All
@@ -54,10 +54,8 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []fi
 	case len(token) < httpd.MinToken || distinct(token) < fewDistinct:
 		e.Found(guessed, "the web channel's token can be guessed", "set a longer one, for example from: openssl rand -hex 32")
 	}
-	if taken := httpd.Taken(set.Listen); running && taken == nil && port != "0" {
-		e.Found(finding.Warning, "the host runs, and nobody listens on "+set.Listen, "restart the host, if longshore.yaml was changed since it started")
-	} else if !running && taken != nil {
-		e.Found(finding.Fault, "the web channel cannot listen: "+taken.Error(), "choose another address, or stop who has this one")
+	if taken := httpd.Taken(set.Listen); !running && taken != nil {
+		e.Found(finding.Fault, "the web channel cannot listen: "+taken.Error(), "end the program that has the address, or name another one in channels."+s.Name+".listen")
 	}
 	if len(e.All) == 0 {
 		e.Found(finding.Fine, "the web channel's address is as it should be", "")
