@@ -60,16 +60,17 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 		name, limits string
 		spoil, mend  func(dir string) error
 		code         string
+		finding      string
 	}{
-		{"less than free_disk", "{free_disk: 1000TiB}", nil, nil, "disk_full"},
+		{"less than free_disk", "{free_disk: 1000TiB}", nil, nil, "disk_full", finding.Accepting},
 		{"no directory for files", "{free_disk: 0}", func(dir string) error { return os.Rename(filepath.Join(dir, "blobs"), filepath.Join(dir, "old")) },
-			func(dir string) error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "blobs")) }, "not_recorded"},
+			func(dir string) error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "blobs")) }, "not_recorded", finding.Accepting},
 		{"database moved", "{free_disk: 0}", func(dir string) error {
 			return os.Rename(filepath.Join(dir, "longshore.db"), filepath.Join(dir, "old.db"))
 		},
 			func(dir string) error {
 				return os.Rename(filepath.Join(dir, "old.db"), filepath.Join(dir, "longshore.db"))
-			}, "not_recorded"},
+			}, "not_recorded", finding.StateGone},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 			if status, words := health(h); status != http.StatusServiceUnavailable || words == "" {
 				t.Errorf("health: %d, %q", status, words)
 			}
-			if faults, _ := h.Local(true).Findings(t.Context(), false); !slices.ContainsFunc(faults, func(f finding.Finding) bool { return f.Name == finding.Accepting }) {
+			if faults, _ := h.Local(true).Findings(t.Context(), false); !slices.ContainsFunc(faults, func(f finding.Finding) bool { return f.Name == tt.finding }) {
 				t.Errorf("the faults are %+v", faults)
 			}
 			stage.Must(t, os.WriteFile(filepath.Join(s.Cfg.Layout().Workspace("g0"), "a.txt"), bytes.Repeat([]byte("a"), blob.Small+1), 0o644))

@@ -45,6 +45,7 @@ Ends with exit code 4 if it finds a fault.`,
 			if probe {
 				findings = append(findings, e.probe(cmd.Context())...)
 			}
+			findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Unseen }) // they say nothing
 			if err := e.Answer(findings, func() error { return e.printFindings(findings) }); err != nil {
 				return err
 			}
@@ -130,8 +131,7 @@ func remedyOf(err error) string {
 }
 
 func (e *env) printFindings(findings []finding.Finding) error {
-	seen := slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return f.Severity == finding.Unseen })
-	return e.printMarked(seen, func(f finding.Finding) string { return string(f.Severity) })
+	return e.printMarked(findings, func(f finding.Finding) string { return string(f.Severity) })
 }
 
 // printMarked prints findings, each with its mark and what to do.

@@ -3,8 +3,10 @@ package command
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -53,11 +55,8 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	log := newLog(e.Stderr, cfg.Log)
 	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, File: configFile{e}})
-	if errors.Is(err, store.ErrLocked) {
-		return terminal.Hinted(err, "see what runs: longshore status")
-	}
 	if err != nil {
-		return err
+		return ofStart(err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State, "version", readVersion(e.version).Version)
@@ -66,6 +65,17 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	defer notifyManager(ctx, notifier, log, cfg.Layout())()
 	err = h.Run(ctx)
 	log.Info("stopped")
+	return err
+}
+
+// ofStart adds a remedy to the error with which a host does not start.
+func ofStart(err error) error {
+	if errors.Is(err, store.ErrLocked) {
+		return terminal.Hinted(err, "see what runs: longshore status")
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
+		return terminal.Hinted(err, doctor.Allow(filepath.Clean(path.Path)))
+	}
 	return err
 }
 

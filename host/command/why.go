@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,6 +84,9 @@ func (w *why) ask(ctx context.Context, probe bool) {
 		f := w.env.unasked(w.config.Layout(), err)
 		f.Severity = finding.Fault
 		w.findings = []finding.Finding{f}
+		if errors.Is(err, operator.ErrNoHost) {
+			w.stopped(ctx)
+		}
 		return
 	}
 	w.well("host", "runs as process %d", w.status.PID)
@@ -105,6 +109,15 @@ func (w *why) ask(ctx context.Context, probe bool) {
 	slices.SortStableFunc(w.findings, func(a, b finding.Finding) int {
 		return cmp.Compare(slices.Index(wayOf(w.group), kindOf(a, w.group)), slices.Index(wayOf(w.group), kindOf(b, w.group)))
 	})
+}
+
+// stopped adds what keeps a stopped host from starting, or the group down once it runs.
+func (w *why) stopped(ctx context.Context) {
+	for _, f := range w.env.examine(ctx) {
+		if f.Wrong() && f.Name != finding.Host && slices.Contains(wayOf(w.group), kindOf(f, w.group)) {
+			w.findings = append(w.findings, f)
+		}
+	}
 }
 
 // wayOf names the parts of a host between a group's message and its answer, in the order of a message.

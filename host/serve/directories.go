@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
@@ -22,18 +23,25 @@ type directories struct {
 	h       *Host
 	open    *live.Live
 	refused []*config.Problem // what this machine lacked when a recheck was refused
+	applied chan struct{}     // wakes Run
 }
 
 // Run looks every minute, or more often while something is down, for directories that groups lack or
 // may use again, and for what this machine lacked of the configuration.
 func (d *directories) Run(ctx context.Context) error {
-	for wake.Sleep(ctx, d.h.nextLook(ctx)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.applied: // what is down now is looked at sooner
+			continue
+		case <-time.After(d.h.nextLook(ctx)):
+		}
 		d.lookAtGroups()
 		if err := d.recheck(ctx); err != nil {
 			d.h.opts.Log.Warn("the configuration was not looked at again", "error", err)
 		}
 	}
-	return nil
 }
 
 // lookAtGroups looks at the groups in force. It holds up reloads: else it could call a group up that a
@@ -62,7 +70,7 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 	if !h.opts.Idle {
 		h.noteServed(false)
 	}
-	p := &directories{h: h, open: first}
+	p := &directories{h: h, open: first, applied: make(chan struct{}, 1)}
 	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
 		return p, fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
@@ -77,6 +85,7 @@ func (d *directories) Apply(now *live.Live) {
 		d.h.opts.Log.Error("directories of the former configuration not closed", "error", err)
 	}
 	d.open = now
+	wake.Up(d.applied)
 }
 
 func (d *directories) Close() error { return d.open.CloseBut(nil) }

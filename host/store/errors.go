@@ -105,6 +105,9 @@ func Words(err error) error {
 
 func kindOf(err error) (kind error, words string) {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		if e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE { // the index of the log lacks room
+			return ErrFull, "the disk is full"
+		}
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return ErrDamaged, "the database is damaged"

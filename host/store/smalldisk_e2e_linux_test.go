@@ -31,3 +31,28 @@ func TestAFullDiskHasWords(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A disk without room for the index of the log was told as one that reports an error, whose remedy is
+// another one.
+func TestAFullDiskAtTheStartWasADiskWithErrors(t *testing.T) {
+	mount := fstest.SmallDisk(t, "1m")
+	_, closing, err := open(specIn(mount))
+	must(t, err)
+	must(t, closing())
+	fill, err := os.Create(filepath.Join(mount, "fill"))
+	must(t, err)
+	defer fill.Close()
+	for n := 1 << 16; n > 0; {
+		if _, err := fill.Write(make([]byte, n)); err != nil {
+			n /= 2
+		}
+	}
+	db, closing, err := open(specIn(mount))
+	if err == nil {
+		_, err = db.Exec(`INSERT INTO note VALUES ('x')`)
+		defer closing()
+	}
+	if err := store.Words(err); !errors.Is(err, store.ErrFull) {
+		t.Error(err)
+	}
+}
