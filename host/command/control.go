@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,16 +91,22 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 // withLastGood calls do with the Control of the running host although its file is invalid now. If no
 // host runs, it returns invalid, the error of the file.
 func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.Control) error) error {
-	layout, found := config.LayoutOf(e.Config, e.platforms)
-	if !found {
-		return invalid
-	}
-	client, err := e.hostOf(ctx, layout)
+	client, err := e.hostOf(ctx, e.lastLayout())
 	if err != nil || client == nil {
 		return invalid
 	}
 	fmt.Fprintf(e.Stderr, "warning: the host that runs keeps the configuration that it applied last; mend the file, then: %s\n", e.Command("reload"))
 	return ofControl(do(client))
+}
+
+// lastLayout returns where the host lies whose file is invalid now. Without the file, its state
+// directory has the usual name.
+func (e *env) lastLayout() groups.Layout {
+	l, found := config.LayoutOf(e.Config, e.platforms)
+	if !found {
+		l.State, _ = filepath.Abs(filepath.Join(filepath.Dir(e.Config), "state")) // an error: no host is found there
+	}
+	return l
 }
 
 // withAccounts calls do with the Control of the running host. If no host runs, it

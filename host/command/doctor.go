@@ -11,7 +11,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
-	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
@@ -95,6 +94,9 @@ func (e *env) probe(ctx context.Context) (findings []finding.Finding) {
 func (e *env) examine(ctx context.Context) []finding.Finding {
 	c, problems, err := e.servable()
 	if err != nil {
+		if all := e.ofLastGood(ctx); len(all) > 0 {
+			return all
+		}
 		return []finding.Finding{{Name: finding.Invalid, Part: "configuration", Severity: finding.Fault, Cause: err.Error(), Remedy: noConfigHint(err)}}
 	}
 	if len(problems) > 0 {
@@ -116,9 +118,7 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 
 // ofLastGood returns the findings of a running host whose file is invalid now.
 func (e *env) ofLastGood(ctx context.Context) (all []finding.Finding) {
-	if layout, found := config.LayoutOf(e.Config, e.platforms); found {
-		all, _ = operator.NewClient(operator.ControlDir(layout)).Findings(ctx, true) // without a host there are none
-	}
+	all, _ = operator.NewClient(operator.ControlDir(e.lastLayout())).Findings(ctx, true) // without a host there are none
 	return all
 }
 

@@ -248,6 +248,10 @@ func sabotages() map[string]sabotage {
 			},
 			finding: "config_invalid", part: "configuration", words: []string{"expected , or ] here, since a [ above is open, in the line: notify: {", "close every [ and {"},
 		},
+		"configuration deleted": {
+			act:     func(x *sabotaged) { stage.Must(x.t, os.Remove(x.File)) },
+			finding: "config_invalid", part: "configuration", words: []string{"no such file", "put the file back"},
+		},
 		"blobs deleted": {
 			act:     func(x *sabotaged) { stage.Must(x.t, os.RemoveAll(filepath.Join(x.Layout.Own(), "blobs"))) },
 			finding: "state_unusable", part: "state, blobs", words: []string{"blobs is gone", "put it back from a backup"}, free: true,
