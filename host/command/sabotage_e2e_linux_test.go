@@ -309,21 +309,23 @@ func TestTwelveSabotagesAreNamedAlikeWhereverAnOperatorLooks(t *testing.T) {
 	}
 }
 
-// TestTenSabotagesOfAStoppedHostAreNamedAlike by doctor and status.
-func TestTenSabotagesOfAStoppedHostAreNamedAlike(t *testing.T) {
+// TestTwelveSabotagesOfAStoppedHostAreNamedAlike by doctor and status.
+func TestTwelveSabotagesOfAStoppedHostAreNamedAlike(t *testing.T) {
 	for name, s := range map[string]struct {
 		more  string // of longshore.yaml
 		act   func(t *testing.T, l groups.Layout, file string)
 		words []string
 	}{
-		"CLI missing":   {more: "assistants: {helper: {agent: claude}}\n", words: []string{`"claude" of assistant "helper" was not found`, "install it, or put its full path"}},
-		"engine away":   {more: `assistants: {helper: {runtime: docker, agent: sample, image: "x:y"}}` + "\n", words: []string{"the container engine does not answer", "nowhere.sock"}},
-		"disk full":     {more: "limits: {free_disk: 1000TiB}\n", words: []string{"limits.free_disk is 1000 TiB: nothing new is accepted", "make room on the file system"}},
-		"address taken": {more: "metrics: {listen: \"LISTEN\"}\n", words: []string{"the metrics' address cannot be used", "choose another address in metrics.listen"}},
-		"mount gone":    {more: "mounts: {allow: [{path: /srv}]}\n", words: []string{`"/srv/longshore-is-not-there" is no directory`, "make it or mount it, or correct the path"}},
-		"state open":    {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.State, 0o777)) }, words: []string{"others may write to the state directory", "chmod go-w"}},
-		"logs open":     {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.Logs(), 0o755)) }, words: []string{"logs is open to other users", "chmod 0700"}},
-		"file open":     {act: func(t *testing.T, _ groups.Layout, file string) { stage.Must(t, os.Chmod(file, 0o666)) }, words: []string{"others may write to the configuration", "chmod go-w"}},
+		"CLI missing":          {more: "assistants: {helper: {agent: claude}}\n", words: []string{`"claude" of assistant "helper" was not found`, "install it, or put its full path"}},
+		"engine away":          {more: `assistants: {helper: {runtime: docker, agent: sample, image: "x:y"}}` + "\n", words: []string{"the container engine does not answer", "nowhere.sock"}},
+		"disk full":            {more: "limits: {free_disk: 1000TiB}\n", words: []string{"limits.free_disk is 1000 TiB: nothing new is accepted", "make room on the file system"}},
+		"address taken":        {more: "metrics: {listen: \"LISTEN\"}\n", words: []string{"address already in use", "name another one in metrics.listen"}},
+		"page's address taken": {more: "operator_page: {listen: \"LISTEN\"}\n", words: []string{"address already in use", "name another one in operator_page.listen"}},
+		"chat's address taken": {more: "channels: {web: {listen: \"LISTEN\"}}\n", words: []string{"address already in use", "name another one in channels.web.listen"}},
+		"mount gone":           {more: "mounts: {allow: [{path: /srv}]}\n", words: []string{`"/srv/longshore-is-not-there" is no directory`, "make it or mount it, or correct the path"}},
+		"state open":           {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.State, 0o777)) }, words: []string{"others may write to the state directory", "chmod go-w"}},
+		"logs open":            {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.Logs(), 0o755)) }, words: []string{"logs is open to other users", "chmod 0700"}},
+		"file open":            {act: func(t *testing.T, _ groups.Layout, file string) { stage.Must(t, os.Chmod(file, 0o666)) }, words: []string{"others may write to the configuration", "chmod go-w"}},
 		"queue is a link": {act: func(t *testing.T, l groups.Layout, _ string) {
 			stage.Must(t, os.RemoveAll(l.IPC("family", "messages")))
 			stage.Must(t, os.Symlink("/tmp", l.IPC("family", "messages")))
@@ -346,7 +348,11 @@ func TestTenSabotagesOfAStoppedHostAreNamedAlike(t *testing.T) {
 			if strings.Contains(s.more, "mounts") {
 				mounts = ", mounts: [{name: docs, host: /srv/longshore-is-not-there}]"
 			}
-			text := strings.Replace(s.more, "LISTEN", taken.Addr().String(), 1) + "channels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: [{folder: family, chat: \"web:family\"" + assistant + mounts + "}]\n"
+			channels := "channels: {web: {listen: \"127.0.0.1:0\"}}\n"
+			if strings.Contains(s.more, "channels:") {
+				channels = ""
+			}
+			text := strings.Replace(s.more, "LISTEN", taken.Addr().String(), 1) + channels + "groups: [{folder: family, chat: \"web:family\"" + assistant + mounts + "}]\n"
 			stage.Must(t, os.WriteFile(file, []byte(text), 0o600))
 			if s.act != nil {
 				s.act(t, l, file)

@@ -36,14 +36,31 @@ func (c *checker) listeners() {
 		}
 		all = append(all, server{key, at})
 	}
-	take("metrics.listen", c.cfg.Metrics.Listen)
-	take("operator_page.listen", c.cfg.OperatorPage.Listen)
-	take("remote.listen", c.cfg.Remote.Listen)
-	for _, one := range c.cfg.Channels {
-		if s, ok := one.Settings.(channel.ListenSettings); ok {
-			take("channels."+one.Name+".listen", s.ListensAt())
+	for _, l := range c.cfg.Listens() {
+		take(l.Key+".listen", l.Address)
+	}
+}
+
+// Listen is an address on which the host listens.
+type Listen struct {
+	Key     string // of longshore.yaml, before ".listen"
+	Channel string // whose address it is; empty: another part's
+	Address string // host:port
+}
+
+// Listens returns the addresses on which the host listens.
+func (c *Config) Listens() (all []Listen) {
+	for _, l := range []Listen{{"metrics", "", c.Metrics.Listen}, {"operator_page", "", c.OperatorPage.Listen}, {"remote", "", c.Remote.Listen}} {
+		if l.Address != "" {
+			all = append(all, l)
 		}
 	}
+	for _, one := range c.Channels {
+		if s, ok := one.Settings.(channel.ListenSettings); ok && s.ListensAt() != "" {
+			all = append(all, Listen{"channels." + one.Name, one.Name, s.ListensAt()})
+		}
+	}
+	return all
 }
 
 // covers says whether a server at a also takes connections to b.

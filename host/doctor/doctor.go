@@ -27,7 +27,6 @@ type Doctor struct {
 	Groups   []groups.Group // from the configuration
 	Stores   []store.Spec   // those that serve opens
 	Served   []string       // the folders of the groups that a host has served
-	Metrics  string         // address of the metrics; empty: they have no address of their own
 	FreeDisk int64          // limits.free_disk in bytes: space that the outbox leaves free; 0: none
 	Channels []Check        // of the configured channels
 	Running  bool           // the host itself asks: it has the stores open and the addresses taken
@@ -48,7 +47,7 @@ type Check func(ctx context.Context, running bool) []finding.Finding
 // host has served, channels the checks of the configured channels.
 func Of(c *config.Config, stores []store.Spec, served []string, channels []Check, getenv func(string) string) Doctor {
 	return Doctor{
-		Layout: c.Layout(), Groups: c.Groups, Stores: stores, Served: served, Metrics: c.Metrics.Listen, FreeDisk: int64(c.Limits.FreeDisk),
+		Layout: c.Layout(), Groups: c.Groups, Stores: stores, Served: served, FreeDisk: int64(c.Limits.FreeDisk),
 		Channels: channels, Container: len(c.InContainers()) > 0, File: c.File, Config: c, Getenv: getenv,
 	}
 }
@@ -58,7 +57,7 @@ func (d Doctor) Findings(ctx context.Context) (all []finding.Finding) {
 	d.Proc = cmp.Or(d.Proc, "/proc")
 	all = each(ctx, d, Doctor.config, Doctor.proc, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.quarantine, Doctor.clock)
 	if !d.Running && d.Config != nil {
-		all = append(all, each(ctx, d, Doctor.down, Doctor.metrics, Doctor.programs)...)
+		all = append(all, each(ctx, d, Doctor.down, Doctor.addresses, Doctor.programs)...)
 	}
 	return all
 }

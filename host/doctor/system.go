@@ -144,13 +144,17 @@ func agentUser(host int) int {
 	return containerUID
 }
 
-// metrics checks that the address of the metrics is free.
-func (d Doctor) metrics(ctx context.Context) []finding.Finding {
-	if d.Metrics == "" || d.Running {
-		return nil
+// addresses finds those on which a host cannot listen, as the running host would say it.
+func (d Doctor) addresses(context.Context) (all []finding.Finding) {
+	for _, l := range d.Config.Listens() {
+		taken := httpd.Taken(l.Address)
+		switch {
+		case taken == nil:
+		case l.Channel != "":
+			all = append(all, found(finding.Channel, "channel "+l.Channel, finding.Fault, taken.Error(), finding.Occupied(l.Key, "run longshore reload; the host tries again by itself"))...)
+		default:
+			all = append(all, found(finding.Listener, l.Key, finding.Fault, taken.Error(), finding.Occupied(l.Key, "restart the host"))...)
+		}
 	}
-	if taken := httpd.Taken(d.Metrics); taken != nil {
-		return found(finding.Listener, "listener metrics", finding.Fault, "the metrics' address cannot be used: "+taken.Error(), "choose another address in metrics.listen, or stop the program that uses this one")
-	}
-	return well("listener metrics", "the metrics' address is free")
+	return all
 }

@@ -116,7 +116,7 @@ func channelRemedy(c Channel) string {
 		return m[1]
 	}
 	if strings.Contains(c.Detail, syscall.EADDRINUSE.Error()) {
-		return "end the program that has the address, or name another one in channels." + c.Name + ".listen and run longshore reload; the host tries again by itself"
+		return finding.Occupied("channels."+c.Name, "run longshore reload; the host tries again by itself")
 	}
 	return "correct what the platform says, such as this machine's network or the token of channels." + c.Name + ", then longshore reload if the token is new; otherwise the host tries again by itself"
 }

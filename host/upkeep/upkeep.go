@@ -128,7 +128,7 @@ type Listener struct {
 
 // Listener listens. After an error, Run of the Listener tries again.
 func (l *List) Listener(key string, s Server) *Listener {
-	one := &Listener{server: s, list: l, down: finding.Finding{Name: finding.Listener, Part: key, Remedy: "stop the program that holds the address, or name another one in " + key + ".listen and restart the host"}}
+	one := &Listener{server: s, list: l, down: finding.Finding{Name: finding.Listener, Part: key, Remedy: finding.Occupied(key, "restart the host")}}
 	l.Tell(one.down, one.open())
 	return one
 }

@@ -53,6 +53,11 @@ func Well(part, words string) Finding {
 // ID stays the same while the finding lasts, even if its texts change.
 func (f Finding) ID() string { return f.Name + " of " + f.Part }
 
+// Occupied is the remedy for a part of longshore.yaml whose address another program has.
+func Occupied(key, then string) string {
+	return "end the program that has the address, or name another one in " + key + ".listen and " + then
+}
+
 // Wrong reports whether an operator has to do something.
 func (f Finding) Wrong() bool { return f.Severity == Warning || f.Severity == Fault }
 
