@@ -79,7 +79,7 @@ func actionOf(p records.Part) groups.Action {
 func (b *Bridge) acts(ctx context.Context, it *spool.Item, dst destination, before *acceptance, assistants Assistants) (parts []records.Part, thread string, err error) {
 	r := it.Request
 	v := verbs[r.Type]
-	if !outbox.Can(dst.channel, v.verb) {
+	if _, down := dst.channel.(channel.StandIn); !down && !outbox.Can(dst.channel, v.verb) { // what one that is down can do shows when it is back
 		return nil, "", notSupported(fmt.Sprintf("%s cannot do that: %s", dst.channel.Name(), r.Type))
 	}
 	if err := dst.allows(v.action); err != nil {
@@ -125,12 +125,16 @@ func changeable(c channel.Channel, folder string, r ipc.Request, sent []records.
 	within := channel.Forever
 	switch r.Type {
 	case ipc.TypeEdit:
-		within = c.(channel.Editor).EditWithin()
+		if e, can := c.(channel.Editor); can {
+			within = e.EditWithin()
+		}
 		if len(sent) > 1 {
 			return &ipc.Refusal{Code: "several_messages", Message: fmt.Sprintf("that request sent %d messages", len(sent)), Hint: "give the id of one of them, from its parts in delivery_status"}
 		}
 	case ipc.TypeUnsend:
-		within = c.(channel.Unsender).UnsendWithin()
+		if u, can := c.(channel.Unsender); can {
+			within = u.UnsendWithin()
+		}
 	}
 	for _, s := range sent {
 		switch age := time.Since(s.Time); {

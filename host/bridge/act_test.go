@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,6 +122,47 @@ func TestWhatMayNotBeChangedIsRefusedWithTheReason(t *testing.T) {
 		}
 		if got := s.after("work", "late-react", ipc.Request{Type: ipc.TypeReact, Target: "mine", Emoji: "👍"}); got.Status == ipc.Refused {
 			t.Errorf("a reaction has no end: %+v", got)
+		}
+	})
+}
+
+// standIn is a channel that is down.
+type standIn struct{ *memory.Channel }
+
+func (standIn) Held() error { return &channel.Error{Class: channel.Held, Code: "channel_down"} }
+
+func (s standIn) Run(ctx context.Context, _ channel.Inbox) error {
+	<-ctx.Done()
+	return nil
+}
+
+// While a channel was down, an assistant read that the channel cannot edit, react or unsend.
+func TestAChannelThatIsDownWasOneThatCannotChangeMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(memory.Options{Online: true})
+		up := memory.Acting{Channel: m, Within: time.Hour}
+		h := channel.NewHolder(up)
+		s := newSite(t, func(o *outbox.Options) { o.Channels = []channel.Channel{h} })
+		s.memory = m
+		defer s.run(&told{})()
+		sent := s.after("work", "1", ipc.Request{Type: ipc.TypeMessage, Text: "10 %"})
+		h.Replace(standIn{m})
+		for i, r := range []ipc.Request{
+			{Type: ipc.TypeEdit, Target: sent.MessageID, Text: "50 %"}, {Type: ipc.TypeReact, Target: sent.MessageID, Emoji: "👍"},
+		} {
+			id := string(rune('a' + i))
+			s.enqueue("work", id, r, time.Now())
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if got, _ := s.spool.Result("work", id); got.Status == ipc.Refused {
+				t.Errorf("%s: %+v", r.Type, got)
+			}
+		}
+		h.Replace(up)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if seen := s.memory.Shown("mem:work"); len(seen) != 1 || seen[0].Text != "50 %" || seen[0].Reaction != "👍" {
+			t.Errorf("the chat shows %+v", seen)
 		}
 	})
 }
