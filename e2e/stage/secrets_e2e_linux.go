@@ -23,7 +23,7 @@ import (
 const AskModel = `cat >/dev/null; url=${ANTHROPIC_BASE_URL#http://}; address=${url%%/*}; path=/${url#*/}; [ "$path" = "/$url" ] && path=
 exec 3<>/dev/tcp/${address/://}
 body='{"model":"m","max_tokens":9,"stream":false,"messages":[{"role":"user","content":"hello"}],"tools":[{"name":"t","input_schema":{"type":"object"}}]}'
-printf 'POST %s/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$path" "$ANTHROPIC_API_KEY" ${#body} "$body" >&3
+printf 'POST %s/v1/messages HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$path" "$address" "$ANTHROPIC_API_KEY" ${#body} "$body" >&3
 cat <&3`
 
 // FormsOf are the ways in which a key may be written. Base64 has three, by where the
