@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -105,6 +106,21 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 				t.Errorf("once it is mended: %d, %s", status, words)
 			}
 		})
+	}
+}
+
+// Whoever asked and went away left the others an answer that said that nothing can be accepted.
+func TestACallerThatWentAwayMadeTheHostUnwell(t *testing.T) {
+	s := stage.NewSite(t, t.TempDir(), 1, "{free_disk: 0}")
+	h, _ := s.Start(nil, memory.New(memory.Options{Online: true}))
+	local := h.Local(true)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	_, _ = local.Findings(gone, false) // nobody reads it
+	all, err := local.Findings(t.Context(), false)
+	stage.Must(t, err)
+	if slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.Accepting }) {
+		t.Errorf("%+v", all)
 	}
 }
 

@@ -139,7 +139,7 @@ func (l *Local) accepts(ctx context.Context) error {
 	if l.Outbox == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime) // others get the answer, too
 	defer cancel()
 	return l.Outbox.Check(ctx)
 }
