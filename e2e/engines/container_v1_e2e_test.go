@@ -176,7 +176,7 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		said = h.doctor()
-		if strings.Count(said, "fault group g0") != 2 || strings.Contains(said, `\n`) || !strings.Contains(said, "run: chown -R 1000:1000") {
+		if strings.Count(said, "fault group g0 group g0: mount ") != 2 || strings.Contains(said, `\n`) || !strings.Contains(said, "run: chown -R 1000:1000") {
 			t.Errorf("%s: with two directories of somebody else's:\n%s", name, said)
 		}
 	}

@@ -175,8 +175,16 @@ func (h *Host) reachEngine(ctx context.Context) {
 		h.opts.Log.Error("containers of an earlier host", "error", err)
 	}
 	h.engine.Store(engine)
+	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
+	defer cancel()
+	for _, missing := range doctor.Images(ctx, engine, h.Config()) { // they may be built while the host runs
+		h.opts.Log.Warn("assistant cannot be started yet", "error", missing.Cause, "hint", missing.Remedy)
+	}
 	h.retryTurns()
 }
+
+// imageTimeout is how long the engine may take to say which images are missing.
+const imageTimeout = 10 * time.Second
 
 // retryTurns has the messages that wait for an operator tried again, since a cause is gone.
 func (h *Host) retryTurns() {
