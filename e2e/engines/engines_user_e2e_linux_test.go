@@ -105,6 +105,32 @@ func (h *userHost) during(do func()) {
 	}
 }
 
+// tells waits until "longshore serve" has those words in its log.
+func (h *userHost) tells(words string) {
+	h.Helper()
+	var log stage.LockedBuffer
+	cmd := h.command(h.uid, "serve")
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		h.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !strings.Contains(log.String(), words) {
+		select {
+		case err := <-ended:
+			h.Fatalf("serve: %v, want it to tell %s\n%s", err, words, log.String())
+		case <-tick.C:
+		}
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	if err := <-ended; err != nil {
+		h.Errorf("serve: %v\n%s", err, log.String())
+	}
+}
+
 // TestHostAsAnOrdinaryUser runs the host as a user who may use the engine. Its
 // assistants are that user too. What keeps them from their directories is told
 // by the start and by the doctor, whoever runs it, with the command that mends
@@ -146,10 +172,7 @@ func TestHostAsAnOrdinaryUser(t *testing.T) {
 			}
 			want := tc.command + " '" + dir + "'"
 			if !tc.given {
-				said, err := h.command(ordinary, "serve").CombinedOutput()
-				if err == nil || !strings.Contains(string(said), "run: "+want) {
-					t.Fatalf("serve: %v, want it to tell %s\n%s", err, want, said)
-				}
+				h.tells("run: " + want)
 			}
 			said, err := h.command(ordinary, "doctor").CombinedOutput()
 			if err == nil || !strings.Contains(string(said), "run: "+want) {

@@ -66,7 +66,9 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 		return nil, err
 	}
 	h.Set(first)
-	h.reachEngine(ctx)
+	if h.reachEngine(ctx); h.engine.Load() != nil { // it says what its containers may use
+		h.checkGroups(cfg, h.Registry())
+	}
 	if !h.opts.Idle {
 		h.noteServed(false)
 	}
