@@ -53,7 +53,7 @@ func TestGroupWithoutItsDirectoryEndsNoOthersHost(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if said := log.String(); !strings.Contains(said, "group g0: mount /workspace/group: the assistant runs as user 1000") {
+	if said := log.String(); !strings.Contains(said, `"part":"group g0","error":"mount /workspace/group: the assistant runs as user 1000`) {
 		t.Errorf("the operator is told\n%s", said)
 	}
 }
