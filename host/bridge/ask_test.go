@@ -260,6 +260,33 @@ func TestWhatNobodyAnswersEndsAndTheChatSeesIt(t *testing.T) {
 	}
 }
 
+// A channel that was down as the time was over has no polls to close, so that its poll stayed open for ever.
+func TestThePollOfAChannelThatWasDownWasNeverClosed(t *testing.T) {
+	for _, a := range askers() {
+		t.Run(string(a.policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := media.DefaultLimits()
+				l.Poll = media.PollLimit{Choices: 4, Choice: 20, Question: 2000}
+				m := memory.New(memory.Options{Online: true, Limits: l})
+				up := memory.Acting{Channel: m}
+				h := channel.NewHolder(up)
+				s := newSite(t, func(o *outbox.Options) { o.Channels = []channel.Channel{h} })
+				s.memory = m
+				a.asks(s)
+				a.shows(s)
+				defer s.run(&told{})()
+				h.Replace(standIn{m})
+				time.Sleep(lasts + time.Minute)
+				h.Replace(up)
+				time.Sleep(lasts)
+				if shown := s.memory.Shown(a.chat); len(shown) == 0 || shown[0].Closed == "" {
+					t.Errorf("the chat shows %+v", shown)
+				}
+			})
+		})
+	}
+}
+
 // TestWhatNobodySeesEndsWithoutAWord: the platform refused the question.
 func TestWhatNobodySeesEndsWithoutAWord(t *testing.T) {
 	each(t, func(t *testing.T, s *site, a *asker) {

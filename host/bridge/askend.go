@@ -36,6 +36,9 @@ func (b *Bridge) end(ctx context.Context, a *records.Ask, what, by string) error
 // showEnd shows how an Ask ended in the chat that was asked: its poll is closed if the channel can
 // do so, and the approvers read it.
 func (b *Bridge) showEnd(ctx context.Context, a *records.Ask) error {
+	if _, down := channel.Named(b.Channels, a.Shown.Chat.Channel).(channel.StandIn); down { // watchAsks shows it when the channel is back
+		return nil
+	}
 	ends, err := b.ends(ctx, a)
 	if err == nil && len(ends) > 0 {
 		err = b.put(ctx, ends...)
