@@ -28,7 +28,7 @@ func TestPathsAreComparedByWhatTheyAreAtLoad(t *testing.T) {
 		"the project in the state": {"state: ../state\nproject: ../State\n", "state directory"},
 		"a secret in a mount":      {"state: ../state\nchannels:\n  web:\n    token_file: ../SHARE/token\n" + mountOf("../share", ".."), "would see"},
 	} {
-		_, err := config.Parse(filepath.Join(dir, "longshore.yaml"), []byte(tt.yaml), func(string) string { return "" }, platforms())
+		err := wrong(config.Parse(filepath.Join(dir, "longshore.yaml"), []byte(tt.yaml), func(string) string { return "" }, platforms()))
 		if err == nil || !strings.Contains(err.Error(), tt.message) {
 			t.Errorf("%s: %v, want %s", name, err, tt.message)
 		}
