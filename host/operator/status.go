@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/finding"
@@ -33,7 +34,8 @@ type Status struct {
 	Quota        Quota             `json:"quota,omitzero"`
 	Findings     []finding.Finding `json:"findings"` // what an operator has to know and to do, see Control.Findings
 	UnknownChats []UnknownChat     `json:"unknown_chats,omitempty"`
-	Told         []turns.Told      `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
+	Cluster      *cluster.View     `json:"cluster,omitempty"` // nil: the host is in none
+	Told         []turns.Told      `json:"told,omitempty"`    // messages of members that could only be told in words, since the host's start
 }
 
 // RecentFailures is how many failures a Status lists.
@@ -233,11 +235,19 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 func (l *Local) describeHost(s *Status) {
 	r := l.Running
 	s.Running, s.PID, s.Started, s.Applied = true, os.Getpid(), r.Started, r.Host.Applied()
-	s.Backup = r.Machine.Backup().Last
+	s.Backup, s.Cluster = r.Machine.Backup().Last, clusterOf(r.Cluster)
 	s.Quota, s.Disk.Floor, s.UnknownChats, s.Told = r.Host.Quota(), r.Host.FreeDisk(), r.Pairing.UnknownChats(), r.Assistants.Told()
 	for _, c := range l.Channels {
 		one := channelOf(c)
 		one.Scan = r.Linker.Scan(c.Name())
 		s.Channels = append(s.Channels, one)
 	}
+}
+
+func clusterOf(h *cluster.Host) *cluster.View {
+	if h == nil {
+		return nil
+	}
+	v := h.View()
+	return &v
 }
