@@ -52,7 +52,7 @@ var rooms = map[string][]string{
 	"host/setting":             {},
 	"host/screen":              {"media"},
 	"host/screen/...":          {},
-	"host/audit":               {"media"},
+	"host/audit":               {"host/state", "media"},
 	"host/httpd":               {"host/store", "media"},
 	"host/blob":                {"host/store", "media"},
 	"host/state":               {"host/blob", "host/store"},
