@@ -23,8 +23,14 @@ type Standby struct {
 	State   string    // the state directory
 	Started time.Time // when the host began to stand by
 	Parts   finding.Source
+	Reloads Reloader
 
 	list finding.List
+}
+
+// Reloader reads the configuration again.
+type Reloader interface {
+	Reload(ctx context.Context, remove bool) (Reloaded, error)
 }
 
 // Status describes the host.
@@ -56,6 +62,8 @@ func (s *Standby) answer(ctx context.Context, name string) (any, error) {
 		return s.Status(ctx), nil
 	case "findings":
 		return s.Findings(ctx), nil
+	case "reload":
+		return s.Reloads.Reload(ctx, false)
 	}
 	return nil, s.Elsewhere()
 }

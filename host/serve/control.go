@@ -46,11 +46,16 @@ func (h *Host) openControl(context.Context) (Part, error) {
 	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}, h: h}, nil
 }
 
-// Run serves the commands. The host runs on while something else is in the place of its socket.
+// Run serves the commands.
 func (p *controlPart) Run(ctx context.Context) error {
-	f := finding.Finding{Name: finding.Listener, Part: "control socket", Remedy: "move away what is in its place"}
-	p.h.down.Keep(ctx, f, func() error { return operator.CheckSocket(p.Dir) }, p.Server.Run)
+	runControl(ctx, p.h.down, &p.Server)
 	return nil
+}
+
+// runControl serves the commands. The host runs on while something else is in the place of its socket.
+func runControl(ctx context.Context, down *upkeep.List, s *operator.Server) {
+	f := finding.Finding{Name: finding.Listener, Part: "control socket", Remedy: "move away what is in its place"}
+	down.Keep(ctx, f, func() error { return operator.CheckSocket(s.Dir) }, s.Run)
 }
 
 // metricsPart serves /healthz, /readyz and /metrics at metrics.listen.
