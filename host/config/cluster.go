@@ -17,6 +17,16 @@ type Cluster struct {
 	Lease Duration `yaml:"lease" min:"2s" max:"10m" help:"How long the owner may be silent before another host takes over. The same on each host."`
 }
 
+// cluster refuses one whose hosts would not share their state.
+func (c *checker) cluster() {
+	if c.cfg.Cluster.Name != "" && c.cfg.State.Postgres.FromFile == "" {
+		c.bad("cluster.name", "the hosts of a cluster share one PostgreSQL, and the state is on this machine", "add state: {directory: DIR, postgres: {from_file: FILE}}, or leave cluster: out")
+	}
+	if c.cfg.Cluster.Name == "" && (c.has("cluster.host") || c.has("cluster.lease")) {
+		c.bad("cluster", "the cluster has no name", "add name: the same one on each host")
+	}
+}
+
 // Common is the hash of what the hosts of a cluster must have alike: all but the keys whose tag says
 // that they are this machine's own, and the files of secrets, whose contents count. Groups that
 // register_group has made are in the state.

@@ -29,7 +29,7 @@ type Standby struct {
 // NewStandby returns the standby of opts.Cluster.
 func NewStandby(cfg *config.Config, opts Options) *Standby {
 	s := &Standby{opts: opts, down: upkeep.New(opts.Log)}
-	s.own = operator.Standby{Cluster: opts.Cluster, Version: opts.Version, State: cfg.State, Started: time.Now(), Parts: s.down, Reloads: s}
+	s.own = operator.Standby{Cluster: opts.Cluster, Version: opts.Version, State: cfg.State.Directory, Started: time.Now(), Parts: s.down, Reloads: s}
 	s.cfg.Store(cfg)
 	return s
 }

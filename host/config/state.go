@@ -1,0 +1,57 @@
+package config
+
+import (
+	"errors"
+	"strings"
+)
+
+// State is where the state is.
+type State struct {
+	Directory string   `yaml:"directory" local:"true" help:"The state directory."`
+	Postgres  Postgres `yaml:"postgres" help:"The PostgreSQL, version 15 or newer, that has the state's database in place of a file in the directory."`
+}
+
+// Postgres is a database in PostgreSQL.
+type Postgres struct {
+	FromFile string `yaml:"from_file" help:"The file with the connection string, such as postgres://NAME:PASSWORD@HOST/DATABASE?sslmode=verify-full, for the host's user alone (mode 600)."`
+}
+
+// UnmarshalText reads the directory.
+func (s *State) UnmarshalText(text []byte) error {
+	if s.Directory = string(text); strings.ContainsRune(s.Directory, 0) {
+		return errors.New("the path holds a NUL; write the path of a directory")
+	}
+	return nil
+}
+
+// MarshalYAML writes it as UnmarshalText reads it, or as a block.
+func (s State) MarshalYAML() (any, error) {
+	if s == (State{Directory: s.Directory}) {
+		return s.Directory, nil
+	}
+	type block State
+	return block(s), nil
+}
+
+// stateKey is where the directory is written.
+func (c *checker) stateKey() string {
+	if _, block := c.positions["state.directory"]; block {
+		return "state.directory"
+	}
+	return "state"
+}
+
+// database checks where the state's database is.
+func (c *checker) database() {
+	p := &c.cfg.State.Postgres
+	if p.FromFile == "" {
+		return
+	}
+	const at = "state.postgres.from_file"
+	resolved, err := c.resolve(at, p.FromFile)
+	if err != nil {
+		c.bad(at, err.Error(), "correct the path or the rights on it; a relative one starts at longshore.yaml")
+		return
+	}
+	p.FromFile, c.secretFiles[at] = resolved, resolved
+}
