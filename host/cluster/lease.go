@@ -61,6 +61,12 @@ func (l *Lease) extend(asked time.Duration) error {
 	return l.host.o.Guard.Until(at)
 }
 
+// Host is the host that has the lease.
+func (l *Lease) Host() *Host { return l.host }
+
+// Limit is how long the database may take for a statement of the owner: less than a third of the lease.
+func (l *Lease) Limit() time.Duration { return l.host.patience() }
+
 // Left is how long this process may act as the owner, by its own clock.
 func (l *Lease) Left() time.Duration { return time.Duration(l.deadline.Load()) - guard.Now() }
 

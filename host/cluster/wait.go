@@ -18,6 +18,9 @@ func (h *Host) View() View {
 	return h.view
 }
 
+// Kept returns what keeps the host from owning, as View has it.
+func (h *Host) Kept() finding.Finding { return h.View().kept }
+
 func (h *Host) know(v View) {
 	v.Host, v.Reason = h.o.Name, v.kept.Cause
 	h.mu.Lock()

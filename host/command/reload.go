@@ -13,7 +13,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/service"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -86,7 +85,7 @@ func (e *env) printReloaded(r operator.Reloaded) {
 
 // reloadOnHangup reloads h on each SIGHUP, until the caller calls stop, which waits for the goroutine.
 // h logs the result; n reports to the service manager when a reload begins and ends.
-func reloadOnHangup(ctx context.Context, h *serve.Host, n service.Notifier) (stop func()) {
+func reloadOnHangup(ctx context.Context, h operator.Reloader, n service.Notifier) (stop func()) {
 	hangups, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)
 	go func() {

@@ -41,10 +41,10 @@ type Options struct {
 	Version string                             // of the program
 	Trace   func(folder, request, step string) // hears of each step of a request; may be nil
 
-	Cluster *cluster.Host       // that owns; nil: the state is on this machine
-	File    File                // nil: the configuration comes from no file
-	Idle    bool                // the host will not run: it opens only what the action of a command needs
-	Getenv  func(string) string // names the container engine; nil: the process's environment
+	Lease  *cluster.Lease      // with which this host owns; nil: the state is on this machine
+	File   File                // nil: the configuration comes from no file
+	Idle   bool                // the host will not run: it opens only what the action of a command needs
+	Getenv func(string) string // names the container engine; nil: the process's environment
 
 	Channels []channel.Channel // nil: those that the configuration names
 }

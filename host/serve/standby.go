@@ -20,16 +20,17 @@ import (
 // another host owns, and the operator's commands as operator.Standby does.
 type Standby struct {
 	opts      Options
+	cluster   *cluster.Host
 	cfg       atomic.Pointer[config.Config]
 	own       operator.Standby
 	down      *upkeep.List
 	reloading sync.Mutex
 }
 
-// NewStandby returns the standby of opts.Cluster.
-func NewStandby(cfg *config.Config, opts Options) *Standby {
-	s := &Standby{opts: opts, down: upkeep.New(opts.Log)}
-	s.own = operator.Standby{Cluster: opts.Cluster, Version: opts.Version, State: cfg.State.Directory, Started: time.Now(), Parts: s.down, Reloads: s}
+// NewStandby returns a host that stands by in a cluster.
+func NewStandby(cfg *config.Config, in *cluster.Host, opts Options) *Standby {
+	s := &Standby{opts: opts, cluster: in, down: upkeep.New(opts.Log)}
+	s.own = operator.Standby{Cluster: in, Version: opts.Version, State: cfg.State.Directory, Started: time.Now(), Parts: s.down, Reloads: s}
 	s.cfg.Store(cfg)
 	return s
 }
@@ -45,7 +46,7 @@ func (s *Standby) Wait(ctx context.Context) (*cluster.Lease, *config.Config, err
 		running.Go(func() { _ = l.Run(serving) }) // it has no error
 		defer func() { _ = l.Close() }()
 	}
-	lease, err := s.opts.Cluster.Wait(ctx)
+	lease, err := s.cluster.Wait(ctx)
 	stop()
 	running.Wait()
 	return lease, s.cfg.Load(), err
@@ -95,6 +96,6 @@ func (s *Standby) Reload(_ context.Context, _ bool) (operator.Reloaded, error) {
 	}
 	answer.Changes = append(answer.Changes, config.Compare(s.cfg.Load(), next).Lines...)
 	s.cfg.Store(next)
-	s.opts.Cluster.SetConfig(next.Common())
+	s.cluster.SetConfig(next.Common())
 	return answer, nil
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -16,6 +17,15 @@ func HomeOf(c *config.Config) store.Home {
 func StateOf(c *config.Config) store.Spec {
 	s := state.Spec(c.Layout().Own(), HomeOf(c))
 	s.Server.File = c.State.Postgres.FromFile
+	return s
+}
+
+// OwnState is StateOf for the owner of the state; nil: it is on this machine.
+func OwnState(c *config.Config, lease *cluster.Lease) store.Spec {
+	s := StateOf(c)
+	if lease != nil {
+		s.Server.Fence, s.Server.Limit = &lease.Fence, lease.Limit()
+	}
 	return s
 }
 
