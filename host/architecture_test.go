@@ -50,7 +50,7 @@ var rooms = map[string][]string{
 	"host/setting":             {},
 	"host/screen":              {"media"},
 	"host/screen/...":          {},
-	"host/audit":               {"media"},
+	"host/audit":               {"host/state", "media"},
 	"host/httpd":               {"host/store", "media"},
 	"host/blob":                {"host/store", "media"},
 	"host/state":               {"host/blob", "host/store"},
@@ -301,7 +301,7 @@ func testMay(dir, imported string) bool {
 	if server := dir + "/" + path.Base(dir) + "test"; imported == dir || imported == server || strings.HasPrefix(imported, server+"/") {
 		return true
 	}
-	if imported == "internal/fstest" || (dir == "media/convert" || dir == "host/command") && imported == "media/probe/probetest" {
+	if imported == "internal/fstest" || dir == "host/engines" && imported == "host/runtime/containertest" || (dir == "media/convert" || dir == "host/command") && imported == "media/probe/probetest" {
 		return true
 	}
 	if !strings.HasPrefix(dir+"/", "host/") {
