@@ -5,8 +5,8 @@
 //	blobs/           bytes above 16 KiB, each written once, see package blob
 //	longshore.lock   held by the process that writes
 //
-// All tables stand in schema.sql. Each belongs to the package that its heading names; the
-// others do not read it. What must be durable together is one change, see [DB.Do].
+// All tables stand in schema.sql. Each belongs to one package, which docs/architecture.md names;
+// the others do not read it. What must be durable together is one change, see [DB.Do].
 package state
 
 import (
