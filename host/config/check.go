@@ -32,7 +32,7 @@ func (c *checker) check() {
 	c.assistants()
 	c.parallel()
 	c.shares()
-	c.engine()
+	c.engines()
 	c.limits()
 	c.groups()
 	c.budgets()

@@ -49,6 +49,29 @@ func (c *checker) directories() {
 	}
 }
 
+// stateKey is where the directory is written.
+func (c *checker) stateKey() string {
+	if _, block := c.positions["state.directory"]; block {
+		return "state.directory"
+	}
+	return "state"
+}
+
+// database checks where the state's database is.
+func (c *checker) database() {
+	p := &c.cfg.State.Postgres
+	if p.FromFile == "" {
+		return
+	}
+	const at = "state.postgres.from_file"
+	resolved, err := c.resolve(at, p.FromFile)
+	if err != nil {
+		c.bad(at, err.Error(), "correct the path or the rights on it; a relative one starts at longshore.yaml")
+		return
+	}
+	p.FromFile, c.secretFiles[at] = resolved, resolved
+}
+
 // mounts checks the operator's allowlist and each group's extra mounts.
 func (c *checker) mounts() {
 	policy := &c.cfg.Mounts

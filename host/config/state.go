@@ -32,26 +32,3 @@ func (s State) MarshalYAML() (any, error) {
 	type block State
 	return block(s), nil
 }
-
-// stateKey is where the directory is written.
-func (c *checker) stateKey() string {
-	if _, block := c.positions["state.directory"]; block {
-		return "state.directory"
-	}
-	return "state"
-}
-
-// database checks where the state's database is.
-func (c *checker) database() {
-	p := &c.cfg.State.Postgres
-	if p.FromFile == "" {
-		return
-	}
-	const at = "state.postgres.from_file"
-	resolved, err := c.resolve(at, p.FromFile)
-	if err != nil {
-		c.bad(at, err.Error(), "correct the path or the rights on it; a relative one starts at longshore.yaml")
-		return
-	}
-	p.FromFile, c.secretFiles[at] = resolved, resolved
-}
