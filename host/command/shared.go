@@ -85,10 +85,9 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, host.Close()) }()
 	lease, cfg, err := e.awaitLease(ctx, cfg, host, options)
 	if lease == nil {
-		return err
+		return errors.Join(err, host.Close())
 	}
 	t := begin(lease, options.Log)
 	owning, end := context.WithCancel(ctx)
@@ -112,6 +111,9 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 // cluster a lease of another host is an error, unless it ends soon: then its host has died.
 func (e *env) awaitLease(ctx context.Context, cfg *config.Config, host *cluster.Host, options serve.Options) (*cluster.Lease, *config.Config, error) {
 	if cfg.Cluster.Name != "" {
+		if err := cfg.Layout().Prepare(nil); err != nil { // the place of the control socket
+			return nil, nil, err
+		}
 		s := serve.NewStandby(cfg, host, options)
 		defer reloadOnHangup(ctx, s, service.Notifier{})()
 		lease, cfg, _ := s.Wait(ctx) // the error is that of ctx
@@ -156,9 +158,40 @@ func begin(lease *cluster.Lease, log *slog.Logger) *tenure {
 	return t
 }
 
-// end gives the lease back.
+// end gives the lease back. A nil tenure is of a state on this machine.
 func (t *tenure) end() error {
+	if t == nil {
+		return nil
+	}
 	t.stop()
 	<-t.kept
-	return t.lease.Release(context.Background())
+	return errors.Join(t.lease.Release(context.Background()), t.lease.Host().Close())
+}
+
+func (t *tenure) of() *cluster.Lease {
+	if t == nil {
+		return nil
+	}
+	return t.lease
+}
+
+// own makes this process the owner for one command, if the state is on PostgreSQL; else it returns nil.
+// The error says if a host owns.
+func (e *env) own(ctx context.Context, cfg *config.Config) (*tenure, error) {
+	if cfg.State.Postgres.FromFile == "" {
+		return nil, nil
+	}
+	log := newLog(e.Stderr, config.Log{Level: "warn"})
+	host, err := e.hostIn(cfg, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	lease, err := host.Take(ctx)
+	if lease == nil {
+		if err = ofDatabase(err); err == nil {
+			err = notOwner(host)
+		}
+		return nil, errors.Join(err, host.Close())
+	}
+	return begin(lease, log), nil
 }
