@@ -56,13 +56,15 @@ type Host struct {
 // New returns a host that has not asked for the lease yet.
 func New(o Options) *Host { return &Host{o: o, config: o.Config} }
 
-// Close closes the connection. No other method may be under way.
+// Close says that the host leaves, and closes the connection. No other method may be under way.
 func (h *Host) Close() error {
-	if h.conn == nil {
+	if h.conn == nil || h.conn.IsClosed() {
 		return nil
 	}
 	ctx, cancel := h.limited(context.Background())
 	defer cancel()
+	// Its name is free at once. If that fails, it is when the host has not been seen for a lease.
+	_, _ = h.conn.Exec(ctx, `UPDATE cluster_host SET instance = '' WHERE cluster = $1 AND name = $2 AND instance = $3`, h.o.Cluster, h.o.Name, h.o.Instance)
 	return h.conn.Close(ctx)
 }
 

@@ -231,6 +231,15 @@ func TestAnOlderHostAndASecondOneOfTheSameNameStandBy(t *testing.T) {
 	if said := refused(t, same); !strings.Contains(said, "is called a") {
 		t.Errorf("the second a stands by as %q", said)
 	}
+	if err := a.Close(); err != nil { // a host that has left keeps its name from nobody
+		t.Fatal(err)
+	}
+	again := hostOf(t, db, "a")
+	again.o.Instance, again.o.Version = "a third", 2
+	last := mustTake(t, again)
+	if err := last.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if there, err := Remove(t.Context(), b.conn, "pair", "a"); err != nil || !there {
 		t.Errorf("%v, %v", there, err)
 	}

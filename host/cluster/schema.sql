@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS lease (
 CREATE TABLE IF NOT EXISTS cluster_host (
 	cluster  TEXT NOT NULL,
 	name     TEXT NOT NULL,
-	instance TEXT NOT NULL,            -- random; two hosts with one name differ in it
+	instance TEXT NOT NULL,            -- random; two hosts with one name differ in it; empty: the host has left
 	seen     TIMESTAMPTZ NOT NULL,
 	program  TEXT NOT NULL,            -- its version
 	version  BIGINT NOT NULL,          -- of the state's tables that it knows

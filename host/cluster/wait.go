@@ -107,7 +107,7 @@ func (h *Host) Take(ctx context.Context) (*Lease, error) {
 func (h *Host) announce(ctx context.Context) (alone bool, err error) {
 	tag, err := h.conn.Exec(ctx, `INSERT INTO cluster_host AS c (cluster, name, instance, seen, program, version, config) VALUES ($1, $2, $3, clock_timestamp(), $4, $5, $6)
 		ON CONFLICT (cluster, name) DO UPDATE SET instance = excluded.instance, seen = excluded.seen, program = excluded.program, version = excluded.version, config = excluded.config
-		WHERE c.instance = excluded.instance OR c.seen < clock_timestamp() - make_interval(secs => $7)`,
+		WHERE c.instance IN ('', excluded.instance) OR c.seen < clock_timestamp() - make_interval(secs => $7)`,
 		h.o.Cluster, h.o.Name, h.o.Instance, h.o.Program, h.o.Version, h.configNow(), h.o.Lease.Seconds())
 	if err != nil {
 		return false, fmt.Errorf("announce the host: %w", err)
