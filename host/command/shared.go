@@ -19,6 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/postgres"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/service"
+	"github.com/longshore-bridge/longshore/host/standby"
 )
 
 // A state on PostgreSQL belongs to whoever has its lease. This file has what a process does for that.
@@ -114,7 +115,7 @@ func (e *env) awaitLease(ctx context.Context, cfg *config.Config, host *cluster.
 		if err := cfg.Layout().Prepare(nil); err != nil { // the place of the control socket
 			return nil, nil, err
 		}
-		s := serve.NewStandby(cfg, host, options)
+		s := standby.New(cfg, standby.Options{Cluster: host, Version: options.Version, File: options.File, Log: options.Log})
 		defer reloadOnHangup(ctx, s, service.Notifier{})()
 		lease, cfg, _ := s.Wait(ctx) // the error is that of ctx
 		return lease, cfg, nil

@@ -2,6 +2,8 @@ package operator
 
 import (
 	"context"
+	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"time"
@@ -77,12 +79,27 @@ func (s *Standby) Health() http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		httpd.Answer(w, http.StatusServiceUnavailable, wellness{Status: "standby", Findings: finding.Wrong(s.Findings(r.Context())), Error: s.Elsewhere()})
 	})
-	mux.Handle("/", s.Refusing())
+	mux.Handle("/", s.refusing())
 	return mux
 }
 
-// Refusing returns the handler of an address at which the owner answers.
-func (s *Standby) Refusing() http.Handler {
+// StandbyServer answers at an address of the owner's.
+type StandbyServer struct {
+	Address string // host:port, or unix: and a path
+	Standby *Standby
+	Log     *slog.Logger
+}
+
+// Listen listens for Serve.
+func (s StandbyServer) Listen() (net.Listener, error) { return httpd.Listen(s.Address) }
+
+// Serve serves until ctx is done, which is no error, and closes l.
+func (s StandbyServer) Serve(ctx context.Context, l net.Listener) error {
+	return (&httpd.Server{Handler: s.Standby.refusing(), Log: s.Log, Cancel: true}).Serve(ctx, l)
+}
+
+// refusing returns the handler of an address at which the owner answers.
+func (s *Standby) refusing() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		httpd.Harden(w.Header())
 		w.Header().Set("Connection", "close") // the next one may be the owner's

@@ -46,16 +46,11 @@ func (h *Host) openControl(context.Context) (Part, error) {
 	return &controlPart{Server: operator.Server{Dir: operator.ControlDir(h.Layout), Control: h.local, Health: h.local.Health(), Log: h.opts.Log}, h: h}, nil
 }
 
-// Run serves the commands.
+// Run serves the commands. The host runs on while something else is in the place of its socket.
 func (p *controlPart) Run(ctx context.Context) error {
-	runControl(ctx, p.h.down, &p.Server)
-	return nil
-}
-
-// runControl serves the commands. The host runs on while something else is in the place of its socket.
-func runControl(ctx context.Context, down *upkeep.List, s *operator.Server) {
 	f := finding.Finding{Name: finding.Listener, Part: "control socket", Remedy: "move away what is in its place"}
-	down.Keep(ctx, f, func() error { return operator.CheckSocket(s.Dir) }, s.Run)
+	p.h.down.Keep(ctx, f, func() error { return operator.CheckSocket(p.Dir) }, p.Server.Run)
+	return nil
 }
 
 // metricsPart serves /healthz, /readyz and /metrics at metrics.listen.

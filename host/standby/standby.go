@@ -1,36 +1,49 @@
-package serve
+// Package standby is a host of a cluster before it owns: it says at each of its addresses who does.
+package standby
 
 import (
 	"context"
 	"log/slog"
-	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/upkeep"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
-// Standby is a host of a cluster before it owns. It answers on each address of the configuration that
-// another host owns, and the operator's commands as operator.Standby does.
+// Options are what a Standby works with.
+type Options struct {
+	Cluster *cluster.Host
+	Version string // of the program
+	File    File
+	Log     *slog.Logger
+}
+
+// File is the file of a host's configuration.
+type File interface {
+	// Load reads and checks it again: all that is wrong with it, or an error of a file that could
+	// not be read.
+	Load(registered []groups.Group) (*config.Config, []*config.Problem, error)
+}
+
+// Standby is a host that stands by.
 type Standby struct {
 	opts      Options
-	cluster   *cluster.Host
 	cfg       atomic.Pointer[config.Config]
 	own       operator.Standby
 	down      *upkeep.List
 	reloading sync.Mutex
 }
 
-// NewStandby returns a host that stands by in a cluster.
-func NewStandby(cfg *config.Config, in *cluster.Host, opts Options) *Standby {
-	s := &Standby{opts: opts, cluster: in, down: upkeep.New(opts.Log)}
-	s.own = operator.Standby{Cluster: in, Version: opts.Version, State: cfg.State.Directory, Started: time.Now(), Parts: s.down, Reloads: s}
+// New returns a host that stands by, with the configuration with which it would own.
+func New(cfg *config.Config, o Options) *Standby {
+	s := &Standby{opts: o, down: upkeep.New(o.Log)}
+	s.own = operator.Standby{Cluster: o.Cluster, Version: o.Version, State: cfg.State.Directory, Started: time.Now(), Parts: s.down, Reloads: s}
 	s.cfg.Store(cfg)
 	return s
 }
@@ -40,41 +53,34 @@ func NewStandby(cfg *config.Config, in *cluster.Host, opts Options) *Standby {
 func (s *Standby) Wait(ctx context.Context) (*cluster.Lease, *config.Config, error) {
 	serving, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	control := operator.Server{Dir: operator.ControlDir(s.cfg.Load().Layout()), Standby: &s.own, Health: s.own.Health(), Log: s.opts.Log}
-	running.Go(func() { runControl(serving, s.down, &control) })
+	running.Go(func() { s.control(serving) })
 	for _, l := range s.listeners(s.cfg.Load()) {
 		running.Go(func() { _ = l.Run(serving) }) // it has no error
 		defer func() { _ = l.Close() }()
 	}
-	lease, err := s.cluster.Wait(ctx)
+	lease, err := s.opts.Cluster.Wait(ctx)
 	stop()
 	running.Wait()
 	return lease, s.cfg.Load(), err
 }
 
+// control answers the commands.
+func (s *Standby) control(ctx context.Context) {
+	server := operator.Server{Dir: operator.ControlDir(s.cfg.Load().Layout()), Standby: &s.own, Health: s.own.Health(), Log: s.opts.Log}
+	f := finding.Finding{Name: finding.Listener, Part: "control socket", Remedy: "move away what is in its place"}
+	s.down.Keep(ctx, f, func() error { return operator.CheckSocket(server.Dir) }, server.Run)
+}
+
 // listeners are those of the addresses at which the owner answers.
 func (s *Standby) listeners(cfg *config.Config) (all []*upkeep.Listener) {
 	for _, l := range cfg.Listens() {
-		var answers upkeep.Server = refusing{l.Address, s.own.Refusing(), s.opts.Log}
+		var answers upkeep.Server = operator.StandbyServer{Address: l.Address, Standby: &s.own, Log: s.opts.Log}
 		if l.Key == "metrics" {
 			answers = operator.HealthServer{Address: l.Address, Hosts: cfg.Metrics.Hosts, Health: s.own.Health()}
 		}
 		all = append(all, s.down.Listener(l.Key, answers))
 	}
 	return all
-}
-
-// refusing is an address at which only the owner answers.
-type refusing struct {
-	address string
-	answer  http.Handler
-	log     *slog.Logger
-}
-
-func (r refusing) Listen() (net.Listener, error) { return httpd.Listen(r.address) }
-
-func (r refusing) Serve(ctx context.Context, l net.Listener) error {
-	return (&httpd.Server{Handler: r.answer, Log: r.log, Cancel: true}).Serve(ctx, l)
 }
 
 // Reload implements operator.Reloader: it reads the configuration with which this host would own.
@@ -96,6 +102,6 @@ func (s *Standby) Reload(_ context.Context, _ bool) (operator.Reloaded, error) {
 	}
 	answer.Changes = append(answer.Changes, config.Compare(s.cfg.Load(), next).Lines...)
 	s.cfg.Store(next)
-	s.cluster.SetConfig(next.Common())
+	s.opts.Cluster.SetConfig(next.Common())
 	return answer, nil
 }
