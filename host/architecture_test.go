@@ -50,7 +50,7 @@ var rooms = map[string][]string{
 	"host/postgres":            {},
 	"host/cluster":             {"host/cluster/guard", "host/postgres"},
 	"host/cluster/guard":       {},
-	"host/standby":             {"host/cluster", "host/config", "host/operator", "host/upkeep", "groups"},
+	"host/standby":             {"host/cluster", "host/config", "host/httpd", "host/operator", "host/upkeep", "groups"},
 	"host/store":               {"host/postgres"},
 	"host/setting":             {},
 	"host/screen":              {"media"},

@@ -31,7 +31,7 @@ const maxBody = 64 << 10
 type Server struct {
 	Dir     string       // directory of the socket, see ControlDir
 	Control Control      // what the socket offers
-	Standby *Standby     // answers in place of Control, if not nil
+	Standby Standby      // answers in place of Control, if not nil
 	Health  http.Handler // see Local.Health; may be nil
 	Runtime string       // directory for the socket if its own path would be too long; empty: from the environment
 	Log     *slog.Logger // may be nil
@@ -130,7 +130,7 @@ func (s *Server) Handler() http.Handler {
 
 func (s *Server) answer(ctx context.Context, name string, do op, in []byte) (any, error) {
 	if s.Standby != nil {
-		return s.Standby.answer(ctx, name)
+		return s.Standby.Answer(ctx, name)
 	}
 	return do(ctx, s.Control, in)
 }

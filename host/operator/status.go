@@ -126,9 +126,9 @@ type Disk struct {
 	Floor int64  `json:"floor,omitempty"` // free bytes below which nothing is accepted; 0: unknown
 }
 
-// diskOf returns the space on the file system of the state directory; zero if
+// DiskOf returns the space on the file system of the state directory; zero if
 // it is unknown.
-func diskOf(state string) Disk {
+func DiskOf(state string) Disk {
 	v, err := safefs.VolumeOf(state)
 	if err != nil {
 		return Disk{}
@@ -207,7 +207,7 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 // Status describes the host. If none runs, it fills in what the disk shows.
 func (l *Local) Status(ctx context.Context) (Status, error) {
 	s := Status{
-		Version: l.Version, State: l.Layout.State, Disk: diskOf(l.Layout.State), Channels: []Channel{},
+		Version: l.Version, State: l.Layout.State, Disk: DiskOf(l.Layout.State), Channels: []Channel{},
 		Assistants: l.assistants(), Failures: []Item{},
 	}
 	if l.Running != nil {

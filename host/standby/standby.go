@@ -4,6 +4,7 @@ package standby
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,15 +36,15 @@ type File interface {
 type Standby struct {
 	opts      Options
 	cfg       atomic.Pointer[config.Config]
-	own       operator.Standby
+	started   time.Time
 	down      *upkeep.List
+	list      finding.List
 	reloading sync.Mutex
 }
 
 // New returns a host that stands by, with the configuration with which it would own.
 func New(cfg *config.Config, o Options) *Standby {
-	s := &Standby{opts: o, down: upkeep.New(o.Log)}
-	s.own = operator.Standby{Cluster: o.Cluster, Version: o.Version, State: cfg.State.Directory, Started: time.Now(), Parts: s.down, Reloads: s}
+	s := &Standby{opts: o, started: time.Now(), down: upkeep.New(o.Log)}
 	s.cfg.Store(cfg)
 	return s
 }
@@ -66,7 +67,7 @@ func (s *Standby) Wait(ctx context.Context) (*cluster.Lease, *config.Config, err
 
 // control answers the commands.
 func (s *Standby) control(ctx context.Context) {
-	server := operator.Server{Dir: operator.ControlDir(s.cfg.Load().Layout()), Standby: &s.own, Health: s.own.Health(), Log: s.opts.Log}
+	server := operator.Server{Dir: operator.ControlDir(s.cfg.Load().Layout()), Standby: s, Health: s.health(), Log: s.opts.Log}
 	f := finding.Finding{Name: finding.Listener, Part: "control socket", Remedy: "move away what is in its place"}
 	s.down.Keep(ctx, f, func() error { return operator.CheckSocket(server.Dir) }, server.Run)
 }
@@ -74,16 +75,16 @@ func (s *Standby) control(ctx context.Context) {
 // listeners are those of the addresses at which the owner answers.
 func (s *Standby) listeners(cfg *config.Config) (all []*upkeep.Listener) {
 	for _, l := range cfg.Listens() {
-		var answers upkeep.Server = operator.StandbyServer{Address: l.Address, Standby: &s.own, Log: s.opts.Log}
+		var answers upkeep.Server = operator.StandbyServer{Address: l.Address, Handler: http.HandlerFunc(s.refuse), Log: s.opts.Log}
 		if l.Key == "metrics" {
-			answers = operator.HealthServer{Address: l.Address, Hosts: cfg.Metrics.Hosts, Health: s.own.Health()}
+			answers = operator.HealthServer{Address: l.Address, Hosts: cfg.Metrics.Hosts, Health: s.health()}
 		}
 		all = append(all, s.down.Listener(l.Key, answers))
 	}
 	return all
 }
 
-// Reload implements operator.Reloader: it reads the configuration with which this host would own.
+// Reload reads the configuration with which this host would own.
 func (s *Standby) Reload(_ context.Context, _ bool) (operator.Reloaded, error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
