@@ -133,6 +133,9 @@ func (s *Server) deliver(ctx context.Context, who tokens.Identity, key string, c
 			return ipc.Result{}, errForgotten
 		}
 		for _, f := range files {
+			if f.gone != nil && c.New { // the caller may use the key again
+				return ipc.Result{}, errors.Join(f.gone, s.calls.Delete(context.WithoutCancel(ctx), who.Folder, c.ID))
+			}
 			if f.gone != nil {
 				return ipc.Result{}, f.gone
 			}
