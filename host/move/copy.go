@@ -45,8 +45,11 @@ func (s *Sum) add(row []any) {
 }
 
 // sumOf reads a table.
-func sumOf(ctx context.Context, from Side, t *Table) (s Sum, err error) {
+func sumOf(ctx context.Context, from Side, t *Table, replace bool) (s Sum, err error) {
 	err = t.each(ctx, from, func(row []any) error {
+		if replace {
+			replaceIn(row)
+		}
 		s.add(row)
 		return ctx.Err()
 	})
@@ -148,11 +151,7 @@ func copyTable(ctx context.Context, from, to Side, t *Table, replace bool) (s Su
 	w := rowsOf{to: to, table: t}
 	err = t.each(ctx, from, func(row []any) error {
 		if replace {
-			for i, v := range row {
-				if text, ok := v.(string); ok {
-					row[i] = replaced(text)
-				}
-			}
+			replaceIn(row)
 		}
 		s.add(row)
 		return w.add(ctx, row)
@@ -175,48 +174,26 @@ type Copied struct {
 	Sum
 }
 
-// Copy copies all tables of the state within the sides' transactions, and reads all back. layout is the
-// SQLite side. The error names the table that is not as it was.
-func Copy(ctx context.Context, from, to Side, layout Side, replace bool) (all []Copied, err error) {
-	known, err := tables(ctx, layout)
+// copyWhole copies a table, and reads it back.
+func copyWhole(ctx context.Context, from, to Side, t *Table, replace bool) (c Copied, err error) {
+	wrote, err := copyTable(ctx, from, to, t, replace)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	for i := range known {
-		t := &known[i]
-		wrote, err := copyTable(ctx, from, to, t, replace)
-		if err != nil {
-			return nil, err
-		}
-		got, err := sumOf(ctx, to, t)
-		if err != nil {
-			return nil, err
-		}
-		if got != wrote {
-			return nil, fmt.Errorf("the table %s has %d rows and not the %d that were written, or other ones", t.Name, got.Rows, wrote.Rows)
-		}
-		all = append(all, Copied{t.Name, got})
+	got, err := sumOf(ctx, to, t, false)
+	if err == nil && got != wrote {
+		err = fmt.Errorf("the table %s has %d rows and not the %d that were written, or other ones", t.Name, got.Rows, wrote.Rows)
 	}
-	return all, nil
+	return Copied{t.Name, got}, err
 }
 
-// Same compares all tables of both sides, and returns the first one that differs.
-func Same(ctx context.Context, a, b, layout Side) (differs string, err error) {
-	known, err := tables(ctx, layout)
-	for i := range known {
-		one, err := sumOf(ctx, a, &known[i])
-		if err != nil {
-			return "", err
-		}
-		other, err := sumOf(ctx, b, &known[i])
-		if err != nil {
-			return "", err
-		}
-		if one != other {
-			return known[i].Name, nil
-		}
+// equal compares a table of both sides.
+func equal(ctx context.Context, from, to Side, t *Table, replace bool) (got Sum, same bool, err error) {
+	want, err := sumOf(ctx, from, t, replace)
+	if err == nil {
+		got, err = sumOf(ctx, to, t, false)
 	}
-	return "", err
+	return got, got == want, err
 }
 
 // Unfit is a value that PostgreSQL does not take.

@@ -108,10 +108,7 @@ func begin(t *testing.T, db *sql.DB) Side {
 func TestEveryTableArrivesWhole(t *testing.T) {
 	from, to := filled(t, 450), statetest.Open(t, t.TempDir())
 	a, b := begin(t, from.DB.DB), begin(t, to.DB.DB)
-	got, err := Copy(t.Context(), a, b, a, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := copied(t, a, b, false)
 	var names, want []string
 	for _, one := range got {
 		names = append(names, one.Table)
@@ -125,7 +122,7 @@ func TestEveryTableArrivesWhole(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" || len(want) < 30 {
 		t.Errorf("the schema's tables (-) and those that were copied (+):\n%s", diff)
 	}
-	if differs, err := Same(t.Context(), a, b, a); differs != "" || err != nil {
+	if differs, err := differing(t, a, b); differs != "" || err != nil {
 		t.Errorf("%s, %v", differs, err)
 	}
 	for _, table := range []string{"held", "journal_inbound", "page_message"} {
@@ -140,9 +137,7 @@ func TestEveryTableArrivesWhole(t *testing.T) {
 func TestWhatDiffersIsFoundInAnyTable(t *testing.T) {
 	from, to := filled(t, 5), statetest.Open(t, t.TempDir())
 	a, b := begin(t, from.DB.DB), begin(t, to.DB.DB)
-	if _, err := Copy(t.Context(), a, b, a, false); err != nil {
-		t.Fatal(err)
-	}
+	copied(t, a, b, false)
 	all, err := tables(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +159,7 @@ func TestWhatDiffersIsFoundInAnyTable(t *testing.T) {
 			}
 			if _, err := b.ExecContext(t.Context(), change); err != nil && !strings.Contains(err.Error(), "CHECK") {
 				t.Fatalf("%s: %v", change, err)
-			} else if differs, err2 := Same(t.Context(), a, b, a); err == nil && (differs != table.Name || err2 != nil) {
+			} else if differs, err2 := differing(t, a, b); err == nil && (differs != table.Name || err2 != nil) {
 				t.Errorf("%s: %q differs, %v", change, differs, err2)
 			}
 			if _, err := b.ExecContext(t.Context(), "ROLLBACK TO one; RELEASE one"); err != nil {
@@ -202,9 +197,7 @@ func TestTextsThatPostgresRefusesAreNamedFirst(t *testing.T) {
 		t.Error(diff)
 	}
 	b := begin(t, statetest.Open(t, t.TempDir()).DB.DB)
-	if _, err := Copy(t.Context(), a, b, a, true); err != nil {
-		t.Fatal(err)
-	}
+	copied(t, a, b, true)
 	var text, body string
 	if err := b.QueryRowContext(t.Context(), `SELECT text, (SELECT body FROM inbound_message WHERE id = 9) FROM part WHERE delivery = 7`).Scan(&text, &body); err != nil || text != "a\ufffdb" || body != "a\ufffdb" {
 		t.Errorf("%q, %q, %v", text, body, err)
@@ -231,7 +224,8 @@ func TestAFullDiskLeavesTheTargetEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := begin(t, from.DB.DB)
-	if _, err := Copy(t.Context(), a, Side{handle: tx}, a, false); err == nil || !strings.Contains(err.Error(), "full") {
+	o := Options{Progress: silent{}}
+	if _, err := o.tables(t.Context(), a, Side{handle: tx}); err == nil || !strings.Contains(err.Error(), "full") {
 		t.Errorf("%v", err)
 	}
 	_ = tx.Rollback()
@@ -240,10 +234,37 @@ func TestAFullDiskLeavesTheTargetEmpty(t *testing.T) {
 	}
 	end()
 	fresh := begin(t, statetest.Open(t, t.TempDir()).DB.DB)
-	if differs, err := Same(t.Context(), fresh, begin(t, statetest.Open(t, dir).DB.DB), fresh); differs != "" || err != nil {
+	if differs, err := differing(t, fresh, begin(t, statetest.Open(t, dir).DB.DB)); differs != "" || err != nil {
 		t.Errorf("%s has rows, %v", differs, err)
 	}
 	if _, err := os.Stat(dir); err != nil {
 		t.Error(err)
 	}
+}
+
+type silent struct{}
+
+func (silent) Say(string, ...any) {}
+
+func copied(t *testing.T, from, to Side, replace bool) []Copied {
+	t.Helper()
+	o := Options{Progress: silent{}, Replace: replace}
+	all, err := o.tables(t.Context(), from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// differing is the first table that is not the same on both sides.
+func differing(t *testing.T, a, b Side) (string, error) {
+	t.Helper()
+	all, err := tables(t.Context(), layoutOf(a, b))
+	for i := range all {
+		_, same, err := equal(t.Context(), a, b, &all[i], false)
+		if err != nil || !same {
+			return all[i].Name, err
+		}
+	}
+	return "", err
 }

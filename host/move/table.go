@@ -161,6 +161,15 @@ func (c Column) unfit(v any) string {
 	return fmt.Sprintf("a %T in a column of type %s", v, c.Type)
 }
 
+// replaceIn changes the texts of a row that PostgreSQL does not take.
+func replaceIn(row []any) {
+	for i, v := range row {
+		if text, ok := v.(string); ok {
+			row[i] = replaced(text)
+		}
+	}
+}
+
 // replaced is a text with U+FFFD in place of what PostgreSQL does not take.
 func replaced(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\ufffd")
