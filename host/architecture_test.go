@@ -87,7 +87,8 @@ var rooms = map[string][]string{
 	"host/operator":            {"host/httpd", "host/turns", "host/audit", "host/tasks", "host/remote/tokens", "host/outbox", "host/outbox/records", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "ipc/spool", "media", "internal/cause"},
 	"host/notify":              {"host/config", "host/operator", "host/state", "host/httpd", "host/channel/transfer", "media"},
 	"host/console":             {"host/audit", "host/turns", "host/operator", "host/tasks", "host/httpd"},
-	"host/doctor":              {"host/httpd", "host/turns", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/confine", "internal/cause"},
+	"host/doctor":              {"host/httpd", "host/turns", "host/config", "host/engines", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/confine", "internal/cause"},
+	"host/engines":             {"host/config", "host/runtime", "host/runtime/docker", "host/runtime/ssh", "host/state", "host/store", "host/turns", "groups", "internal/cause"},
 	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
 	"host/upkeep":              {},
 	"host/serve":               {"host/...", "agentrunner/cli", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "media/convert", "internal/confine", "internal/cause"},
@@ -302,7 +303,7 @@ func testMay(dir, imported string) bool {
 	if server := dir + "/" + path.Base(dir) + "test"; imported == dir || imported == server || strings.HasPrefix(imported, server+"/") {
 		return true
 	}
-	if imported == "internal/fstest" || (dir == "media/convert" || dir == "host/command") && imported == "media/probe/probetest" {
+	if imported == "internal/fstest" || dir == "host/engines" && imported == "host/runtime/containertest" || (dir == "media/convert" || dir == "host/command") && imported == "media/probe/probetest" {
 		return true
 	}
 	if !strings.HasPrefix(dir+"/", "host/") {

@@ -47,7 +47,7 @@ func TestAFileWithoutAConnectionStringNamesTheRemedyAndNoPassword(t *testing.T) 
 		"a directory": dir,
 		"empty":       pgtest.Write(t, " "),
 		"no string":   pgtest.Write(t, "postgres://u:geheim@db.example.org:port/x"),
-		"no keyword":  pgtest.Write(t, "password=geheim sslmode=geheim"),
+		"no keyword":  pgtest.Write(t, "host=db.example.org password=geheim sslmode=geheim"),
 		"too large":   pgtest.Write(t, strings.Repeat("geheim", 1000)),
 		"for all":     open,
 	} {

@@ -46,7 +46,7 @@ type Part interface {
 // reload applies in the same order, Close closes in reverse.
 func (h *Host) openers(cfg *config.Config) []func(context.Context) (Part, error) {
 	all := []func(context.Context) (Part, error){
-		h.openEngine,
+		func(context.Context) (Part, error) { return h.openEngines(cfg) },
 		func(ctx context.Context) (Part, error) { return h.openState(ctx, cfg) },
 		func(ctx context.Context) (Part, error) { return h.openDirectories(ctx, cfg) }, // the configuration goes into force here
 		h.openChannels, h.openOutbox, h.openAudit, h.openQueue, h.openBridge,
@@ -148,6 +148,9 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	}
 	if h.State, err = state.Open(ctx, StateOf(cfg), h.opts.Log); err != nil {
 		return nil, err
+	}
+	if err := h.engines.Load(ctx, h.State); err != nil {
+		return statePart{DB: h.State, h: h}, err
 	}
 	h.pairing = newPairing(h.State, &h.Current, h.opts.Log)
 	h.links = &links.Server{Keys: links.NewKeys(h.State), Files: h, Log: h.opts.Log}

@@ -553,3 +553,11 @@ CREATE TABLE served_group (
 	folder TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 
+---------------------------------------------------------------- host/engines: where groups run
+
+-- The container engine that has a group's volume, by its name in longshore.yaml.
+CREATE TABLE placement (
+	folder TEXT PRIMARY KEY,
+	engine TEXT NOT NULL,
+	former TEXT NOT NULL -- the engine before, which may have an older volume; empty: none
+) WITHOUT ROWID;
