@@ -19,9 +19,20 @@ type Writer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// ToRows copies the trail in the files of a directory, which may be missing, into rows, and returns how
-// many lines it has. There are no rows yet.
+// ToRows replaces the rows of the trail by the lines in the files of a directory, and returns how many there
+// are. Without files, the rows stay.
 func ToRows(ctx context.Context, dir string, tx Writer) (n int64, err error) {
+	all, err := files(dir)
+	if err == nil && len(all) == 0 {
+		err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM audit_entry`).Scan(&n)
+		return n, err
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := deleteRows(ctx, tx); err != nil {
+		return 0, err
+	}
 	t := Files(dir)
 	if key := t.maskKey(); key != nil {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO audit_key (id, key) VALUES (1, ?)`, key); err != nil {
@@ -70,15 +81,20 @@ func ToFiles(ctx context.Context, tx Writer, dir string) (n int64, err error) {
 		err = same(ctx, t, Files(dir))
 	}
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM audit_entry`)
-	}
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM audit_key`)
+		err = deleteRows(ctx, tx)
 	}
 	if err != nil {
 		return 0, errors.Join(err, os.RemoveAll(dir))
 	}
 	return n, nil
+}
+
+func deleteRows(ctx context.Context, tx Writer) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM audit_entry`)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM audit_key`)
+	}
+	return err
 }
 
 // same compares the lines and the keys of two trails.
