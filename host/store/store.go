@@ -151,9 +151,6 @@ func (s Spec) complete(ctx context.Context, db *sql.DB, found survey, id string)
 
 // version returns the newest version that this program knows; 0 without a
 // Schema.
-// Newest is the version of the schema.
-func (s Spec) Newest() int { return s.version() }
-
 func (s Spec) version() int {
 	if s.Schema == "" {
 		return 0
