@@ -51,8 +51,15 @@ type host struct {
 func newPair(t *testing.T, more string) *pair {
 	t.Helper()
 	p := &pair{T: t, db: pgtest.Start(t)}
+	used := map[string]bool{}
+	fresh := func() (at string) {
+		for at = stage.FreeAddress(t); used[at]; at = stage.FreeAddress(t) {
+		}
+		used[at] = true
+		return at
+	}
 	for i, name := range []string{"a", "b"} {
-		h := &host{T: t, name: name, dir: t.TempDir(), page: stage.FreeAddress(t), remote: stage.FreeAddress(t), metrics: stage.FreeAddress(t), log: &stage.LockedBuffer{}}
+		h := &host{T: t, name: name, dir: t.TempDir(), page: fresh(), remote: fresh(), metrics: fresh(), log: &stage.LockedBuffer{}}
 		h.way = newProxy(t, fmt.Sprintf("127.0.0.1:%d", p.db.Port))
 		stage.Write(t, filepath.Join(h.dir, "postgres"), fmt.Sprintf("host=127.0.0.1 port=%d user=longshore dbname=postgres sslmode=disable", h.way.port()))
 		h.write(more)
@@ -176,7 +183,9 @@ func (p *pair) begin() (owner, other *host) {
 	b.start()
 	stage.Await(p, "b stands by", b.standsBy)
 	out, err := a.command("--json", "tokens", "new", "quay").Output()
-	var made struct{ Secret string }
+	var made struct {
+		Secret string `json:"token"`
+	}
 	if err != nil || json.Unmarshal(out, &made) != nil || made.Secret == "" {
 		p.Fatalf("tokens new: %v %s", err, out)
 	}
