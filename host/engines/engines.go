@@ -29,8 +29,8 @@ import (
 // Host is what the engines are for: *serve.Host.
 type Host interface {
 	Config() *config.Config // in force
-	// EngineChanged hears that an engine answers, or that it does not any more or has never: conn is
-	// nil then. Containers of an earlier host are ended before.
+	// EngineChanged hears that an engine answers, and that containers of an earlier host are ended; or
+	// that it does not answer, and again when groups may leave it: conn is nil then.
 	EngineChanged(ctx context.Context, name string, conn *docker.Engine)
 }
 
@@ -135,6 +135,8 @@ func (s *Engines) look(ctx context.Context, e *engine) {
 			conn = nil
 		}
 		s.o.Host.EngineChanged(ctx, e.name, conn)
+	} else if e.isLeft() {
+		s.o.Host.EngineChanged(ctx, e.name, nil)
 	}
 	if err == nil {
 		conn.Sweep(ctx)

@@ -182,6 +182,15 @@ func TestAGroupMovesFromAnEngineThatStaysAway(t *testing.T) {
 		t.Errorf("it does not wait for a moment: %+v", at)
 	}
 	p.longer("dock", moveAfter)
+	for len(p.heard) > 0 {
+		<-p.heard
+	}
+	for range 3 {
+		p.look(t.Context(), p.named("dock"))
+	}
+	if len(p.heard) != 1 || <-p.heard != "dock false" {
+		t.Error("the host does not hear, once, that groups may leave")
+	}
 	if engine, former := p.place("g0", map[string]int{"quay": 9}); engine != "quay" || former != "dock" {
 		t.Errorf("it is on %q, from %q", engine, former)
 	}
