@@ -73,7 +73,7 @@ func (h *harbour) clear() {
 			if id := on(api, folder); id != "" {
 				_, _ = api.ContainerRemove(context.Background(), id, client.ContainerRemoveOptions{Force: true})
 			}
-			_, _ = api.VolumeRemove(context.Background(), docker.Volume(h.state, folder), client.VolumeRemoveOptions{Force: true})
+			_, _ = api.VolumeRemove(context.Background(), docker.Volume(stage.OwnerOf(h.state), folder), client.VolumeRemoveOptions{Force: true})
 		}
 		_, _ = api.ImageRemove(context.Background(), h.image, client.ImageRemoveOptions{Force: true})
 	}

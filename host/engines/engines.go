@@ -37,7 +37,6 @@ type Host interface {
 // Options say what Engines work with. All are needed but Getenv.
 type Options struct {
 	Host   Host
-	Owner  string                   // of the containers: see docker.Engine.Reap
 	Getenv func(name string) string // names this machine's engine; nil: the process's environment
 	Log    *slog.Logger
 }
@@ -48,7 +47,8 @@ type Engines struct {
 	all []*engine // sorted by name
 
 	mu     sync.Mutex
-	db     *state.DB            // nil before Load
+	db     *state.DB            // nil before Load, as owner is empty
+	owner  string               // of the containers: docker.Runtime.Owner
 	placed map[string]placement // by folder
 	groups map[string]int       // how many are placed, by engine
 }
@@ -164,7 +164,7 @@ func (s *Engines) connect(ctx context.Context, e *engine) (*docker.Engine, error
 	}
 	reaping, cancel := context.WithTimeout(ctx, reapTime)
 	defer cancel()
-	left, err := conn.Reap(reaping, s.o.Owner)
+	left, err := conn.Reap(reaping, s.owner)
 	for _, folder := range left {
 		log.Warn("container of an earlier host ended", "group", folder)
 	}

@@ -76,8 +76,8 @@ func (p *port) begin(name string) {
 // open makes the engines of a host that starts on the state, and looks once at each.
 func (p *port) open() {
 	p.t.Helper()
-	p.Engines = New(p.cfg, Options{Host: p, Owner: "x", Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err := p.Load(p.t.Context(), p.db); err != nil {
+	p.Engines = New(p.cfg, Options{Host: p, Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err := p.Load(p.t.Context(), p.db, "x"); err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() {
@@ -254,8 +254,8 @@ func TestAnEngineThatHangsDelaysNobodyOfAnotherOne(t *testing.T) {
 	p := newPort(t, config.AwayWait) // none is looked at
 	p.cfg.Engines = map[string]config.Engine{"dock": {Socket: filepath.Join(t.TempDir(), "dock")}, "quay": {Socket: filepath.Join(t.TempDir(), "quay")}}
 	asked := hangs(t, p.cfg.Engines["dock"].Socket)
-	p.Engines = New(p.cfg, Options{Host: p, Owner: "x", Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err := p.Load(t.Context(), p.db); err != nil {
+	p.Engines = New(p.cfg, Options{Host: p, Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err := p.Load(t.Context(), p.db, "x"); err != nil {
 		t.Fatal(err)
 	}
 	if engine, why := p.place("g0", nil); why != "unknown" {

@@ -21,8 +21,9 @@ const moveAfter = time.Minute
 // placement is where a group's container runs, and the engine that the group has left its workspace on.
 type placement struct{ engine, former string }
 
-// Load reads the placements of the state, in which the Engines keep them.
-func (s *Engines) Load(ctx context.Context, db *state.DB) error {
+// Load reads the placements of the state, in which the Engines keep them. owner is docker.Runtime.Owner.
+// Nothing looks at an engine before.
+func (s *Engines) Load(ctx context.Context, db *state.DB, owner string) error {
 	type row struct {
 		folder string
 		placement
@@ -37,7 +38,7 @@ func (s *Engines) Load(ctx context.Context, db *state.DB) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.db = db
+	s.db, s.owner = db, owner
 	for _, r := range all {
 		s.placed[r.folder] = r.placement
 		s.groups[r.engine]++

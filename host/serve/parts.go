@@ -149,7 +149,10 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	if h.State, err = state.Open(ctx, cfg.Layout().Own(), HomeOf(cfg), h.opts.Log); err != nil {
 		return nil, err
 	}
-	if err := h.engines.Load(ctx, h.State); err != nil {
+	if h.owner, err = OwnerOf(cfg); err == nil {
+		err = h.engines.Load(ctx, h.State, h.owner)
+	}
+	if err != nil {
 		return statePart{DB: h.State, h: h}, err
 	}
 	h.pairing = newPairing(h.State, &h.Current, h.opts.Log)

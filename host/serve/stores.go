@@ -12,6 +12,13 @@ func HomeOf(c *config.Config) store.Home {
 	return store.Home{Installation: c.Layout().Installation(), Aside: c.Layout().Aside()}
 }
 
+// OwnerOf tells the installation of c from others that use the same container engine, or the same account
+// on another machine: by its id, and by its directory, since a copy has the same id.
+func OwnerOf(c *config.Config) (string, error) {
+	id, err := HomeOf(c).ID()
+	return id + " " + c.Layout().State, err
+}
+
 // StateOf describes the state of an installation.
 func StateOf(c *config.Config) store.Spec { return state.Spec(c.Layout().Own(), HomeOf(c)) }
 
