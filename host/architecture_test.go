@@ -23,6 +23,7 @@ var rooms = map[string][]string{
 	"internal/browsertest": {},
 	"internal/fstest":      {"internal/refusal"},
 	"internal/need":        {},
+	"internal/pgtest":      {"internal/need"},
 	"internal/npmtest":     {},
 	"internal/refusal":     {},
 	"internal/safefs":      {},
@@ -46,7 +47,8 @@ var rooms = map[string][]string{
 	"agentrunner":              {"agentrunner/cli"},
 	"agentrunner/...":          {"agentrunner/...", "ipc", "media", "internal/cause"},
 	"host/config":              {"host/keys", "host/channel", "host/httpd", "host/screen", "host/setting", "groups", "groups/mounts", "internal/near", "media"},
-	"host/store":               {},
+	"host/postgres":            {},
+	"host/store":               {"host/postgres"},
 	"host/setting":             {},
 	"host/screen":              {"media"},
 	"host/screen/...":          {},
@@ -54,7 +56,7 @@ var rooms = map[string][]string{
 	"host/httpd":               {"host/store", "media"},
 	"host/blob":                {"host/store", "media"},
 	"host/state":               {"host/blob", "host/store"},
-	"host/state/statetest":     {"host/state", "host/store"},
+	"host/state/statetest":     {"host/postgres", "host/state", "host/store"},
 	"host/channel":             {"host/setting", "host/state", "host/store", "groups", "media"},
 	"host/channel/transfer":    {"host/channel", "media"},
 	"host/channel/...":         {"host/channel", "host/setting", "host/state", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/webapi", "host/httpd", "host/channel/markup", "host/channel/emoji", "host/blob", "host/store", "groups", "media", "media/...", "internal/confine"},
@@ -251,7 +253,7 @@ func TestTheDrawingIsTheHouse(t *testing.T) {
 
 // forTests are the rooms that only tests use.
 var forTests = []string{
-	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "media/probe/probetest",
+	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "internal/pgtest", "media/probe/probetest",
 	"agentrunner/agent/modeltest", "host/runtime/containertest", "host/runtime/ssh/sshtest",
 	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/whatsapp/whatsapptest/baileys", "host/channel/whatsapp/whatsapptest/wire", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
 	"host/channel/telegram/telegramtest", "host/screen/screentest", "host/state/statetest",
@@ -289,7 +291,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 // host the conformance suite, the channels, the channel in memory, a browser and
 // npm, and for agentrunner its own rooms and the queue.
 func testMay(dir, imported string) bool {
-	if imported == "internal/need" || strings.HasPrefix(dir, "host/") && strings.HasPrefix(imported+"/", "host/state/") || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
+	if imported == "internal/need" || imported == "internal/pgtest" || strings.HasPrefix(dir, "host/") && strings.HasPrefix(imported+"/", "host/state/") || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
 		return true
 	}
 	if dir == "host" { // what each platform plays, against ffmpeg

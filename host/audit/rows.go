@@ -32,7 +32,7 @@ func (k *rowKeeper) key() (key []byte, err error) {
 	fresh := make([]byte, keyBytes)
 	_, _ = rand.Read(fresh) // never fails
 	err = k.db.Do(context.Background(), func(t *state.Tx) error {
-		if _, err := t.Exec(`INSERT INTO audit_key (id, key) VALUES (1, ?) ON CONFLICT (id) DO NOTHING`, fresh); err != nil {
+		if err := t.Exec(`INSERT INTO audit_key (id, key) VALUES (1, ?) ON CONFLICT (id) DO NOTHING`, fresh); err != nil {
 			return err
 		}
 		return t.QueryRow(`SELECT key FROM audit_key WHERE id = 1`).Scan(&key)
@@ -85,7 +85,7 @@ func (k *rowKeeper) put(number int64, hash string, all []Entry) (last int64, end
 				return err
 			}
 			last++
-			if _, err := t.Exec(`INSERT INTO audit_entry (n, time, event, delivery, line) VALUES (?, ?, ?, ?, ?)`, last, e.Time.UnixNano(), e.Event, e.Delivery, string(bytes.TrimSuffix(out.Bytes(), []byte("\n")))); err != nil {
+			if err := t.Exec(`INSERT INTO audit_entry (n, time, event, delivery, line) VALUES (?, ?, ?, ?, ?)`, last, e.Time.UnixNano(), e.Event, e.Delivery, string(bytes.TrimSuffix(out.Bytes(), []byte("\n")))); err != nil {
 				return err
 			}
 		}

@@ -24,12 +24,12 @@ var blockedNames = []string{
 // directories resolves the state and project directories.
 func (c *checker) directories() {
 	cfg := c.cfg
-	cfg.State = c.real("state", cfg.State)
+	cfg.State.Directory = c.real(c.stateKey(), cfg.State.Directory)
 	cfg.Project = c.real("project", cfg.Project)
-	if cfg.State == "" || cfg.Project == "" {
+	if cfg.State.Directory == "" || cfg.Project == "" {
 		return
 	}
-	if holds(cfg.State, cfg.Project) && cfg.Style != "v1" {
+	if holds(cfg.State.Directory, cfg.Project) && cfg.Style != "v1" {
 		c.bad("project", "the project directory is the state directory or lies in it", "keep state in a directory of its own, such as state")
 	}
 	if cfg.Backup.Directory != "" {
@@ -47,6 +47,29 @@ func (c *checker) directories() {
 	if name := c.blocked(cfg.Project); name != "" {
 		c.bad("project", fmt.Sprintf("%q is blocked in the path of what a container may see", name), "set project: to another directory")
 	}
+}
+
+// stateKey is where the directory is written.
+func (c *checker) stateKey() string {
+	if _, block := c.positions["state.directory"]; block {
+		return "state.directory"
+	}
+	return "state"
+}
+
+// database checks where the state's database is.
+func (c *checker) database() {
+	p := &c.cfg.State.Postgres
+	if p.FromFile == "" {
+		return
+	}
+	const at = "state.postgres.from_file"
+	resolved, err := c.resolve(at, p.FromFile)
+	if err != nil {
+		c.bad(at, err.Error(), "correct the path or the rights on it; a relative one starts at longshore.yaml")
+		return
+	}
+	p.FromFile, c.secretFiles[at] = resolved, resolved
 }
 
 // mounts checks the operator's allowlist and each group's extra mounts.
@@ -103,7 +126,7 @@ func (c *checker) extra(key string, e *groups.Extra) {
 	switch {
 	case ofTheSystem(e.Host):
 		c.deny(key, fmt.Sprintf("%q is the system's own, with the devices and sockets that rule this machine", e.Host), "mount a directory that holds what the group needs and nothing else")
-	case c.cfg.State != "" && (holds(e.Host, c.cfg.State) || holds(c.cfg.State, e.Host)):
+	case c.cfg.State.Directory != "" && (holds(e.Host, c.cfg.State.Directory) || holds(c.cfg.State.Directory, e.Host)):
 		c.deny(key, "the mount and the state directory overlap", "mount a directory elsewhere; a group's own workspace is mounted anyway")
 	case holds(e.Host, c.base):
 		c.deny(key, "the mount holds longshore.yaml", "mount a directory that does not hold the configuration")

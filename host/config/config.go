@@ -44,7 +44,7 @@ type Config struct {
 	source *source `yaml:"-"` // the text that it was read from
 
 	Name    string `yaml:"name" form:"label" help:"The assistants' name, as members see it."`
-	State   string `yaml:"state" restart:"true" help:"The state directory."`
+	State   State  `yaml:"state" restart:"true" help:"The state directory. Or a block, if not all of the state is to lie there."`
 	Style   string `yaml:"layout" restart:"true" enum:"longshore,v1" help:"How the state directory is laid out: v1 for that of NanoClaw v1."`
 	Project string `yaml:"project" restart:"true" help:"What the main group sees, read-only, at /workspace/project."`
 
@@ -212,7 +212,7 @@ type Retry struct {
 func defaults() Config {
 	return Config{
 		Name:       "Andy",
-		State:      "state",
+		State:      State{Directory: "state"},
 		Style:      "longshore",
 		Project:    ".",
 		MediaTools: "confined",
@@ -258,7 +258,7 @@ func (a *Assistant) SetDefaults() {
 
 // Layout is where the configuration puts everything.
 func (c *Config) Layout() groups.Layout {
-	return groups.Layout{State: c.State, Project: c.Project, V1: c.Style == "v1"}
+	return groups.Layout{State: c.State.Directory, Project: c.Project, V1: c.Style == "v1"}
 }
 
 // InContainers are the groups whose assistants run in containers.

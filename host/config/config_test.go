@@ -168,7 +168,7 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 	if l := cfg.Limits; l.Files["audio"] != 1e6 || l.FreeDisk != 0 || l.KeepErrors != 0 || l.KeepResults.Std() != 48*time.Hour {
 		t.Errorf("limits %+v", l)
 	}
-	if cfg.State != filepath.Join(real, "run") || cfg.Project != filepath.Join(real, "share") || cfg.Name != "Bee" {
+	if cfg.State.Directory != filepath.Join(real, "run") || cfg.Project != filepath.Join(real, "share") || cfg.Name != "Bee" {
 		t.Errorf("%+v", cfg)
 	}
 }

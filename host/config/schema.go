@@ -103,6 +103,10 @@ func (s schema) value(v reflect.Value, tag reflect.StructTag) node {
 		n := s.block(v)
 		n["type"] = []string{"boolean", "object", "null"}
 		return n
+	case t == reflect.TypeFor[State]():
+		n := s.block(v)
+		n["type"] = []string{"string", "object", "null"}
+		return n
 	case t == reflect.TypeFor[Secret]():
 		return node{"type": "string", "pattern": envReference.String()}
 	case t.Kind() == reflect.Struct:

@@ -86,7 +86,7 @@ func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group
 		}
 		table, err := mounts.Table(c.Layout(), g)
 		if err == nil {
-			err = engine.AccessOf(c.State, there(c.State, WithHome(c.Layout(), g.Folder, table)))
+			err = engine.AccessOf(c.State.Directory, there(c.State.Directory, WithHome(c.Layout(), g.Folder, table)))
 		}
 		for _, one := range joined(err) {
 			all = append(all, found(string(cause.Directory), "group "+g.Folder, finding.Fault, fmt.Sprintf("group %s: %v", g.Folder, one), "give the containers' user the rights that the message names; the host tries again by itself")...)

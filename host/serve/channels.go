@@ -16,7 +16,7 @@ import (
 // SetupOf returns what a channel gets of its configuration if no host runs. The channel of a running
 // host gets setupOf.
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
-	own := &disk{dir: cfg.State, keep: fixedFree(cfg.Limits.FreeDisk)}
+	own := &disk{dir: cfg.State.Directory, keep: fixedFree(cfg.Limits.FreeDisk)}
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,

@@ -107,7 +107,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	h := &Host{Channels: opts.Channels, madeOf: map[string]config.Channel{}, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
 	h.down = upkeep.New(opts.Log)
-	h.disk = &disk{dir: cfg.State, keep: h}
+	h.disk = &disk{dir: cfg.State.Directory, keep: h}
 	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), h.disk.file)}
 	h.lists = &taskLists{groups: &h.Current}
 	h.models = models{host: h, open: map[string]*model{}, passes: map[string]string{}}

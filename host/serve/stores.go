@@ -20,7 +20,11 @@ func OwnerOf(c *config.Config) (string, error) {
 }
 
 // StateOf describes the state of an installation.
-func StateOf(c *config.Config) store.Spec { return state.Spec(c.Layout().Own(), HomeOf(c)) }
+func StateOf(c *config.Config) store.Spec {
+	s := state.Spec(c.Layout().Own(), HomeOf(c))
+	s.Server.File = c.State.Postgres.FromFile
+	return s
+}
 
 // StoresOf are the stores of an installation that can be there, in the order
 // in which serve opens them. With configured they are those that serve opens.

@@ -18,7 +18,12 @@ const (
 )
 
 // Run gives the space of deleted rows back to the disk, now and at intervals, until ctx is done.
+// PostgreSQL does that by itself.
 func (d *DB) Run(ctx context.Context, log *slog.Logger) {
+	if d.Spec.OnServer() {
+		<-ctx.Done()
+		return
+	}
 	for ok := true; ok; ok = wake.Sleep(ctx, shrinkEvery) {
 		if err := d.Shrink(ctx, spareFree); err != nil && ctx.Err() == nil {
 			log.Warn("the state's database was not made smaller", "error", err)

@@ -1,7 +1,8 @@
 // Package state keeps what is the host's own: one database, the bytes of its files, and the
 // lock that one host holds.
 //
-//	longshore.db     the tables of schema.sql (WAL, synchronous FULL, commits in groups)
+//	longshore.db     the tables of schema.sql (WAL, synchronous FULL, commits in groups);
+//	                 or they are in PostgreSQL
 //	blobs/           bytes above 16 KiB, each written once, see package blob
 //	longshore.lock   held by the process that writes
 //
@@ -43,7 +44,8 @@ const lastOfOld = "4156e766"
 //go:embed schema.sql
 var schema string
 
-// Spec describes the state in dir.
+// Spec describes the state in dir, with its database there. The caller sets Server if that is
+// elsewhere.
 func Spec(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "state", Dir: dir, File: dbName, Lock: lockName, Files: blobsDir, Home: home, Schema: schema + blob.Schema,
@@ -73,15 +75,14 @@ type DB struct {
 	path   string     // of the database
 	lock   *os.File
 	commit *store.Committer
-	opened fs.FileInfo // the database
+	opened fs.FileInfo // the database; nil: it is in PostgreSQL
 }
 
-// Open takes the lock and opens the state in dir, which it creates at a first start. It moves
-// blobs without a record aside. The error is a *store.Error if the state cannot be used.
+// Open takes the lock and opens a state that Spec describes, which it creates at a first start. It
+// moves blobs without a record aside. The error is a *store.Error if the state cannot be used.
 // The caller closes the DB.
-func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_ *DB, err error) {
-	s := Spec(dir, home)
-	d := &DB{Spec: s, path: filepath.Join(dir, dbName)}
+func Open(ctx context.Context, s store.Spec, log *slog.Logger) (_ *DB, err error) {
+	d := &DB{Spec: s, path: filepath.Join(s.Dir, s.File)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -97,14 +98,16 @@ func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_
 	d.SetMaxOpenConns(maxConns)
 	d.SetMaxIdleConns(maxConns)
 	d.SetConnMaxIdleTime(time.Minute)
-	if d.Blobs, err = blob.Open(filepath.Join(dir, blobsDir)); err != nil {
+	if d.Blobs, err = blob.Open(filepath.Join(s.Dir, s.Files)); err != nil {
 		return nil, fmt.Errorf("open the state: %w", err)
 	}
 	if err := d.Blobs.UseRows(ctx, d.DB); err != nil {
 		return nil, s.Explain("open", err)
 	}
-	if d.opened, err = os.Stat(d.path); err != nil {
-		return nil, fmt.Errorf("open the state: %w", err)
+	if !s.OnServer() {
+		if d.opened, err = os.Stat(d.path); err != nil {
+			return nil, fmt.Errorf("open the state: %w", err)
+		}
 	}
 	if d.commit, err = d.Committer(ctx, d.Blobs); err != nil {
 		return nil, s.Explain("open", err)
@@ -157,6 +160,9 @@ var errReplaced = errors.New("it is not the one that was opened")
 // Replaced returns an error if the database's file was moved or replaced since Open: what is
 // written now would be lost.
 func (d *DB) Replaced() error {
+	if d.opened == nil {
+		return nil
+	}
 	now, err := os.Stat(d.path)
 	if err == nil && os.SameFile(now, d.opened) {
 		return nil
