@@ -81,7 +81,7 @@ func (e *env) workspaces(ctx context.Context, engine string) ([]workspace, error
 	if err != nil {
 		return nil, err
 	}
-	owner, err := serve.OwnerOf(cfg)
+	owner, err := serve.OwnerOf(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (e *env) removeWorkspace(ctx context.Context, w workspace) error {
 	if err != nil {
 		return err
 	}
-	owner, err := serve.OwnerOf(cfg)
+	owner, err := serve.OwnerOf(ctx, cfg)
 	if err != nil {
 		return err
 	}

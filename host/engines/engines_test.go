@@ -77,7 +77,7 @@ func (p *port) begin(name string) {
 func (p *port) open() {
 	p.t.Helper()
 	p.Engines = New(p.cfg, Options{Host: p, Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err := p.Load(p.t.Context(), p.db, "x"); err != nil {
+	if _, err := p.Load(p.t.Context(), p.db, Installation{}); err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() {
@@ -255,7 +255,7 @@ func TestAnEngineThatHangsDelaysNobodyOfAnotherOne(t *testing.T) {
 	p.cfg.Engines = map[string]config.Engine{"dock": {Socket: filepath.Join(t.TempDir(), "dock")}, "quay": {Socket: filepath.Join(t.TempDir(), "quay")}}
 	asked := hangs(t, p.cfg.Engines["dock"].Socket)
 	p.Engines = New(p.cfg, Options{Host: p, Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err := p.Load(t.Context(), p.db, "x"); err != nil {
+	if _, err := p.Load(t.Context(), p.db, Installation{}); err != nil {
 		t.Fatal(err)
 	}
 	if engine, why := p.place("g0", nil); why != "unknown" {
@@ -319,5 +319,36 @@ func TestTwoNamesOfOneEngineAreRefused(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A restored copy beside the running host ended its containers; and a state that had moved to another
+// machine, or to PostgreSQL, lost its volumes.
+func TestACopyOwnsNoContainersAndAMovedStateOwnsItsOwn(t *testing.T) {
+	db, _ := statetest.Start(t, t.TempDir())
+	of := func(i Installation) string {
+		t.Helper()
+		owner, err := i.own(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, kept, err := i.OwnerIn(t.Context(), db.DB.DB)
+		if err != nil || !kept || read != owner {
+			t.Errorf("a command finds %q, %v, %v; the host is %q", read, kept, err, owner)
+		}
+		return owner
+	}
+	first := of(Installation{ID: "1", Dir: "/a"})
+	if again := of(Installation{ID: "1", Dir: "/a"}); again != first {
+		t.Errorf("after a restart it owns what is %q's, not %q's", again, first)
+	}
+	if other := of(Installation{ID: "2", Dir: "/other", Shared: true}); other != first {
+		t.Errorf("the next host of a cluster owns what is %q's, not %q's", other, first)
+	}
+	if back := of(Installation{ID: "2", Dir: "/a"}); back != first {
+		t.Errorf("moved back, it owns what is %q's, not %q's", back, first)
+	}
+	if copied := of(Installation{ID: "1", Dir: "/copy"}); copied == first {
+		t.Error("a copy in another directory owns the same containers")
 	}
 }

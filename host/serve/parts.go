@@ -149,8 +149,9 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	if h.State, err = state.Open(ctx, StateOf(cfg), h.opts.Log); err != nil {
 		return nil, err
 	}
-	if h.owner, err = OwnerOf(cfg); err == nil {
-		err = h.engines.Load(ctx, h.State, h.owner)
+	of, err := installationOf(cfg)
+	if err == nil {
+		h.owner, err = h.engines.Load(ctx, h.State, of)
 	}
 	if err != nil {
 		return statePart{DB: h.State, h: h}, err
