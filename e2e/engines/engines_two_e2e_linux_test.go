@@ -134,7 +134,7 @@ const movedOn = "The assistant now works on another machine and begins anew"
 func TestOneOfTwoEnginesDiesInTheMiddleOfTurns(t *testing.T) {
 	h := newHarbour(t)
 	h.has(h.command("doctor"), "engine dock it answers at ssh://root@", "engine quay it answers at ssh://root@",
-		"longshore image build --tag "+h.image+" --engine dock", "longshore image build --tag "+h.image+" --engine quay")
+		"image build --tag "+h.image+" --engine dock", "image build --tag "+h.image+" --engine quay")
 	h.has(h.command("image", "build", "--base", containertest.Base(t), "--tools", "", "--network", containertest.Network,
 		"--agentrunner", containertest.Runner(t), "--tag", h.image), "built "+h.image+" on dock, quay")
 	serving, log := h.serve()

@@ -152,11 +152,6 @@ func (s *Engines) connect(ctx context.Context, e *engine) (*docker.Engine, error
 		return nil, err
 	}
 	facts := conn.Facts()
-	for _, other := range s.all {
-		if had, _ := other.answers(); had != nil && facts.ID != "" && had.Facts().ID == facts.ID {
-			return nil, errors.Join(fmt.Errorf("it is the same engine as %s: name it once below engines:", other.name), conn.Close())
-		}
-	}
 	log := s.o.Log.With("engine", facts.Name, "at", facts.Host)
 	log.Info("container engine", "name", e.name, "rootless", facts.Rootless)
 	if len(facts.Lacks) > 0 {
@@ -164,7 +159,13 @@ func (s *Engines) connect(ctx context.Context, e *engine) (*docker.Engine, error
 	}
 	reaping, cancel := context.WithTimeout(ctx, reapTime)
 	defer cancel()
-	left, err := conn.Reap(reaping, s.owner)
+	var others []string // their containers are not an earlier host's, if two names are of one engine
+	for _, other := range s.all {
+		if other != e {
+			others = append(others, other.name)
+		}
+	}
+	left, err := conn.Reap(reaping, s.owner, others...)
 	for _, folder := range left {
 		log.Warn("container of an earlier host ended", "group", folder)
 	}

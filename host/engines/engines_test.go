@@ -70,7 +70,7 @@ func newPort(t *testing.T, whenAway string, names ...string) *port {
 
 // begin starts an engine.
 func (p *port) begin(name string) {
-	p.ends[name] = containertest.Docker(p.t, p.cfg.Engines[name].Socket, "id of "+name)
+	p.ends[name] = containertest.Docker(p.t, p.cfg.Engines[name].Socket)
 }
 
 // open makes the engines of a host that starts on the state, and looks once at each.
@@ -301,23 +301,6 @@ func TestAStartEndsWhenItsEngineGoesAway(t *testing.T) {
 	<-started
 	p.away("dock")
 	if err := <-ended; !errors.Is(err, runtime.ErrAway) {
-		t.Error(err)
-	}
-}
-
-// Two names of one engine: what runs under one would be ended as an earlier host's under the other.
-func TestTwoNamesOfOneEngineAreRefused(t *testing.T) {
-	p := newPort(t, config.AwayWait, "dock+")
-	p.cfg.Engines["twin"] = config.Engine{Socket: filepath.Join(t.TempDir(), "twin")}
-	containertest.Docker(t, p.cfg.Engines["twin"].Socket, "id of dock")
-	s := New(p.cfg, p.o)
-	for _, e := range s.all {
-		s.look(t.Context(), e)
-	}
-	if all := s.Findings(t.Context()); len(all) != 1 || all[0].Part != "engine twin" || !strings.Contains(all[0].Cause, "the same engine as dock") {
-		t.Errorf("%+v", all)
-	}
-	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 }

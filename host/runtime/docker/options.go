@@ -21,6 +21,8 @@ import (
 const (
 	labelState = "longshore.state" // id of the installation, see ownerID
 	labelGroup = "longshore.group" // the group's folder
+
+	labelEngine = "longshore.engine" // the engine's name in the configuration; may be empty
 )
 
 // ModelDir is where a container has the directory Spec.Model.
@@ -70,7 +72,7 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 		Config: &container.Config{
 			Image: r.Image, Entrypoint: spec.Command, Env: env,
 			User: fmt.Sprintf("%d:%d", uid, gid), WorkingDir: mounts.Workspace + "/group", Hostname: "assistant",
-			Labels:    map[string]string{labelState: id, labelGroup: spec.Group.Folder},
+			Labels:    map[string]string{labelState: id, labelGroup: spec.Group.Folder, labelEngine: spec.Engine},
 			OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		},
 		HostConfig: r.confine(binds),
