@@ -32,9 +32,9 @@ type harbour struct {
 }
 
 // counts is an assistant that says how often it ran in its volume. Where it ran before, it hangs in its
-// first turn with "work".
-const counts = `read -r said; echo run >>runs
-case $said in *work*) echo work >>works; if [ -e known ] && [ $(wc -l <works) -lt 2 ]; then sleep 3600; fi;; esac
+// first turn with "toil".
+const counts = `said=$(cat); echo run >>runs
+case $said in *toil*) echo work >>works; if [ -e known ] && [ $(wc -l <works) -lt 2 ]; then sleep 3600; fi;; esac
 touch known; echo "run $(wc -l <runs)"`
 
 // newHarbour has four groups. Those of wait wait for an engine that is away, those of move do not.
@@ -101,7 +101,7 @@ func (h *harbour) works(engine, folder string) bool {
 	}
 	defer stream.Close()
 	text, _ := io.ReadAll(stream.Reader)
-	return strings.Contains(string(text), "work")
+	return strings.Contains(string(text), "toil")
 }
 
 // command runs a command of the operator's, and returns what it says without columns.
@@ -143,7 +143,7 @@ func TestOneOfTwoEnginesDiesInTheMiddleOfTurns(t *testing.T) {
 	}
 	h.has(h.command("workspace", "list"), "-g0 dock", "-g1 quay", "-g2 dock", "-g3 quay")
 
-	waits, moves := h.say(h.member(0), "work"), h.say(h.member(2), "work")
+	waits, moves := h.say(h.member(0), "toil"), h.say(h.member(2), "toil")
 	for _, folder := range []string{"g0", "g2"} {
 		stage.Await(t, folder+" to work", func() bool { return h.works("dock", folder) })
 	}
@@ -173,7 +173,7 @@ func TestOneOfTwoEnginesDiesInTheMiddleOfTurns(t *testing.T) {
 	h.has(h.command("workspace", "remove", "g2", "--engine", "dock"), "removed")
 	h.answeredWith(h.member(2), h.say(h.member(2), "hello"), "run 2")
 
-	h.say(h.member(3), "work")
+	h.say(h.member(3), "toil")
 	stage.Await(t, "g3 to work", func() bool { return h.works("quay", "g3") })
 	if err := serving.Process.Kill(); err != nil {
 		t.Fatal(err)
