@@ -34,7 +34,7 @@ type harbour struct {
 // counts is an assistant that says how often it ran in its volume. Where it ran before, it hangs in its
 // first turn with "toil".
 const counts = `said=$(cat); echo run >>runs
-case $said in *toil*) echo work >>works; if [ -e known ] && [ $(wc -l <works) -lt 2 ]; then sleep 3600; fi;; esac
+case $said in *toil*) echo toil >>works; if [ -e known ] && [ $(wc -l <works) -lt 2 ]; then sleep 3600; fi;; esac
 touch known; echo "run $(wc -l <runs)"`
 
 // newHarbour has four groups. Those of wait wait for an engine that is away, those of move do not.
