@@ -163,6 +163,16 @@ func (h *host) ready() int {
 
 func (h *host) owns() bool { return h.ready() == http.StatusOK }
 
+// owner is the host that owns; nil: none does now.
+func (p *pair) owner() *host {
+	for _, h := range p.hosts {
+		if h.guard != nil && h.owns() {
+			return h
+		}
+	}
+	return nil
+}
+
 func (h *host) standsBy() bool { return h.ready() == http.StatusServiceUnavailable }
 
 func (h *host) status() (s operator.Status) {
