@@ -145,7 +145,7 @@ func get(url, token string) (int, string) {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := client.Do(req)
+	resp, err := quick.Do(req)
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -154,7 +154,11 @@ func get(url, token string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-var client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+// A frozen host answers nobody.
+var (
+	quick  = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client = &http.Client{Timeout: 4 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+)
 
 func (h *host) ready() int {
 	code, _ := get("http://"+h.metrics+"/readyz", "")
