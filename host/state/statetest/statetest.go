@@ -4,6 +4,7 @@ package statetest
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"log/slog"
@@ -83,4 +84,28 @@ func Start(t testing.TB, dir string) (d *state.DB, end func()) {
 	})
 	t.Cleanup(end)
 	return d, end
+}
+
+// Raw opens the database of the state in dir beside the host, for a test that changes rows under its
+// hands. It is closed when the test ends.
+func Raw(t testing.TB, dir string) *sql.DB {
+	t.Helper()
+	s := Spec(dir)
+	db, err := open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func open(s store.Spec) (*sql.DB, error) {
+	if !s.OnServer() {
+		return sql.Open("sqlite", "file:"+filepath.Join(s.Dir, s.File)+"?_pragma=busy_timeout(10000)")
+	}
+	c, err := postgres.Read(s.Server.File)
+	if err != nil {
+		return nil, err
+	}
+	return c.Open(postgres.Options{}), nil
 }
