@@ -26,7 +26,7 @@ func BenchmarkPutOnPostgreSQL(b *testing.B) {
 			server.Psql("postgres", fmt.Sprintf("CREATE DATABASE put%d_%d", callers, b.N))
 			local := newPuts(b, "")
 			other := newPuts(b, server.File(fmt.Sprintf("put%d_%d", callers, b.N)))
-			for b.Loop() {
+			for b.Loop() && !b.Failed() {
 				for range 8 {
 					local.round(b, callers)
 					other.round(b, callers)
@@ -78,7 +78,7 @@ func (p *puts) round(b *testing.B, callers int) {
 	var all sync.WaitGroup
 	for range callers {
 		p.n++
-		key := fmt.Sprint("m", p.n)
+		key := fmt.Sprintf("%032x", p.n)
 		chat := groups.JID(fmt.Sprint("mem:g", p.n%100))
 		all.Go(func() {
 			d := records.Delivery{Key: key, Request: key, Folder: "g", Channel: "mem", Chat: chat, Created: began, Parts: []records.Part{{MessageID: key, Text: "a message of some sixty bytes, which is what assistants write", State: records.Queued}}}
