@@ -124,9 +124,6 @@ func (c *conn) end(how string) error {
 // ExecContext runs a statement. Outside a transaction the fence is in the statement's own.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	s := c.statement(query, args)
-	if c.change != nil {
-		return c.change.exec(ctx, c, s)
-	}
 	if c.raw.IsClosed() {
 		return nil, driver.ErrBadConn
 	}
@@ -145,7 +142,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	s := c.statement(query, args)
 	switch {
 	case c.change != nil:
-		return c.change.query(ctx, c, s)
+		return c.change.take()
 	case c.raw.IsClosed():
 		return nil, driver.ErrBadConn
 	case c.Fence != nil && !c.inTx && !reads(s.query):

@@ -134,8 +134,8 @@ func TestTheStatementThatIsToBlameIsKnown(t *testing.T) {
 		"a commit": w.Commit,
 	} {
 		must(t, w.Begin())
-		for _, words := range []string{"a b", "c", "a", "d"} { // a change each
-			w.Next()
+		for i, words := range []string{"a b", "c", "a", "d"} { // a change each
+			w.Next(i)
 			for _, word := range strings.Fields(words) {
 				must(t, w.Exec(insert, []any{word, nil, 0}))
 			}
