@@ -23,6 +23,7 @@ import (
 type partFindings struct {
 	h                           *Host
 	doctor, mounts, environment finding.Background
+	database                    finding.Background
 
 	tried time.Time // when the engine last started a container as a test; zero: it did not
 }
@@ -38,6 +39,7 @@ func newParts(h *Host) *partFindings {
 	p := &partFindings{h: h}
 	p.doctor = finding.Background{Every: 2 * time.Second, Source: finding.Func(func(ctx context.Context) []finding.Finding { return h.doctor().Findings(ctx) })}
 	p.mounts.Source = finding.Func(h.ofMounts)
+	p.database = finding.Background{Every: databaseEvery, Source: finding.Func(h.ofDatabase)}
 	p.environment = finding.Background{Every: programsEvery, Source: finding.Func(p.ofEnvironment)}
 	return p
 }
@@ -64,7 +66,7 @@ func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
 			own = append(own, s.Findings(ctx)...)
 		}
 	}
-	return finding.Merge(own, p.mounts.Findings(ctx), p.doctor.Findings(ctx), p.environment.Findings(ctx))
+	return finding.Merge(own, p.mounts.Findings(ctx), p.database.Findings(ctx), p.doctor.Findings(ctx), p.environment.Findings(ctx))
 }
 
 // Examine implements operator.Examiner.
