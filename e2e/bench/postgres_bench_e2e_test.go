@@ -35,8 +35,9 @@ func BenchmarkPutOnPostgreSQL(b *testing.B) {
 			b.ReportMetric(other.each()/1e3, "µs/each")
 			b.ReportMetric(local.each()/1e3, "sqlite-µs/each")
 			b.ReportMetric(other.took.p50()/local.took.p50(), "x-sqlite")
-			b.ReportMetric(float64(other.cpu.Microseconds())/float64(other.n), "cpu-µs/each")
-			b.ReportMetric(float64(local.cpu.Microseconds())/float64(local.n), "sqlite-cpu-µs/each")
+			b.ReportMetric(other.cpuEach(), "cpu-µs/each")
+			b.ReportMetric(local.cpuEach(), "sqlite-cpu-µs/each")
+			b.ReportMetric(other.cpuEach()/local.cpuEach(), "cpu-x-sqlite")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -91,4 +92,5 @@ func (p *puts) round(b *testing.B, callers int) {
 	p.took, p.sum, p.cpu = append(p.took, time.Since(began)), p.sum+time.Since(began), p.cpu+processorTime(b)-used
 }
 
-func (p *puts) each() float64 { return float64(p.sum) / float64(p.n) }
+func (p *puts) each() float64    { return float64(p.sum) / float64(p.n) }
+func (p *puts) cpuEach() float64 { return float64(p.cpu.Microseconds()) / float64(p.n) }
