@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"go.mau.fi/whatsmeow/proto/waAdv"
 	"go.mau.fi/whatsmeow/store/sqlstore"
 	"go.mau.fi/whatsmeow/types"
 
@@ -39,6 +40,7 @@ func TestALibraryWritesBehindTheFence(t *testing.T) {
 	device := container.NewDevice()
 	jid := types.NewJID("4915550000001", types.DefaultUserServer)
 	device.ID = &jid
+	device.Account = &waAdv.ADVSignedDeviceIdentity{Details: []byte{1}, AccountSignatureKey: make([]byte, 32), AccountSignature: make([]byte, 64), DeviceSignature: make([]byte, 64)}
 	if err := device.Save(ctx); err != nil {
 		t.Fatal(err)
 	}
