@@ -219,7 +219,12 @@ func (w *Writer) resolve(mark int64, cause error) error {
 		if ended.Valid && !ended.Bool {
 			return ErrAway // it has not ended yet
 		}
-		return w.db.QueryRowContext(ctx, `SELECT last FROM longshore_store`).Scan(&last)
+		tx, err := w.db.BeginTx(ctx, nil) // with the fence: another owner has overwritten the mark
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }()
+		return tx.QueryRowContext(ctx, `SELECT last FROM longshore_store`).Scan(&last)
 	})
 	switch {
 	case err != nil:
