@@ -1,6 +1,6 @@
 //go:build e2e
 
-package postgres
+package stores
 
 import (
 	"encoding/json"
