@@ -1,8 +1,13 @@
 package serve
 
 import (
+	"context"
+	"errors"
+
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -12,10 +17,38 @@ func HomeOf(c *config.Config) store.Home {
 	return store.Home{Installation: c.Layout().Installation(), Aside: c.Layout().Aside()}
 }
 
+func installationOf(c *config.Config) (engines.Installation, error) {
+	id, err := HomeOf(c).ID()
+	return engines.Installation{ID: id, Dir: c.Layout().State, Shared: StateOf(c).OnServer()}, err
+}
+
+// OwnerOf returns whose the containers and volumes of c are: docker.Runtime.Owner. It changes nothing.
+func OwnerOf(ctx context.Context, c *config.Config) (owner string, err error) {
+	of, err := installationOf(c)
+	if err != nil {
+		return "", err
+	}
+	view, err := store.Look(ctx, StateOf(c))
+	if err != nil || view == nil {
+		return "", err
+	}
+	owner, _, err = of.OwnerIn(ctx, view.DB)
+	return owner, errors.Join(err, view.Close())
+}
+
 // StateOf describes the state of an installation.
 func StateOf(c *config.Config) store.Spec {
 	s := state.Spec(c.Layout().Own(), HomeOf(c))
 	s.Server.File = c.State.Postgres.FromFile
+	return s
+}
+
+// OwnState is StateOf for the owner of the state; nil: it is on this machine.
+func OwnState(c *config.Config, lease *cluster.Lease) store.Spec {
+	s := StateOf(c)
+	if lease != nil {
+		s.Server.Fence, s.Server.Limit = &lease.Fence, lease.Limit()
+	}
 	return s
 }
 
