@@ -7,7 +7,7 @@ import (
 
 // State is where the state is.
 type State struct {
-	Directory string   `yaml:"directory" help:"The state directory."`
+	Directory string   `yaml:"directory" local:"true" help:"The state directory."`
 	Postgres  Postgres `yaml:"postgres" help:"The PostgreSQL, version 15 or newer, that has the state's database in place of a file in the directory."`
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/state"
@@ -39,6 +40,15 @@ func OwnerOf(ctx context.Context, c *config.Config) (owner string, err error) {
 func StateOf(c *config.Config) store.Spec {
 	s := state.Spec(c.Layout().Own(), HomeOf(c))
 	s.Server.File = c.State.Postgres.FromFile
+	return s
+}
+
+// OwnState is StateOf for the owner of the state; nil: it is on this machine.
+func OwnState(c *config.Config, lease *cluster.Lease) store.Spec {
+	s := StateOf(c)
+	if lease != nil {
+		s.Server.Fence, s.Server.Limit = &lease.Fence, lease.Limit()
+	}
 	return s
 }
 
