@@ -166,7 +166,7 @@ func (o *Outbox) Put(ctx context.Context, ds []records.Delivery) error {
 	if o.sendAtOnce(ctx, p) {
 		return nil
 	}
-	if err := o.state.Do(ctx, p.record, p.recorded); err != nil {
+	if err := o.state.DoBeside(ctx, p.record, p.recorded); err != nil {
 		if !errors.Is(err, store.ErrDoubtful) {
 			o.removeBlobs(p.blobs...)
 		}
