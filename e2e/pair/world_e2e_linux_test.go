@@ -244,15 +244,21 @@ func (p *pair) post(h *host, body string) bool {
 // shown are the texts on the page of a host, in their order.
 func (p *pair) shown(h *host) (all []string) {
 	p.Helper()
-	code, body := get("http://"+h.page+"/api/chats/quay/messages", "")
-	var page struct{ Messages []history.Message }
-	if code != http.StatusOK || json.Unmarshal([]byte(body), &page) != nil {
-		p.Fatalf("the page of %s: %d %s", h.name, code, body)
+	for before := ""; ; {
+		code, body := get("http://"+h.page+"/api/chats/quay/messages?limit=50&before="+before, "")
+		var page struct{ Messages []history.Message }
+		if code != http.StatusOK || json.Unmarshal([]byte(body), &page) != nil {
+			p.Fatalf("the page of %s: %d %s", h.name, code, body)
+		}
+		if len(page.Messages) == 0 {
+			return all
+		}
+		var older []string
+		for _, m := range page.Messages {
+			older = append(older, m.Text)
+		}
+		all, before = append(older, all...), page.Messages[0].ID
 	}
-	for _, m := range page.Messages {
-		all = append(all, m.Text)
-	}
-	return all
 }
 
 // whole fails the test unless the page shows each text once, in order.
