@@ -23,6 +23,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
 )
@@ -119,6 +120,9 @@ func (p statePart) Run(ctx context.Context) error {
 	p.DB.Run(ctx, p.h.opts.Log)
 	return nil
 }
+
+// Findings implements finding.Source.
+func (p statePart) Findings(ctx context.Context) []finding.Finding { return p.Blobs.Findings(ctx) }
 
 // forgetFormer deletes old rows of channels that are not configured.
 func (h *Host) forgetFormer(ctx context.Context) error {

@@ -3,6 +3,7 @@
 //
 //	longshore.db     the tables of schema.sql (WAL, synchronous FULL, commits in groups)
 //	blobs/           bytes above 16 KiB, each written once, see package blob
+//	copies/          copies of them, if hosts share a place for them
 //	longshore.lock   held by the process that writes
 //
 // All tables stand in schema.sql. Each belongs to the package that its heading names; the
@@ -27,9 +28,10 @@ import (
 )
 
 const (
-	dbName   = "longshore.db"
-	blobsDir = "blobs"
-	lockName = "longshore.lock"
+	dbName    = "longshore.db"
+	blobsDir  = "blobs"
+	copiesDir = "copies" // of blobs that lie in a place
+	lockName  = "longshore.lock"
 
 	maxConns = 9 // the committer's and eight that read
 )
@@ -71,15 +73,29 @@ type DB struct {
 
 	Spec   store.Spec // of the state
 	path   string     // of the database
+	mark   string     // of the place of the files; empty: unknown yet
 	lock   *os.File
 	commit *store.Committer
 	opened fs.FileInfo // the database
 }
 
-// Open takes the lock and opens the state in dir, which it creates at a first start. It moves
-// blobs without a record aside. The error is a *store.Error if the state cannot be used.
-// The caller closes the DB.
-func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_ *DB, err error) {
+// Open is At.Open of a state whose files lie in its directory.
+func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (*DB, error) {
+	return At{Dir: dir, Home: home}.Open(ctx, log)
+}
+
+// At says where a state is.
+type At struct {
+	Dir   string
+	Home  store.Home
+	Files blob.Place // nil: blobs lie in Dir
+}
+
+// Open takes the lock and opens the state, which it creates at a first start. It moves
+// blobs without a record aside. The error is a *store.Error if the state cannot be used; a place
+// of files that cannot be reached is none: see Run. The caller closes the DB.
+func (at At) Open(ctx context.Context, log *slog.Logger) (_ *DB, err error) {
+	dir, home := at.Dir, at.Home
 	s := Spec(dir, home)
 	d := &DB{Spec: s, path: filepath.Join(dir, dbName)}
 	defer func() {
@@ -97,7 +113,7 @@ func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_
 	d.SetMaxOpenConns(maxConns)
 	d.SetMaxIdleConns(maxConns)
 	d.SetConnMaxIdleTime(time.Minute)
-	if d.Blobs, err = blob.Open(filepath.Join(dir, blobsDir)); err != nil {
+	if d.Blobs, err = at.blobs(); err != nil {
 		return nil, fmt.Errorf("open the state: %w", err)
 	}
 	if err := d.Blobs.UseRows(ctx, d.DB); err != nil {
@@ -109,10 +125,21 @@ func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (_
 	if d.commit, err = d.Committer(ctx, d.Blobs); err != nil {
 		return nil, s.Explain("open", err)
 	}
+	if d.Blobs.Shared() {
+		d.firstReach(ctx, log)
+		return d, nil
+	}
 	if d.Made {
 		return d, nil
 	}
 	return d, d.sweep(ctx, s, log)
+}
+
+func (at At) blobs() (*blob.Store, error) {
+	if at.Files != nil {
+		return blob.OpenShared(filepath.Join(at.Dir, copiesDir), at.Files)
+	}
+	return blob.Open(filepath.Join(at.Dir, blobsDir))
 }
 
 // Close closes the state and gives the lock back. No Do may be under way.
@@ -227,6 +254,7 @@ func eachName(rows *sql.Rows, do func(name string) error) error {
 
 // Snapshot takes a snapshot of the state, for the caller to close. It calls link with the path of
 // each blob that the snapshot names, some twice: until Snapshot returns, none of them is deleted.
+// It does not if the blobs lie in a place, where each stays for an hour.
 func (d *DB) Snapshot(ctx context.Context, link func(path string) error) (one *store.Snapshot, err error) {
 	release := d.Blobs.Hold()
 	defer func() {
@@ -236,6 +264,9 @@ func (d *DB) Snapshot(ctx context.Context, link func(path string) error) (one *s
 	}()
 	if one, err = d.Spec.Snapshot(ctx); err != nil {
 		return nil, err
+	}
+	if d.Blobs.Shared() {
+		return one, nil
 	}
 	rows, err := one.Query(ctx, namedBlobs)
 	if err == nil {

@@ -42,6 +42,9 @@ type Tx struct {
 	c *Committer
 }
 
+// Files returns what Committer was given; nil if the database names no files.
+func (t *Tx) Files() Files { return t.c.files }
+
 // Files are those that a database names.
 type Files interface {
 	Keep() error // makes the names of new files durable
