@@ -44,6 +44,7 @@ type Group struct {
 	Hints     Hints      `yaml:"hints" enum:"auto,on,off" help:"Whether the chat is told which word calls the assistant: on the chat page at all times, elsewhere after an unanswered first message. auto: on the page and in direct chats."`
 	Failures  Failures   `yaml:"failures" enum:"assistant,chat" help:"Who hears that a file could not be sent after the assistant had stopped waiting for it. chat: the assistant and the chat."`
 	Assistant string     `yaml:"assistant" help:"A name below assistants. Without it, nobody answers."`
+	Engine    Engines    `yaml:"engine" help:"The engine on which the group's container runs, or a list of them. Without it, those of its assistant."`
 	Threads   Threads    `yaml:"threads" enum:"own,flat" help:"own: each thread of the chat is a conversation of its own. flat: the chat is one conversation."`
 	Gather    Gather     `yaml:"gather" help:"How long members' messages that follow each other closely are gathered into one turn."`
 	Timezone  string     `yaml:"timezone" form:"zone" help:"The time zone of the group's prompts and schedules. Without it, that of the whole file."`
@@ -90,6 +91,15 @@ func (g *Group) Inherit(maker Group) {
 			g.Limits[kind] = size
 		}
 	}
+}
+
+// Engines are names of container engines: one, or a list.
+type Engines []string
+
+// UnmarshalText reads Engines that are one name; a list is read element by element.
+func (e *Engines) UnmarshalText(text []byte) error {
+	*e = Engines{string(text)}
+	return nil
 }
 
 // Threads says what a thread of a group's chat is to its assistant.

@@ -23,6 +23,7 @@ var rooms = map[string][]string{
 	"internal/browsertest": {},
 	"internal/fstest":      {"internal/refusal"},
 	"internal/need":        {},
+	"internal/pgtest":      {"internal/need"},
 	"internal/npmtest":     {},
 	"internal/s3test":      {},
 	"internal/refusal":     {},
@@ -47,16 +48,17 @@ var rooms = map[string][]string{
 	"agentrunner":              {"agentrunner/cli"},
 	"agentrunner/...":          {"agentrunner/...", "ipc", "media", "internal/cause"},
 	"host/config":              {"host/keys", "host/channel", "host/httpd", "host/screen", "host/setting", "groups", "groups/mounts", "internal/near", "media"},
-	"host/store":               {},
+	"host/postgres":            {},
+	"host/store":               {"host/postgres"},
 	"host/setting":             {},
 	"host/screen":              {"media"},
 	"host/screen/...":          {},
-	"host/audit":               {"media"},
+	"host/audit":               {"host/state", "media"},
 	"host/httpd":               {"host/store", "media"},
 	"host/blob":                {"host/store", "media"},
 	"host/blob/s3":             {"host/blob"},
 	"host/state":               {"host/blob", "host/store"},
-	"host/state/statetest":     {"host/state", "host/store"},
+	"host/state/statetest":     {"host/postgres", "host/state", "host/store"},
 	"host/channel":             {"host/setting", "host/state", "host/store", "groups", "media"},
 	"host/channel/transfer":    {"host/channel", "media"},
 	"host/channel/...":         {"host/channel", "host/setting", "host/state", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/webapi", "host/httpd", "host/channel/markup", "host/channel/emoji", "host/blob", "host/store", "groups", "media", "media/...", "internal/confine"},
@@ -87,7 +89,8 @@ var rooms = map[string][]string{
 	"host/operator":            {"host/httpd", "host/turns", "host/audit", "host/tasks", "host/remote/tokens", "host/outbox", "host/outbox/records", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "ipc/spool", "media", "internal/cause"},
 	"host/notify":              {"host/config", "host/operator", "host/state", "host/httpd", "host/channel/transfer", "media"},
 	"host/console":             {"host/audit", "host/turns", "host/operator", "host/tasks", "host/httpd"},
-	"host/doctor":              {"host/httpd", "host/turns", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/confine", "internal/cause"},
+	"host/doctor":              {"host/httpd", "host/turns", "host/config", "host/engines", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/confine", "internal/cause"},
+	"host/engines":             {"host/config", "host/runtime", "host/runtime/docker", "host/runtime/ssh", "host/state", "host/store", "host/turns", "groups", "internal/cause"},
 	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
 	"host/upkeep":              {},
 	"host/serve":               {"host/...", "agentrunner/cli", "ipc", "ipc/spool", "groups", "groups/mounts", "media", "media/convert", "internal/confine", "internal/cause"},
@@ -252,7 +255,7 @@ func TestTheDrawingIsTheHouse(t *testing.T) {
 
 // forTests are the rooms that only tests use.
 var forTests = []string{
-	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "internal/s3test", "media/probe/probetest",
+	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "internal/pgtest", "internal/s3test", "media/probe/probetest",
 	"agentrunner/agent/modeltest", "host/runtime/containertest", "host/runtime/ssh/sshtest",
 	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/whatsapp/whatsapptest/baileys", "host/channel/whatsapp/whatsapptest/wire", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
 	"host/channel/telegram/telegramtest", "host/screen/screentest", "host/state/statetest",
@@ -290,7 +293,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 // host the conformance suite, the channels, the channel in memory, a browser and
 // npm, and for agentrunner its own rooms and the queue.
 func testMay(dir, imported string) bool {
-	if imported == "internal/need" || strings.HasPrefix(dir, "host/") && strings.HasPrefix(imported+"/", "host/state/") || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
+	if imported == "internal/need" || imported == "internal/pgtest" || strings.HasPrefix(dir, "host/") && strings.HasPrefix(imported+"/", "host/state/") || strings.HasPrefix(dir+"/", "host/command/") && imported == "e2e/stage" {
 		return true
 	}
 	if dir == "host" { // what each platform plays, against ffmpeg
@@ -302,7 +305,7 @@ func testMay(dir, imported string) bool {
 	if server := dir + "/" + path.Base(dir) + "test"; imported == dir || imported == server || strings.HasPrefix(imported, server+"/") {
 		return true
 	}
-	if imported == "internal/fstest" || (dir == "media/convert" || dir == "host/command") && imported == "media/probe/probetest" {
+	if imported == "internal/fstest" || dir == "host/engines" && imported == "host/runtime/containertest" || (dir == "media/convert" || dir == "host/command") && imported == "media/probe/probetest" {
 		return true
 	}
 	if !strings.HasPrefix(dir+"/", "host/") {

@@ -27,6 +27,7 @@ var mayBeFunctions = map[string]string{
 	"host/runtime/docker isolated.end":          "Access.Admit hands over what ends the access, as context.WithCancel does",
 	"host/httpd Server.Ending":                  "what Run of the page ends before the server waits for its requests",
 	"host/tasks Options.Now":                    "the wall clock may be set back, which no bubble of synctest can",
+	"host/engines Options.Getenv":               "os.Getenv, or a test's environment",
 	"host/doctor Doctor.Getenv":                 "os.Getenv, or a test's environment",
 	"host/command env.getenv":                   "os.Getenv, or a test's environment",
 	"host/config checker.env":                   "os.Getenv, a test's, or the importer's, which hides v1's tokens",

@@ -388,7 +388,7 @@ func TestARestoreOverwritesNothing(t *testing.T) {
 	if out, code := stage.Command(t, "-c", s.Cfg.File, "restore", dir); code != stage.ExitFault || !strings.Contains(out, "is not empty") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	if err := os.RemoveAll(s.Cfg.State); err != nil {
+	if err := os.RemoveAll(s.Cfg.State.Directory); err != nil {
 		t.Fatal(err)
 	}
 	stage.Write(t, s.Cfg.File, "# mine\n")

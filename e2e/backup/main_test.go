@@ -14,7 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/backup"
 	longshore "github.com/longshore-bridge/longshore/host/command"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 const dailyEnv = "LONGSHORE_TEST_DAILY"
 
 func makeDailies(dir string) {
-	db, err := state.Open(context.Background(), dir, store.Home{}, slog.New(slog.DiscardHandler))
+	db, err := state.Open(context.Background(), statetest.Spec(dir), slog.New(slog.DiscardHandler))
 	if err != nil {
 		panic(err)
 	}

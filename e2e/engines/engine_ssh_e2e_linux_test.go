@@ -39,7 +39,7 @@ func newFarBoxes(t *testing.T, n int, more string) *farBoxes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = fmt.Appendf(text, "engine: {ssh: {host: %q, user: %s, key: %q, known_hosts: %q}, socket: %q}\n", m.Host, m.User, m.Key, m.KnownHosts, strings.TrimPrefix(h.engine, "unix://"))
+	text = fmt.Appendf(text, "engines: {far: {ssh: {host: %q, user: %s, key: %q, known_hosts: %q}, socket: %q}}\n", m.Host, m.User, m.Key, m.KnownHosts, strings.TrimPrefix(h.engine, "unix://"))
 	sshtest.Write(t, h.file, string(text))
 	h.engine = "unix:///nonexistent/docker.sock" // this machine has none
 	return &farBoxes{h, m}

@@ -61,7 +61,7 @@ func TestTheTrailHasWhatLeftAndWhatWasRefusedOnce(t *testing.T) {
 	s.stop()
 	got := map[string]string{}
 	dir := s.cfg.Layout().Audit()
-	if err := audit.Search(dir, func(e audit.Entry) error {
+	if err := audit.Search(t.Context(), audit.Files(dir), func(e audit.Entry) error {
 		sums := []string{e.Event}
 		for _, p := range e.Parts {
 			if p.SHA256 != "" {
@@ -211,7 +211,7 @@ func TestTheOperatorMayKeepCaptionsInTheTrail(t *testing.T) {
 	}
 	first, second := send("a.txt", audit.Numbers), send("b.txt", audit.Captions, audit.Names)
 	got := map[string]string{}
-	stage.Must(t, audit.Search(s.Cfg.Layout().Audit(), func(e audit.Entry) error {
+	stage.Must(t, audit.Search(t.Context(), audit.Files(s.Cfg.Layout().Audit()), func(e audit.Entry) error {
 		got[e.Request] = e.Parts[0].Name + ": " + e.Parts[0].Text
 		return nil
 	}))

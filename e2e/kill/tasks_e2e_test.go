@@ -70,7 +70,7 @@ func (h host) TasksChanged(string)        {}
 // schedule leaves a task that is due now.
 func schedule(t *testing.T, cfg *config.Config, registry *groups.Registry) {
 	t.Helper()
-	db, err := state.Open(t.Context(), cfg.Layout().Own(), serve.HomeOf(cfg), slog.New(slog.DiscardHandler))
+	db, err := state.Open(t.Context(), serve.StateOf(cfg), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func TestAReloadWithoutGroupsEndedAllGroups(t *testing.T) {
 func TestAStartWithoutGroupsSaidNothing(t *testing.T) {
 	h := stage.NewChangingWith(t, func(dir string) string {
 		layout := groups.Layout{State: filepath.Join(dir, "state")}
-		db, err := state.Open(t.Context(), layout.Own(), store.Home{Installation: layout.Installation(), Aside: layout.Aside()}, slog.New(slog.DiscardHandler))
+		db, err := state.Open(t.Context(), state.Spec(layout.Own(), store.Home{Installation: layout.Installation(), Aside: layout.Aside()}), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,115 +5,30 @@
 package postgres
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/longshore-bridge/longshore/internal/need"
+	"github.com/longshore-bridge/longshore/internal/pgtest"
 )
-
-// server is a PostgreSQL of this test's own, behind a socket in dir.
-type server struct{ dir, bin string }
-
-// start makes a cluster and starts its server, which a test ends by its process id.
-func start(t *testing.T) server {
-	t.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if path, err := exec.LookPath("initdb"); err == nil {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			found = append(found, real)
-		}
-	}
-	if len(found) == 0 {
-		need.Lacking(t, "run PostgreSQL: initdb is not installed")
-	}
-	dir, err := os.MkdirTemp("/tmp", "longshore-pg-") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := server{dir, filepath.Dir(found[len(found)-1])}
-	if os.Getuid() == 0 { // PostgreSQL does not run as root
-		if err := os.Chown(dir, int(s.owner(t).Uid), int(s.owner(t).Gid)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := s.command(t, "initdb", "-D", filepath.Join(dir, "data"), "-U", "longshore", "-E", "UTF8", "--no-sync").CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
-	}
-	run := s.command(t, "postgres", "-D", filepath.Join(dir, "data"), "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
-	var log bytes.Buffer
-	run.Stdout, run.Stderr = &log, &log
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = run.Process.Signal(syscall.SIGINT) // a fast shutdown
-		if err := run.Wait(); err != nil {
-			t.Errorf("postgres: %v\n%s", err, log.String())
-		}
-	})
-	for over := time.Now().Add(2 * time.Minute); s.command(t, "pg_isready", "-h", dir).Run() != nil; {
-		if time.Now().After(over) {
-			t.Fatalf("postgres does not answer:\n%s", log.String())
-		}
-	}
-	return s
-}
-
-// owner is the user that PostgreSQL runs as where the test is root's.
-func (s server) owner(t *testing.T) *syscall.Credential {
-	t.Helper()
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		u, err = user.Lookup("nobody")
-	}
-	if err != nil {
-		need.Lacking(t, "run PostgreSQL as root: it has no user postgres or nobody")
-	}
-	uid, _ := strconv.ParseUint(u.Uid, 10, 32)
-	gid, _ := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-}
-
-func (s server) command(t *testing.T, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
-	cmd.Dir, cmd.Env = s.dir, []string{"LC_ALL=C", "HOME=" + s.dir, "PATH=" + os.Getenv("PATH")}
-	if os.Getuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner(t)}
-	}
-	return cmd
-}
 
 // run hands statements to psql, one a line, and returns what the server says against each, by
 // its index.
-func (s server) run(t *testing.T, lines []string) map[int]string {
+func run(t *testing.T, s *pgtest.Server, lines []string) map[int]string {
 	t.Helper()
-	cmd := s.command(t, "psql", "-X", "-q", "-h", s.dir, "-U", "longshore", "-d", "postgres", "-v", "ON_ERROR_STOP=0", "-f", "-")
-	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("psql: %v\n%s", err, errs.String())
-	}
+	_, errs := s.Psql("postgres", strings.Join(lines, "\n"))
 	against := map[int]string{}
-	for _, m := range regexp.MustCompile(`(?m)^psql:<stdin>:(\d+): ERROR: +(.*)$`).FindAllStringSubmatch(errs.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^psql:<stdin>:(\d+): ERROR: +(.*)$`).FindAllStringSubmatch(errs, -1) {
 		n, _ := strconv.Atoi(m[1])
 		against[n-1] = m[2]
 	}
-	if errs.Len() > 0 && len(against) == 0 {
-		t.Fatal(errs.String())
+	if errs != "" && len(against) == 0 {
+		t.Fatal(errs)
 	}
 	return against
 }
@@ -175,13 +90,13 @@ func TestEveryStatementIsInTheCommonTongue(t *testing.T) {
 	if len(all) < 150 {
 		t.Errorf("only %d statements were found: the search is broken", len(all))
 	}
-	s := start(t)
+	s := pgtest.Start(t)
 	tables := schemaOf(string(schema) + smallBlobs)
 	lines := slices.Clone(tables)
 	for i, one := range all {
 		lines = append(lines, prepared(i, one.text))
 	}
-	for n, what := range s.run(t, lines) {
+	for n, what := range run(t, s, lines) {
 		if n < len(tables) {
 			t.Errorf("schema.sql: %s\n%s", what, tables[n])
 			continue
@@ -196,13 +111,13 @@ const smallBlobs = `CREATE TABLE bytes (id INTEGER PRIMARY KEY, data BLOB NOT NU
 
 // TestASQLitismIsRefused shows that the test above can fail.
 func TestASQLitismIsRefused(t *testing.T) {
-	s := start(t)
+	s := pgtest.Start(t)
 	tables := schemaOf("CREATE TABLE one (id INTEGER PRIMARY KEY, open INTEGER NOT NULL, text TEXT NOT NULL);")
 	for _, text := range []string{
 		"INSERT OR REPLACE INTO one (id, open) VALUES (?, ?)", "SELECT id FROM one LIMIT -1 OFFSET ?", "SELECT iif(open, 1, 2) FROM one",
 		"SELECT last_insert_rowid()", "SELECT id FROM one INDEXED BY x", "SELECT json_group_array(id) FROM one", "SELECT id FROM one WHERE instr(text, ?)",
 	} {
-		against := s.run(t, append(slices.Clone(tables), prepared(0, text), "DROP TABLE one;"))
+		against := run(t, s, append(slices.Clone(tables), prepared(0, text), "DROP TABLE one;"))
 		if text == "SELECT id FROM one LIMIT -1 OFFSET ?" {
 			continue // it is refused when it runs
 		}

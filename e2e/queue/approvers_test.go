@@ -121,7 +121,7 @@ func TestANamedMemberApprovesByWords(t *testing.T) {
 		t.Errorf("the chat reads %q", seen[2].Text)
 	}
 	stage.Eventually(t, "the trail has who approved it", func() (found bool) {
-		err := audit.Search(a.Cfg.Layout().Audit(), func(e audit.Entry) error {
+		err := audit.Search(t.Context(), audit.Files(a.Cfg.Layout().Audit()), func(e audit.Entry) error {
 			found = found || e.Event == "approved" && e.Request == request && strings.Contains(e.Message, officer)
 			return nil
 		})

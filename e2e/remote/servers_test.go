@@ -152,7 +152,7 @@ groups:
 		"host/remote":                {address: at["remote"], method: "POST", path: "/api/requests", credentials: withToken(made.Secret)},
 		"host/console":               {address: at["console"], method: "POST", path: "/v1/show", credentials: withToken(signedIn(t, h.SignIn()))},
 		"host/operator, the metrics": {address: at["metrics"], method: "GET", path: "/healthz"},
-		"host/operator":              {network: "unix", address: filepath.Join(cfg.State, "longshore.sock"), host: "longshore", method: "POST", path: "/v1/show"},
+		"host/operator":              {network: "unix", address: filepath.Join(cfg.State.Directory, "longshore.sock"), host: "longshore", method: "POST", path: "/v1/show"},
 		"host/command/pairpage":      {address: at["pair"], method: "GET", path: code.Path},
 		"host/keys":                  {address: model.Addr().String(), method: "POST", path: "/anthropic/v1/messages", credentials: "X-Api-Key: the pass of this session\r\n"},
 	}

@@ -196,9 +196,7 @@ func (r *elsewhere) postFile(name string, data []byte) {
 	r.t.Helper()
 	url := r.receiver.Keep(name, data)
 	reply := pushtest.Reply{Type: "message", Chat: "push:desk", ID: "file-" + name, From: "Ann", Text: "look", Direct: true, Files: []pushtest.ReplyFile{{URL: url, Name: name}}}
-	if err := r.receiver.Post(r.t.Context(), "http://"+r.listen+"/", reply); err != nil {
-		r.t.Fatal(err)
-	}
+	stage.Eventually(r.t, "the host takes a file", func() bool { return r.receiver.Post(r.t.Context(), "http://"+r.listen+"/", reply) == nil })
 }
 
 // TestASessionAsksNamedMembersForAPermission: nobody else's answer counts, the first one does,
@@ -212,9 +210,7 @@ func TestASessionAsksNamedMembersForAPermission(t *testing.T) {
 	id := regexp.MustCompile("`(yes|no) ([0-9a-f]{32})`")
 	says := func(n int, sender, words string) {
 		reply := pushtest.Reply{Type: "message", Chat: "push:quay", ID: sender + words, From: "Officer", Sender: sender, Text: words}
-		if err := r.receiver.Post(t.Context(), "http://"+r.listen+"/", reply); err != nil {
-			t.Fatal(err)
-		}
+		stage.Eventually(t, "the host takes a message", func() bool { return r.receiver.Post(t.Context(), "http://"+r.listen+"/", reply) == nil })
 		if n > 0 {
 			r.receiver.Shown(t, "push:quay", n)
 		}

@@ -21,7 +21,7 @@ import (
 
 // Trail is what the audit trail says of a request, in its order.
 func (s *Site) Trail(request string) (events []string) {
-	_ = audit.Search(s.Cfg.Layout().Audit(), func(e audit.Entry) error {
+	_ = audit.Search(context.Background(), audit.Files(s.Cfg.Layout().Audit()), func(e audit.Entry) error {
 		if e.Request == request {
 			events = append(events, e.Event)
 		}

@@ -82,7 +82,7 @@ func TestDoctorFindsEachStateInWhichServeDoesNotStart(t *testing.T) {
 			more = n+1 < len(all)
 			t.Run(s.Name+" "+tt.name, func(t *testing.T) {
 				tt.spoil(t, filepath.Join(s.Dir, s.File))
-				before := stage.BytesBelow(t, cfg.State)
+				before := stage.BytesBelow(t, cfg.State.Directory)
 				out, code := briefly(t, "-c", config, "doctor")
 				if code != stage.ExitFailed || !strings.Contains(out, tt.words) || !strings.Contains(out, "to do: ") {
 					t.Errorf("doctor ends with %d:\n%s", code, out)
@@ -113,7 +113,7 @@ func TestCommandsThatOnlyLookChangeNothing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			config, cfg := stage.NewStores(t)
 			tt.spoil(t, filepath.Join(cfg.Layout().Own(), "longshore.db"))
-			before := stage.BytesBelow(t, cfg.State)
+			before := stage.BytesBelow(t, cfg.State.Directory)
 			for _, args := range [][]string{{"status"}, {"queue", "list"}, {"queue", "show", "0123"}, {"errors", "list"}, {"doctor"}, {"groups", "list"}} {
 				out, code := briefly(t, append([]string{"-c", config}, args...)...)
 				if args[0] != "doctor" && args[0] != "groups" && args[1:] != nil && (code == stage.ExitOK) != (tt.words == "") && args[len(args)-1] != "0123" {
@@ -122,7 +122,7 @@ func TestCommandsThatOnlyLookChangeNothing(t *testing.T) {
 				if tt.words != "" && args[0] == "errors" && !strings.Contains(out, tt.words) {
 					t.Errorf("%v says %s", args, out)
 				}
-				if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State)); diff != "" {
+				if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State.Directory)); diff != "" {
 					t.Fatalf("%v changed something:\n%s", args, diff)
 				}
 			}
@@ -180,13 +180,13 @@ func TestAnInstallationWithoutMarkersIsTakenIn(t *testing.T) {
 		}
 		stage.Must(t, err, db.Close(), os.Remove(filepath.Join(s.Dir, s.Name+".marker")))
 	}
-	before := stage.BytesBelow(t, cfg.State)
+	before := stage.BytesBelow(t, cfg.State.Directory)
 	for _, args := range [][]string{{"doctor"}, {"queue", "list"}} {
 		if out, code := briefly(t, append([]string{"-c", config}, args...)...); code != stage.ExitOK || args[0] == "queue" && !strings.Contains(out, "queued") {
 			t.Errorf("%v ends with %d: %s", args, code, out)
 		}
 	}
-	if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State)); diff != "" {
+	if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State.Directory)); diff != "" {
 		t.Errorf("looking changed something:\n%s", diff)
 	}
 	if out, code := briefly(t, "-c", config, "serve"); code != stage.ExitOK {
@@ -227,7 +227,7 @@ func TestAStoreThatAnotherHostHoldsIsSaidByServeAndDoctor(t *testing.T) {
 func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 	replace := func(name string) func(*testing.T, *config.Config) {
 		return func(t *testing.T, cfg *config.Config) {
-			path := filepath.Join(cfg.State, name)
+			path := filepath.Join(cfg.State.Directory, name)
 			fi, err := os.Stat(path)
 			stage.Must(t, os.RemoveAll(path))
 			if err == nil && !fi.IsDir() {
@@ -239,7 +239,7 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 	}
 	obstacles := map[string]func(*testing.T, *config.Config){
 		"no files of the page": func(t *testing.T, cfg *config.Config) {
-			stage.Must(t, os.RemoveAll(filepath.Join(cfg.State, "blobs")))
+			stage.Must(t, os.RemoveAll(filepath.Join(cfg.State.Directory, "blobs")))
 		},
 	}
 	for _, name := range []string{
@@ -252,11 +252,11 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config, cfg := stage.NewStores(t)
 			place(t, cfg)
-			before := stage.BytesBelow(t, cfg.State)
+			before := stage.BytesBelow(t, cfg.State.Directory)
 			if out, code := briefly(t, "-c", config, "doctor"); code != stage.ExitFailed || !strings.Contains(out, "to do: ") {
 				t.Errorf("doctor ends with %d:\n%s", code, out)
 			}
-			if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State)); diff != "" {
+			if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State.Directory)); diff != "" {
 				t.Errorf("the doctor changed something:\n%s", diff)
 			}
 			ofOnePart := slices.Contains([]string{"groups/family", "groups/global", "ipc/family", "ipc/family/messages", "store/whatsapp.lock", "longshore.sock"}, name)

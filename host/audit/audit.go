@@ -1,5 +1,6 @@
 // Package audit keeps the trail of what left the host and of what was refused: one line
-// of JSON for each outcome, in files that are only appended to, chained by hash.
+// of JSON for each outcome, chained by hash, that are only appended to: in files, or as
+// rows of a state that several hosts share. The lines are the same in both forms.
 //
 // A line's last member is the SHA-256 of all that stands before it in the line, and the
 // line holds the hash of the line before it. So a line that is changed, removed, inserted
@@ -12,19 +13,15 @@
 package audit
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -70,8 +67,9 @@ type Part struct {
 
 // Options is what a Log works with.
 type Options struct {
-	Dir      string   // for the Log alone; created if it is missing
-	Settings Settings // nil: files stay for ever, and entries do without Captions and Numbers
+	Dir      string    // of the files, for the Log alone; created if it is missing
+	State    *state.DB // gets the trail as rows; nil: the trail is files
+	Settings Settings  // nil: files stay for ever, and entries do without Captions and Numbers
 	Log      *slog.Logger
 
 	most int64 // bytes of a file, for tests; 0: 16 MiB
@@ -91,26 +89,47 @@ const (
 	remembered = 20_000  // outcomes, twice: so many are recognised if they come again
 	syncEvery  = time.Second
 	keepEvery  = time.Hour
+	mostRows   = 500 // entries that wait for Run to write them as rows; with more, Add writes them
 
 	repeat = 24 * time.Hour // how far back entries are repeated at least
 	lateBy = time.Hour      // a line is written at most so long after its outcome was recorded
 )
 
+// keeper keeps the lines of the trail that a Log writes.
+type keeper interface {
+	// key reads the key of Mask, or makes one.
+	key() ([]byte, error)
+
+	// end calls see with time, event and delivery of each of the newest entries, the oldest first. It
+	// returns the number and the hash of the last line, and how many bytes of a line that a crash
+	// cut off it has removed.
+	end(see func(Entry)) (number int64, hash string, cut int64, err error)
+
+	// put appends entries behind the line of that number and hash, and returns those of the last line.
+	// After an error, some may be there: the same entries are put again, with others behind them.
+	put(number int64, hash string, all []Entry) (int64, string, error)
+
+	// sync makes durable what was put. It may be called while another goroutine puts.
+	sync() error
+
+	// expire removes lines that are older than that, but never the newest.
+	expire(keep time.Duration) error
+
+	Close() error
+}
+
 // Log is the end of the trail. Its methods may be called from several goroutines.
 type Log struct {
-	o   Options
-	key []byte // of Mask
+	o    Options
+	kept keeper
+	key  []byte // of Mask
 
 	mu       sync.Mutex
-	file     *os.File
-	size     int64
 	number   int64 // of the last line
 	hash     string
-	pending  []Entry       // not written yet: the disk took none
+	pending  []Entry       // not written yet: the disk took none, or they become rows
 	lost     int           // of those, what was too much
-	out      bytes.Buffer  // what write writes: its memory is used again
 	dirty    bool          // written and not synced
-	torn     bool          // behind size stands what a write left that failed half way
 	failing  bool          // the operator was told
 	written  chan struct{} // Run has something to do
 	seen, ex map[outcome]event
@@ -121,85 +140,35 @@ type Log struct {
 	last             time.Time // of the newest line that is older than repeat
 }
 
-// Open opens the trail in o.Dir, and removes a line that a crash cut off. Nobody else has
-// it open: the host's outbox is locked. The caller calls Run, and Close when Run has
-// returned.
+// Open opens the trail, and removes a line that a crash cut off. Nobody else has it open: the
+// state is locked. The caller calls Run, and Close when Run has returned, and closes o.State after that.
 func Open(o Options) (_ *Log, err error) {
-	o.most = cmp.Or(o.most, maxFile)
-	l := &Log{o: o, seen: map[outcome]event{}, written: make(chan struct{}, 1)}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open audit trail: %w", err)
+	l := &Log{o: o, kept: &rowKeeper{db: o.State, log: o.Log}, seen: map[outcome]event{}, written: make(chan struct{}, 1)}
+	if o.State == nil {
+		l.kept = &fileKeeper{dir: o.Dir, most: cmp.Or(o.most, maxFile), log: o.Log}
 	}
-	if l.key, err = keyIn(o.Dir); err != nil {
+	if l.key, err = l.kept.key(); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)
 	}
 	l.since = time.Now().Add(-repeat)
-	if err := l.resume(); err != nil {
+	var cut int64
+	if l.number, l.hash, cut, err = l.kept.end(l.resume); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)
+	}
+	l.reachBack()
+	if cut > 0 {
+		l.o.Log.Warn("a line of the audit trail that a crash cut off was removed", "bytes", cut)
+		l.Add(Entry{Event: "repaired", Message: fmt.Sprintf("%d bytes of a line that a crash cut off were removed", cut)})
 	}
 	return l, nil
 }
 
-// resume finds the end of the trail.
-func (l *Log) resume() error {
-	all, err := files(l.o.Dir)
-	if err != nil || len(all) == 0 {
-		return err
+// resume takes up one of the newest entries.
+func (l *Log) resume(e Entry) {
+	if !e.answer() && e.Time.After(l.last) && e.Time.Before(l.since) {
+		l.last = e.Time
 	}
-	last := all[len(all)-1]
-	var whole, torn int64
-	for _, path := range all[max(0, len(all)-2):] {
-		if whole, torn, err = l.readEnd(path); err != nil {
-			return fmt.Errorf("read %s, which may be moved away: %w", path, err)
-		}
-	}
-	l.reachBack()
-	if l.file, err = os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0); err != nil {
-		return err
-	}
-	l.size = whole
-	if torn == 0 {
-		return nil
-	}
-	if err := l.file.Truncate(whole); err != nil {
-		return errors.Join(err, l.file.Close())
-	}
-	l.o.Log.Warn("a line of the audit trail that a crash cut off was removed", "file", filepath.Base(last), "bytes", torn)
-	l.Add(Entry{Event: "repaired", Message: fmt.Sprintf("%d bytes of a line that a crash cut off were removed", torn)})
-	return nil
-}
-
-// readEnd reads the newest file: the outcomes in it, its last whole line, and how many
-// bytes stand before and after that line's end.
-func (l *Log) readEnd(path string) (whole, torn int64, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
-	end, err := lines(f, func(line []byte) error {
-		e, err := parse(line)
-		if err != nil {
-			e.Hash = hashOf(line) // the chain goes on from what is there; Verify names the line
-			l.o.Log.Error("a line of the audit trail is broken", "file", filepath.Base(path), "error", err)
-		} else if !e.answer() && e.Time.After(l.last) && e.Time.Before(l.since) {
-			l.last = e.Time
-		}
-		l.number, l.hash = max(l.number+1, e.Number), e.Hash
-		l.known(e)
-		return nil
-	})
-	if err != nil {
-		return 0, 0, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return 0, 0, err
-	}
-	if l.number == 0 { // the first line of this file was cut off: its name has its number
-		l.number, l.hash = numberOf(path)-1, ""
-	}
-	return end, info.Size() - end, nil
+	l.known(e)
 }
 
 // Add appends entries, but for outcomes of deliveries that the trail has. It fills in
@@ -233,7 +202,7 @@ func (l *Log) Add(all ...Entry) {
 		}
 		l.pending = append(l.pending, e)
 	}
-	if !l.failing { // else Run tries each second
+	if !l.failing && (l.o.State == nil || len(l.pending) >= mostRows) { // else Run does, if it failed each second
 		l.flush()
 	}
 	l.wake()
@@ -262,47 +231,21 @@ func (l *Log) flush() {
 	l.failing = err != nil
 }
 
-func (l *Log) write() error {
-	all := l.pending
-	if l.lost > 0 {
-		all = append(slices.Clip(all), Entry{Event: "gap", Time: time.Now().UTC(), Message: fmt.Sprintf("%d entries could not be kept", l.lost)})
-	}
-	if err := l.mend(); err != nil {
-		return err
-	}
-	if err := l.rotate(); err != nil {
-		return err
-	}
-	number, hash := l.number, l.hash
-	l.out.Reset()
-	for _, e := range all {
-		number++
-		e.Number, e.Previous = number, hash
-		var err error
-		if hash, err = encode(&l.out, &e); err != nil {
+func (l *Log) write() (err error) {
+	for len(l.pending) > 0 {
+		if l.number, l.hash, err = l.kept.put(l.number, l.hash, l.pending); err != nil {
 			return err
 		}
-	}
-	if n, err := l.file.Write(l.out.Bytes()); err != nil {
-		l.torn = l.torn || n > 0
-		return err
-	}
-	l.number, l.hash, l.size, l.dirty = number, hash, l.size+int64(l.out.Len()), true
-	l.pending, l.lost = l.pending[:0], 0
-	if l.out.Cap() > maxLine { // many entries waited for the disk
-		l.out, l.pending = bytes.Buffer{}, nil
+		l.dirty = true
+		if l.pending = l.pending[:0]; cap(l.pending) > mostRows { // many entries waited
+			l.pending = nil
+		}
+		if l.lost > 0 {
+			l.pending = append(l.pending, Entry{Event: "gap", Time: time.Now().UTC(), Message: fmt.Sprintf("%d entries could not be kept", l.lost)})
+			l.lost = 0
+		}
 	}
 	return nil
-}
-
-// mend removes what a write left that failed half way: behind it, no line would be whole.
-func (l *Log) mend() error {
-	if !l.torn {
-		return nil
-	}
-	err := l.file.Truncate(l.size)
-	l.torn = err != nil
-	return err
 }
 
 // Run makes lines durable within a second and removes old files, until ctx is done. While
@@ -317,7 +260,7 @@ func (l *Log) Run(ctx context.Context) {
 			return
 		case <-l.written:
 			if due == nil {
-				due = time.After(syncEvery)
+				due = time.After(l.pause())
 			}
 		case <-due:
 			due = nil
@@ -330,22 +273,41 @@ func (l *Log) Run(ctx context.Context) {
 	}
 }
 
+// pause is how long what was added may wait. Rows are written at once.
+func (l *Log) pause() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.o.State != nil && len(l.pending) > 0 && !l.failing {
+		return 0
+	}
+	return syncEvery
+}
+
+// expire removes what is older than the operator wants.
+func (l *Log) expire() {
+	if l.o.Settings == nil {
+		return
+	}
+	if keep := l.o.Settings.AuditKeeps(); keep > 0 {
+		if err := l.kept.expire(keep); err != nil {
+			l.o.Log.Error("remove what is old of the audit trail", "error", err)
+		}
+	}
+}
+
 // sync writes what waits, and makes all durable. Add goes on meanwhile.
 func (l *Log) sync() error {
 	l.mu.Lock()
 	l.countRefusals(time.Now(), false)
 	l.flush()
-	f, dirty := l.file, l.dirty
+	dirty := l.dirty
 	l.dirty = false
 	l.wake() // if the disk still takes nothing
 	l.mu.Unlock()
 	if !dirty {
 		return nil
 	}
-	if err := f.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) { // rotate has synced it
-		return err
-	}
-	return nil
+	return l.kept.sync()
 }
 
 // Close writes and syncs what waits, and closes the trail.
@@ -359,8 +321,5 @@ func (l *Log) Close() error {
 	if n := len(l.pending) + l.lost; n > 0 {
 		err = errors.Join(err, fmt.Errorf("%d entries of the audit trail could not be written", n))
 	}
-	if l.file != nil {
-		err = errors.Join(err, l.file.Close())
-	}
-	return err
+	return errors.Join(err, l.kept.Close())
 }

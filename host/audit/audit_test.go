@@ -81,7 +81,7 @@ func TestAWholeTrailIsWholeOverRotationsAndRestarts(t *testing.T) {
 		l := open(t, o)
 		l.Add(sent(2*n), sent(2*n+1))
 		closed(t, l)
-		s, err := Verify(o.Dir, "")
+		s, err := Verify(t.Context(), Files(o.Dir), "")
 		if err != nil || s.First != 1 || s.Last != int64(2*n+2) || s.Entries != s.Last {
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -91,11 +91,11 @@ func TestAWholeTrailIsWholeOverRotationsAndRestarts(t *testing.T) {
 		t.Errorf("only %d files", len(all))
 	}
 	for _, hash := range hashes {
-		if s, err := Verify(o.Dir, hash[:12]); err != nil || !s.Found {
+		if s, err := Verify(t.Context(), Files(o.Dir), hash[:12]); err != nil || !s.Found {
 			t.Errorf("the hash %s of an earlier time is not found: %v", hash, err)
 		}
 	}
-	if s, err := Verify(o.Dir, strings.Repeat("0", 64)); err != nil || s.Found {
+	if s, err := Verify(t.Context(), Files(o.Dir), strings.Repeat("0", 64)); err != nil || s.Found {
 		t.Errorf("a hash that was never there is found: %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestWhatIsDoneToALineIsFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			var broken *Broken
-			if s, err := Verify(dir, ""); !errors.As(err, &broken) {
+			if s, err := Verify(t.Context(), Files(dir), ""); !errors.As(err, &broken) {
 				t.Errorf("%s: %+v, %v", name, s, err)
 			}
 			if err := os.WriteFile(path, whole, 0o600); err != nil {
@@ -149,13 +149,13 @@ func TestWhatIsDoneToALineIsFound(t *testing.T) {
 	if err := os.Remove(all[1]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(dir, ""); err == nil {
+	if _, err := Verify(t.Context(), Files(dir), ""); err == nil {
 		t.Error("a file in the middle is missing, and that is not found")
 	}
 	if err := os.Remove(all[0]); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Verify(dir, ""); err != nil || s.First == 1 {
+	if s, err := Verify(t.Context(), Files(dir), ""); err != nil || s.First == 1 {
 		t.Errorf("after the oldest were removed: %+v, %v", s, err)
 	}
 }
@@ -192,7 +192,7 @@ func TestALineThatACrashCutIsRemovedAndTold(t *testing.T) {
 		if err := os.WriteFile(all[0], whole[:end], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Verify(dir, ""); err != nil || s.Entries != 2 {
+		if s, err := Verify(t.Context(), Files(dir), ""); err != nil || s.Entries != 2 {
 			t.Fatalf("cut after %d bytes: %+v, %v", end, s, err)
 		}
 		l := open(t, quiet(dir))
@@ -202,7 +202,7 @@ func TestALineThatACrashCutIsRemovedAndTold(t *testing.T) {
 		if end > before {
 			want = 4 // "repaired"
 		}
-		if s, err := Verify(dir, ""); err != nil || s.Entries != want {
+		if s, err := Verify(t.Context(), Files(dir), ""); err != nil || s.Entries != want {
 			t.Fatalf("cut after %d bytes and opened again: %+v, %v", end, s, err)
 		}
 	}
@@ -222,7 +222,7 @@ func TestAnOutcomeIsNotedOnceAndAnotherOneAgain(t *testing.T) {
 	failed.Event = "failed"
 	l.Add(failed)
 	closed(t, l)
-	if s, err := Verify(o.Dir, ""); err != nil || s.Entries != 2 {
+	if s, err := Verify(t.Context(), Files(o.Dir), ""); err != nil || s.Entries != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -247,7 +247,7 @@ func TestWhatADiskDoesNotTakeWaitsAndWhatIsTooMuchIsCounted(t *testing.T) {
 	}
 	closed(t, l)
 	gap := ""
-	if err := Search(o.Dir, func(e Entry) error {
+	if err := Search(t.Context(), Files(o.Dir), func(e Entry) error {
 		if e.Event == "gap" {
 			gap = e.Message
 		}
@@ -255,7 +255,7 @@ func TestWhatADiskDoesNotTakeWaitsAndWhatIsTooMuchIsCounted(t *testing.T) {
 	}); err != nil || !strings.HasPrefix(gap, "7 entries") {
 		t.Errorf("%q, %v", gap, err)
 	}
-	if s, err := Verify(o.Dir, ""); err != nil || s.Entries != maxPending+1 {
+	if s, err := Verify(t.Context(), Files(o.Dir), ""); err != nil || s.Entries != maxPending+1 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -312,16 +312,16 @@ func TestALineIsSyncedWithinASecondAndOneThatTheDiskRefusedIsWritten(t *testing.
 			t.Error("the line was not synced within a second")
 		}
 		l.mu.Lock()
-		good := l.file
-		l.file, _ = os.Open(good.Name()) // takes no writes
+		good := l.kept.(*fileKeeper).file
+		l.kept.(*fileKeeper).file, _ = os.Open(good.Name()) // takes no writes
 		l.mu.Unlock()
 		l.Add(Entry{Event: "sent", Delivery: "b"})
 		if time.Sleep(3 * syncEvery); !waits() {
 			t.Fatal("a disk that takes nothing took the line")
 		}
 		l.mu.Lock()
-		closed := l.file.Close()
-		l.file = good
+		closed := l.kept.(*fileKeeper).file.Close()
+		l.kept.(*fileKeeper).file = good
 		l.mu.Unlock()
 		if time.Sleep(syncEvery); waits() || closed != nil {
 			t.Errorf("the line still waits for the disk; %v", closed)
@@ -345,7 +345,7 @@ func TestNoMembersNumberStandsInTheTrail(t *testing.T) {
 		if (got != jid) != hidden || strings.Contains(got, "4915112345678") {
 			t.Errorf("%s stands there as %s", jid, got)
 		}
-		if Masked(l.o.Dir, jid) != got {
+		if masked(Files(l.o.Dir), jid) != got {
 			t.Errorf("a reader does not find %s", jid)
 		}
 	}
@@ -373,7 +373,7 @@ func FuzzVerify(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "000000000001.jsonl"), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Verify(dir, "ab")
+		s, err := Verify(t.Context(), Files(dir), "ab")
 		if err == nil && s.Entries > 0 && !bytes.Contains(b, []byte(s.Hash)) {
 			t.Errorf("%+v", s)
 		}
@@ -394,7 +394,7 @@ func TestARequestOfTheYear3170843StoppedTheTrail(t *testing.T) {
 		l.Add(e)
 	}
 	closed(t, l)
-	if s, err := Verify(dir, ""); err != nil || s.Entries != 3 {
+	if s, err := Verify(t.Context(), Files(dir), ""); err != nil || s.Entries != 3 {
 		t.Errorf("the trail has %d of 3 entries: %v", s.Entries, err)
 	}
 }

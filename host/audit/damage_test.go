@@ -13,7 +13,7 @@ func TestNothingIsWrittenBehindHalfALine(t *testing.T) {
 	o := quiet(t.TempDir())
 	l := open(t, o)
 	l.Add(sent(1))
-	whole := l.file
+	whole := l.kept.(*fileKeeper).file
 	half, err := os.OpenFile(whole.Name(), os.O_WRONLY|os.O_APPEND, 0)
 	if err == nil {
 		_, err = half.WriteString(`{"n":2,"time":"20`)
@@ -21,18 +21,18 @@ func TestNothingIsWrittenBehindHalfALine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.torn = true
-	if l.file, err = os.Open(whole.Name()); err != nil { // takes neither a write nor a cut
+	l.kept.(*fileKeeper).torn = true
+	if l.kept.(*fileKeeper).file, err = os.Open(whole.Name()); err != nil { // takes neither a write nor a cut
 		t.Fatal(err)
 	}
 	l.Add(sent(2))
 	if !l.failing || len(l.pending) != 1 {
 		t.Errorf("failing: %v, %d wait", l.failing, len(l.pending))
 	}
-	_, _ = l.file.Close(), half.Close()
-	l.file = whole
+	_, _ = l.kept.(*fileKeeper).file.Close(), half.Close()
+	l.kept.(*fileKeeper).file = whole
 	closed(t, l)
-	if s, err := Verify(o.Dir, ""); err != nil || s.Entries != 2 {
+	if s, err := Verify(t.Context(), Files(o.Dir), ""); err != nil || s.Entries != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -48,7 +48,7 @@ func TestARefusalOfAChatHasNoNumberInTheTrail(t *testing.T) {
 	want := "this group may not send to " + l.Mask("4917012345678@s.whatsapp.net")
 	closed(t, l)
 	var all []string
-	if err := Search(o.Dir, func(e Entry) error { all = append(all, e.Message); return nil }); err != nil || len(all) != 4 {
+	if err := Search(t.Context(), Files(o.Dir), func(e Entry) error { all = append(all, e.Message); return nil }); err != nil || len(all) != 4 {
 		t.Fatal(all, err)
 	}
 	if all[0] != want {
@@ -89,10 +89,10 @@ func TestASearchGoesOnBehindAFileWithALineThatIsTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	var last int64
-	if err := Search(dir, func(e Entry) error { last = e.Number; return nil }); err != nil || last != 60 {
+	if err := Search(t.Context(), Files(dir), func(e Entry) error { last = e.Number; return nil }); err != nil || last != 60 {
 		t.Errorf("up to %d, %v", last, err)
 	}
-	if _, err := Verify(dir, ""); err == nil || !strings.Contains(err.Error(), filepath.Base(all[1])+", line 1: a line of more than") {
+	if _, err := Verify(t.Context(), Files(dir), ""); err == nil || !strings.Contains(err.Error(), filepath.Base(all[1])+", line 1: a line of more than") {
 		t.Errorf("%v", err)
 	}
 }

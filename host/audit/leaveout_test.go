@@ -33,11 +33,11 @@ func TestWhatIsLeftOutIsASetting(t *testing.T) {
 			if parts[0].Name == "" || parts[0].Text == "" {
 				t.Errorf("the caller's parts were changed: %+v", parts)
 			}
-			all, err := Newest(t.Context(), o.Dir, Query{Chat: jid}, 10)
+			all, err := Newest(t.Context(), Files(o.Dir), Query{Chat: jid}, 10)
 			if err != nil || len(all) != 1 {
 				t.Fatalf("by the chat: %+v, %v", all, err)
 			}
-			if all, err = Newest(t.Context(), o.Dir, Query{Text: jid}, 10); err != nil || len(all) != 2 {
+			if all, err = Newest(t.Context(), Files(o.Dir), Query{Text: jid}, 10); err != nil || len(all) != 2 {
 				t.Errorf("by the chat as text: %+v, %v", all, err)
 			}
 			var whole bytes.Buffer

@@ -27,6 +27,20 @@ func encode(out *bytes.Buffer, e *Entry) (hash string, err error) {
 	return hash, nil
 }
 
+// chain appends the lines of entries to out, behind the line of that number and hash, and returns
+// those of the last one.
+func chain(out *bytes.Buffer, number int64, hash string, all []Entry) (int64, string, error) {
+	for _, e := range all {
+		number++
+		e.Number, e.Previous = number, hash
+		var err error
+		if hash, err = encode(out, &e); err != nil {
+			return number, hash, err
+		}
+	}
+	return number, hash, nil
+}
+
 // hashOf is the hash that a line of encode ends in; of another line, of all of it.
 func hashOf(line []byte) string {
 	body, _, ok := cutHash(line)

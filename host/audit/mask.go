@@ -54,13 +54,18 @@ func (l *Log) Claimed(chat string) string {
 
 const maxClaimed = 100 // characters
 
-// Masked is Mask for a reader of the trail in dir, as if Numbers were left out.
-func Masked(dir, jid string) string {
-	key, err := os.ReadFile(filepath.Join(dir, "key"))
-	if err != nil {
+// masked is Mask for a reader of the trail, as if Numbers were left out.
+func masked(t Trail, jid string) string {
+	key := t.maskKey()
+	if key == nil {
 		return jid
 	}
 	return mask(key, jid)
+}
+
+func (dir filesIn) maskKey() []byte {
+	key, _ := os.ReadFile(filepath.Join(string(dir), "key")) // without it, nothing is masked
+	return key
 }
 
 // mask knows the JIDs with numbers: of a person, and of an old kind of group, whose

@@ -3,10 +3,12 @@ package audit
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +18,92 @@ import (
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
+
+// Trail is an audit trail that is read, whether a host writes it or not. Files and Rows make one.
+type Trail interface {
+	// pieces gives the trail in pieces, from the oldest or, with back, from the newest.
+	pieces(ctx context.Context, back bool) iter.Seq2[piece, error]
+
+	// maskKey is the key of Mask; nil: it cannot be read.
+	maskKey() []byte
+}
+
+// piece is some lines of a trail that follow one another.
+type piece interface {
+	// each calls see with each whole line and its end, and with the line's place.
+	each(see func(line []byte, at place) error) error
+}
+
+// place is where a line stands.
+type place struct {
+	file  string // name alone; empty: the trail is rows
+	line  int    // in the file, from 1; of a row, its number
+	first int64  // the number of the line with which the file claims to begin; 0: the line does not begin one
+}
+
+// Files is the trail in the files of a directory.
+func Files(dir string) Trail { return filesIn(dir) }
+
+// filesIn is a directory of the trail's files.
+type filesIn string
+
+func (dir filesIn) pieces(_ context.Context, back bool) iter.Seq2[piece, error] {
+	return func(yield func(piece, error) bool) {
+		all, err := files(string(dir))
+		if back {
+			slices.Reverse(all)
+		}
+		for _, path := range all {
+			if !yield(file(path), nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Exported is the trail in one file, which Export has written.
+func Exported(path string) Trail { return exported(path) }
+
+type exported string
+
+func (path exported) pieces(context.Context, bool) iter.Seq2[piece, error] {
+	return func(yield func(piece, error) bool) {
+		_, err := os.Stat(string(path))
+		yield(file(path), err)
+	}
+}
+
+func (exported) maskKey() []byte { return nil }
+
+// file is one file of a trail.
+type file string
+
+func (path file) each(see func(line []byte, at place) error) error {
+	f, err := os.Open(string(path))
+	if errors.Is(err, fs.ErrNotExist) { // it became too old meanwhile
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	at := place{file: filepath.Base(string(path)), first: numberOf(string(path))}
+	var stop error
+	_, err = lines(f, func(line []byte) error {
+		at.line++
+		stop = see(line, at)
+		at.first = 0
+		return stop
+	})
+	if err != nil && stop == nil {
+		at.line++
+		return &Broken{at.file, at.line, err.Error()}
+	}
+	return stop
+}
 
 var fileForm = regexp.MustCompile(`^[0-9]{12,18}\.jsonl$`)
 
@@ -71,16 +159,21 @@ func lines(r io.Reader, see func(line []byte) error) (end int64, err error) {
 
 // Broken is where the chain is broken.
 type Broken struct {
-	File string // name alone
-	Line int
+	File string // name alone; empty: the trail is rows
+	Line int    // in the file; of a row, its number
 	Why  string
 }
 
-func (b *Broken) Error() string { return fmt.Sprintf("%s, line %d: %s", b.File, b.Line, b.Why) }
+func (b *Broken) Error() string {
+	if b.File == "" {
+		return fmt.Sprintf("entry %d: %s", b.Line, b.Why)
+	}
+	return fmt.Sprintf("%s, line %d: %s", b.File, b.Line, b.Why)
+}
 
 // Summary is what Verify found.
 type Summary struct {
-	Files   int    `json:"files"`
+	Files   int    `json:"files"` // 0: the trail is rows
 	Entries int64  `json:"entries"`
 	First   int64  `json:"first"` // number; above 1: older files were removed
 	Last    int64  `json:"last"`
@@ -88,16 +181,17 @@ type Summary struct {
 	Found   bool   `json:"found"`
 }
 
-// Verify reads the whole trail in dir, and returns a *Broken at the first line that is
+// Verify reads the whole trail, and returns a *Broken at the first line that is
 // not as it was written. anchor is the beginning of a hash of an earlier time, and Found
 // says whether it is in the chain; empty: none is sought. The host may run meanwhile.
-func Verify(dir, anchor string) (s Summary, err error) {
-	err = walk(dir, func(file string, number int, e Entry, err error) error {
-		broken := func(why string) error { return &Broken{file, number, why} }
+func Verify(ctx context.Context, t Trail, anchor string) (s Summary, err error) {
+	err = walk(ctx, t, func(line []byte, at place) error {
+		broken := func(why string) error { return &Broken{at.file, at.line, why} }
+		e, err := parse(line)
 		switch {
 		case err != nil:
 			return broken(err.Error())
-		case number == 1 && numberOf(file) != e.Number:
+		case at.first > 0 && at.first != e.Number:
 			return broken(fmt.Sprintf("the file begins with entry %d", e.Number))
 		case s.Entries > 0 && e.Number != s.Last+1:
 			return broken(fmt.Sprintf("entry %d follows entry %d", e.Number, s.Last))
@@ -109,7 +203,7 @@ func Verify(dir, anchor string) (s Summary, err error) {
 		if s.Entries == 0 {
 			s.First = e.Number
 		}
-		if number == 1 {
+		if at.first > 0 {
 			s.Files++
 		}
 		s.Entries, s.Last, s.Hash = s.Entries+1, e.Number, e.Hash
@@ -119,51 +213,56 @@ func Verify(dir, anchor string) (s Summary, err error) {
 	return s, err
 }
 
-// Search gives the entries of the trail in dir, the oldest first, until see returns an
+// Search gives the entries of the trail, the oldest first, until see returns an
 // error, which it returns. It skips what it cannot read, and the rest of a file behind a
 // line that is too long; Verify names that.
-func Search(dir string, see func(Entry) error) error {
-	return walk(dir, func(_ string, _ int, e Entry, err error) error {
-		if err != nil {
-			return nil
+func Search(ctx context.Context, t Trail, see func(Entry) error) error {
+	for p, err := range t.pieces(ctx, false) {
+		if err == nil {
+			err = entriesOf(p, see)
 		}
-		return see(e)
-	})
-}
-
-// walk gives each line of the trail. What follows the last whole line is not there yet.
-func walk(dir string, see func(file string, line int, e Entry, err error) error) error {
-	all, err := files(dir)
-	if err != nil {
-		return fmt.Errorf("read audit trail: %w", err)
-	}
-	for _, path := range all {
-		if err := walkFile(path, see); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("read audit trail: %w", err)
 		}
 	}
 	return nil
 }
 
-func walkFile(path string, see func(file string, line int, e Entry, err error) error) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) { // it became too old meanwhile
+// entriesOf gives the entries of one piece that can be read.
+func entriesOf(p piece, see func(Entry) error) error {
+	err := p.each(func(line []byte, _ place) error {
+		e, err := parse(line)
+		if err != nil {
+			return nil //nolint:nilerr // Verify names the line
+		}
+		return see(e)
+	})
+	if _, broken := errors.AsType[*Broken](err); broken {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("read audit trail: %w", err)
-	}
-	defer f.Close()
-	number := 0
-	var stop error
-	_, err = lines(f, func(line []byte) error {
-		number++
-		e, err := parse(line)
-		stop = see(filepath.Base(path), number, e, err)
-		return stop
+	return err
+}
+
+// Export writes the lines of the trail as they are, the oldest first.
+func Export(ctx context.Context, t Trail, to io.Writer) error {
+	return walk(ctx, t, func(line []byte, _ place) error {
+		_, err := to.Write(line)
+		return err
 	})
-	if err != nil && stop == nil {
-		return see(filepath.Base(path), number+1, Entry{}, err)
+}
+
+// walk gives each line of the trail. What follows the last whole line is not there yet.
+func walk(ctx context.Context, t Trail, see func(line []byte, at place) error) error {
+	for p, err := range t.pieces(ctx, false) {
+		if err == nil {
+			err = p.each(see)
+		}
+		if _, broken := errors.AsType[*Broken](err); broken {
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("read audit trail: %w", err)
+		}
 	}
-	return stop
+	return nil
 }

@@ -20,15 +20,15 @@ type Query struct {
 	maskedChat, maskedText string // as entries have them that do without numbers
 }
 
-// Of prepares the query for the trail in dir, so that it finds chats by their JIDs in
+// Of prepares the query for a trail, so that it finds chats by their JIDs in
 // entries with numbers and in those without.
-func (q Query) Of(dir string) Query {
+func (q Query) Of(t Trail) Query {
 	q.maskedChat, q.maskedText = q.Chat, q.Text
 	if strings.Contains(q.Chat, "@") {
-		q.maskedChat = Masked(dir, q.Chat)
+		q.maskedChat = masked(t, q.Chat)
 	}
 	if strings.Contains(q.Text, "@") {
-		q.maskedText = Masked(dir, q.Text)
+		q.maskedText = masked(t, q.Text)
 	}
 	return q
 }
@@ -67,37 +67,33 @@ func has(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// Newest returns the newest entries of the trail in dir that the query selects, at most
-// most, the oldest of them first. It reads the newest files first, and no more than it
-// needs. If ctx ends first, it returns what it has found in whole files, and ctx's error.
-func Newest(ctx context.Context, dir string, q Query, most int) ([]Entry, error) {
+// Newest returns the newest entries of the trail that the query selects, at most
+// most, the oldest of them first. It reads the newest pieces first, and no more than it
+// needs. If ctx ends first, it returns what it has found in whole pieces, and ctx's error.
+func Newest(ctx context.Context, t Trail, q Query, most int) ([]Entry, error) {
 	found := []Entry{} // in JSON, nothing is [] and not null
-	paths, err := files(dir)
-	if err != nil {
-		return found, err
-	}
-	q = q.Of(dir)
-	for i := len(paths) - 1; i >= 0 && len(found) < most; i-- {
-		some, older, err := newestOf(ctx, paths[i], &q, most-len(found))
+	q = q.Of(t)
+	for p, err := range t.pieces(ctx, true) {
+		if err != nil {
+			return found, err
+		}
+		some, older, err := newestOf(ctx, p, &q, most-len(found))
 		if err != nil {
 			return found, err
 		}
 		found = slices.Insert(found, 0, some...)
-		if older {
+		if older || len(found) >= most {
 			break
 		}
 	}
 	return found, nil
 }
 
-// newestOf is Newest for one file. older says that the file begins before q.From, so no
-// file before it has anything.
-func newestOf(ctx context.Context, path string, q *Query, most int) (found []Entry, older bool, err error) {
+// newestOf is Newest for one piece. older says that the piece begins before q.From, so no
+// piece before it has anything.
+func newestOf(ctx context.Context, p piece, q *Query, most int) (found []Entry, older bool, err error) {
 	first := true
-	err = walkFile(path, func(_ string, _ int, e Entry, err error) error {
-		if err != nil {
-			return ctx.Err() // Verify names the line
-		}
+	err = entriesOf(p, func(e Entry) error {
 		if first {
 			older, first = !q.From.IsZero() && e.Time.Before(q.From), false
 		}

@@ -28,7 +28,7 @@ func TestEntriesThatWereRepeatedStoodInTheTrailTwice(t *testing.T) {
 		}
 		l.Add(outcomes(20*perMinute, (minutes-20)*perMinute)...)
 		closed(t, l)
-		if s, err := Verify(o.Dir, ""); err != nil || s.Entries != minutes*perMinute {
+		if s, err := Verify(t.Context(), Files(o.Dir), ""); err != nil || s.Entries != minutes*perMinute {
 			t.Errorf("the trail has %d entries, %v", s.Entries, err)
 		}
 	})

@@ -39,8 +39,7 @@ func ReadMark(t *store.Tx) (mark string, err error) {
 
 // WriteMark writes the mark, which Claim has returned.
 func WriteMark(t *store.Tx, mark string) error {
-	_, err := t.Exec(`INSERT INTO blob_place (id, mark) VALUES (1, ?)`, mark)
-	return err
+	return t.Exec(`INSERT INTO blob_place (id, mark) VALUES (1, ?)`, mark)
 }
 
 // noteGone notes that a blob goes. It returns 0 if that was noted before.
@@ -80,7 +79,7 @@ func Due(t *store.Tx, limit int) (names []string, err error) {
 // Forget deletes the notes of blobs that Destroy has deleted.
 func Forget(t *store.Tx, names []string) error {
 	for _, name := range names {
-		if _, err := t.Exec(`DELETE FROM blob_gone WHERE name = ?`, name); err != nil {
+		if err := t.Exec(`DELETE FROM blob_gone WHERE name = ?`, name); err != nil {
 			return err
 		}
 	}

@@ -292,3 +292,23 @@ func (s *Store) Findings(context.Context) []finding.Finding {
 	}
 	return all
 }
+
+// Examine looks whether a place can be reached, and whether it has a mark. It writes nothing.
+func Examine(ctx context.Context, p Place) []finding.Finding {
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	var found strings.Builder
+	err := p.Get(ctx, Marker, limited(&found))
+	if err == nil {
+		return []finding.Finding{finding.Well("files", "the place of state.files is there")}
+	}
+	f := finding.Finding{Name: finding.FilesAway, Part: "files", Severity: finding.Fault, Cause: err.Error(), Remedy: "mount the directory of state.files, or correct it"}
+	if t, ok := errors.AsType[*Trouble](err); ok {
+		f.Cause, f.Remedy = t.Cause, t.Remedy
+	} else if errors.Is(err, fs.ErrNotExist) {
+		f.Severity, f.Cause = finding.Warning, "the place of state.files has no mark: no host has used it yet, or it is not the one that they use"
+	}
+	return []finding.Finding{f}
+}
+
+const examineTime = 10 * time.Second

@@ -39,7 +39,7 @@ func Insert(t *store.Tx, name string, data []byte) error {
 	if !ok {
 		return nil
 	}
-	_, err := t.Exec(`INSERT INTO bytes (id, data) VALUES (?, ?)`, id, data)
+	err := t.Exec(`INSERT INTO bytes (id, data) VALUES (?, ?)`, id, data)
 	return err
 }
 
@@ -49,7 +49,7 @@ func Delete(t *store.Tx, names ...string) error {
 	s, _ := t.Files().(*Store)
 	for _, name := range names {
 		if id, ok := rowOf(name); ok {
-			if _, err := t.Exec(`DELETE FROM bytes WHERE id = ?`, id); err != nil {
+			if err := t.Exec(`DELETE FROM bytes WHERE id = ?`, id); err != nil {
 				return err
 			}
 		} else if s != nil && s.Shared() && IsName(name) {

@@ -38,7 +38,7 @@ func (s *site) noted(leaveOut []string) (newest func() string, whole func() stri
 	s.t.Cleanup(func() { check(s.t, log.Close()) })
 	s.refused = func(q spool.Quarantined, it *spool.Item) { report.Refused(log, q, it) }
 	newest = func() string {
-		all, err := audit.Newest(s.t.Context(), dir, audit.Query{}, 1)
+		all, err := audit.Newest(s.t.Context(), audit.Files(dir), audit.Query{}, 1)
 		check(s.t, err)
 		if len(all) != 1 {
 			s.t.Fatal("the trail has no entry")

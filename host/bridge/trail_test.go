@@ -60,7 +60,7 @@ func TestACrashMoreThanADayAgoLeftAGapInTheTrail(t *testing.T) {
 			s.start(dir)
 			want := map[string][]string{"noted": {"sent"}, "lost": {"sent"}, "0001": {"not_approved", "refused"}}
 			got := map[string][]string{}
-			check(t, audit.Search(dir, func(e audit.Entry) error {
+			check(t, audit.Search(t.Context(), audit.Files(dir), func(e audit.Entry) error {
 				if e.Request != "" {
 					got[e.Request] = append(got[e.Request], e.Event)
 				}

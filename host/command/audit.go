@@ -15,11 +15,11 @@ import (
 )
 
 func newAudit(e *env) *cobra.Command {
-	return terminal.Family("audit", "read the trail of what left the host and what was refused", newAuditVerify(e), newAuditSearch(e))
+	return terminal.Family("audit", "read the trail of what left the host and what was refused", newAuditVerify(e), newAuditSearch(e), newAuditExport(e))
 }
 
 func newAuditVerify(e *env) *cobra.Command {
-	var anchor string
+	var anchor, file string
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "check that no line was changed, removed, inserted or moved",
@@ -28,12 +28,16 @@ ends with the hash of the last line. Keep that hash where nobody on this machine
 change it: verify --has HASH then says whether the trail still holds it, that is,
 whether all before it is as it was.`,
 		Args: terminal.Exactly(),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.load()
 			if err != nil {
 				return err
 			}
-			s, err := audit.Verify(c.Layout().Audit(), anchor)
+			trail := audit.Files(c.Layout().Audit())
+			if file != "" {
+				trail = audit.Exported(file)
+			}
+			s, err := audit.Verify(cmd.Context(), trail, anchor)
 			var broken *audit.Broken
 			switch {
 			case errors.As(err, &broken):
@@ -48,6 +52,7 @@ whether all before it is as it was.`,
 			return e.Answer(s, func() error { return e.printTrail(s) })
 		},
 	}
+	cmd.Flags().StringVar(&file, "file", "", "check what export has written to this `file`, not the trail itself")
 	cmd.Flags().StringVar(&anchor, "has", "", "a `hash` that an earlier verify printed, or its first digits")
 	return cmd
 }
@@ -63,6 +68,23 @@ func (e *env) printTrail(s audit.Summary) error {
 	}
 	e.Say("the last hash is %s", s.Hash)
 	return nil
+}
+
+func newAuditExport(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "export",
+		Short: "print the whole trail, line by line as it was written",
+		Long: `export prints every line of the trail as it was written, the oldest first, whether the
+trail is files or rows of the state. "audit verify --file" checks what it has printed.`,
+		Args: terminal.Exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := e.load()
+			if err != nil {
+				return err
+			}
+			return audit.Export(cmd.Context(), audit.Files(c.Layout().Audit()), e.Stdout)
+		},
+	}
 }
 
 // auditQuery is what search looks for. An empty field matches everything.
@@ -98,8 +120,9 @@ func newAuditSearch(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q.Query = q.Of(c.Layout().Audit())
-			return e.searchTrail(cmd.Context(), c.Layout().Audit(), &q)
+			trail := audit.Files(c.Layout().Audit())
+			q.Query = q.Of(trail)
+			return e.searchTrail(cmd.Context(), trail, &q)
 		},
 	}
 	f := cmd.Flags()
@@ -134,14 +157,14 @@ func timeOf(s string) (time.Time, error) {
 
 // searchTrail prints the entries that match, the oldest first. With a bound, it holds that many in
 // memory; without one it prints them while it reads.
-func (e *env) searchTrail(ctx context.Context, dir string, q *auditQuery) error {
+func (e *env) searchTrail(ctx context.Context, trail audit.Trail, q *auditQuery) error {
 	if q.most == 0 && e.Watched != nil {
 		return terminal.Usage("--watch shows so many entries at most", "say how many, as --most 1000")
 	}
 	if q.most == 0 {
-		return e.streamTrail(dir, q)
+		return e.streamTrail(ctx, trail, q)
 	}
-	all, err := audit.Newest(ctx, dir, q.Query, q.most)
+	all, err := audit.Newest(ctx, trail, q.Query, q.most)
 	if err != nil {
 		return err
 	}
@@ -149,8 +172,8 @@ func (e *env) searchTrail(ctx context.Context, dir string, q *auditQuery) error 
 }
 
 // each calls see with each entry that matches.
-func (q *auditQuery) each(dir string, see func(audit.Entry) error) error {
-	return audit.Search(dir, func(entry audit.Entry) error {
+func (q *auditQuery) each(ctx context.Context, trail audit.Trail, see func(audit.Entry) error) error {
+	return audit.Search(ctx, trail, func(entry audit.Entry) error {
 		if !q.Fits(entry) {
 			return nil
 		}
@@ -161,14 +184,14 @@ func (q *auditQuery) each(dir string, see func(audit.Entry) error) error {
 // trailPage is how many entries streamTrail prints as one table.
 const trailPage = 1000
 
-func (e *env) streamTrail(dir string, q *auditQuery) error {
+func (e *env) streamTrail(ctx context.Context, trail audit.Trail, q *auditQuery) error {
 	if e.JSON {
 		list := e.JSONList()
-		err := q.each(dir, func(entry audit.Entry) error { return list.Add(entry) })
+		err := q.each(ctx, trail, func(entry audit.Entry) error { return list.Add(entry) })
 		return errors.Join(err, list.End())
 	}
 	page, found := make([]audit.Entry, 0, trailPage), false
-	err := q.each(dir, func(entry audit.Entry) error {
+	err := q.each(ctx, trail, func(entry audit.Entry) error {
 		if page = append(page, entry); len(page) < trailPage {
 			return nil
 		}

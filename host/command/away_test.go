@@ -29,11 +29,11 @@ func TestASearchOfTheTrailForVeryManyEntriesEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for most, want := range map[int]int{int(^uint(0) >> 1): 10, 1: 1, 3: 3, 10: 10} {
-		if all, err := audit.Newest(t.Context(), o.Dir, audit.Query{}, most); err != nil || len(all) != want || all[want-1].Number != 10 {
+		if all, err := audit.Newest(t.Context(), audit.Files(o.Dir), audit.Query{}, most); err != nil || len(all) != want || all[want-1].Number != 10 {
 			t.Errorf("-n %d: %d entries, %v", most, len(all), err)
 		}
 	}
-	if all, err := audit.Newest(t.Context(), o.Dir, audit.Query{Event: "none"}, 100); err != nil || all == nil {
+	if all, err := audit.Newest(t.Context(), audit.Files(o.Dir), audit.Query{Event: "none"}, 100); err != nil || all == nil {
 		t.Errorf("nothing fits: %#v, %v", all, err)
 	}
 	if _, errs, code := stage.RunLine(t, "longshore.yaml", "audit", "search", "-n", "-1"); code != terminal.ExitUsage {

@@ -191,7 +191,7 @@ func doubt(ctx context.Context, l groups.Layout, taken time.Time) (parts int64, 
 	if there, err := store.Examine(ctx, state.Spec(l.Own(), home), false); err != nil {
 		return 0, 0, err
 	} else if there {
-		db, err := state.Open(ctx, l.Own(), home, slog.New(slog.DiscardHandler))
+		db, err := state.Open(ctx, state.Spec(l.Own(), home), slog.New(slog.DiscardHandler))
 		if err != nil {
 			return 0, 0, err
 		}

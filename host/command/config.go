@@ -52,7 +52,7 @@ func (e *env) validateConfig() error {
 		e.printProblems("", problems)
 		e.printProblems("warning: ", warningsOf(c))
 		if len(problems) == 0 {
-			e.Say("%s is valid: %s, state in %s", e.Config, media.Count(len(c.Groups), "group"), c.State)
+			e.Say("%s is valid: %s, state in %s", e.Config, media.Count(len(c.Groups), "group"), c.State.Directory)
 		}
 		return nil
 	})

@@ -84,7 +84,7 @@ func dailyBackup(ts *testscript.TestScript, neg bool, args []string) {
 	ctx := context.Background()
 	cfg, err := config.Load(ts.MkAbs("longshore.yaml"), stage.AllPlatforms())
 	ts.Check(err)
-	db, err := state.Open(ctx, cfg.Layout().Own(), serve.HomeOf(cfg), slog.New(slog.DiscardHandler))
+	db, err := state.Open(ctx, serve.StateOf(cfg), slog.New(slog.DiscardHandler))
 	ts.Check(err)
 	_, err = backup.TakeState(ctx, backup.Options{Dir: cfg.Layout().Backups(), Config: cfg.File, Layout: cfg.Layout(), Now: time.Now()}, db)
 	ts.Check(errors.Join(err, db.Close()))

@@ -59,7 +59,7 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 		return ofStart(err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State, "version", readVersion(e.version).Version)
+	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State.Directory, "version", readVersion(e.version).Version)
 	notifier := service.NotifierOf(e.getenv, os.Getpid())
 	defer reloadOnHangup(ctx, h, notifier)()
 	defer notifyManager(ctx, notifier, log, cfg.Layout())()

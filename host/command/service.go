@@ -162,7 +162,7 @@ func ownerOf(info fs.FileInfo) (*user.User, error) {
 
 // writable returns the directories that the host or an assistant writes to.
 func writable(cfg *config.Config) []string {
-	dirs := []string{filepath.Dir(cfg.File), cfg.State}
+	dirs := []string{filepath.Dir(cfg.File), cfg.State.Directory}
 	for _, g := range cfg.Groups {
 		for _, mount := range g.Mounts {
 			if mount.Write {

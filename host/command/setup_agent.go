@@ -122,7 +122,7 @@ func (s *setup) checkProgram(ctx context.Context, agent string) error {
 	}
 	defer engine.Close()
 	image := config.Assistant{Runtime: "docker", Agent: agent, Image: cmp.Or(s.image, "longshore-agent:latest")}
-	for _, f := range doctor.Containers(ctx, engine, &config.Config{Groups: []groups.Group{{Assistant: agent}}, Assistants: map[string]config.Assistant{agent: image}}) {
+	for _, f := range doctor.Containers(ctx, engine, &config.Config{Groups: []groups.Group{{Assistant: agent}}, Assistants: map[string]config.Assistant{agent: image}}, "") {
 		return terminal.Hinted(errors.New(f.Cause), f.Remedy+then)
 	}
 	return nil

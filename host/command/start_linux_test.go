@@ -19,7 +19,7 @@ func TestAHostThatMayNotUseADirectoryDidNotStart(t *testing.T) {
 		fstest.AsAnotherUser(t)
 		return
 	}
-	cfg := &config.Config{State: t.TempDir()}
+	cfg := &config.Config{State: config.State{Directory: t.TempDir()}}
 	l := cfg.Layout()
 	for _, dir := range []string{l.IPCDir(), l.Own()} {
 		stage.Must(t, l.Prepare(nil))

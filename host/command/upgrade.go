@@ -96,7 +96,7 @@ func (p *upgradePlan) look(ctx context.Context, cfg *config.Config) {
 		}
 		p.Stores = append(p.Stores, one)
 	}
-	if v, err := safefs.VolumeOf(cfg.State); err == nil {
+	if v, err := safefs.VolumeOf(cfg.State.Directory); err == nil {
 		p.Free = int64(v.Free)
 		if v.Total > 0 && p.Free < p.Needs {
 			p.Faults++

@@ -19,7 +19,7 @@ import (
 // then what one before the first release did.
 func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
 	file, cfg := stage.NewStores(t)
-	before := stage.BytesBelow(t, cfg.State)
+	before := stage.BytesBelow(t, cfg.State.Directory)
 	out, code := stage.Command(t, "--json", "-c", file, "upgrade", "--check")
 	var p upgradePlan
 	if err := json.Unmarshal([]byte(out), &p); err != nil || code != terminal.ExitOK {
@@ -32,16 +32,16 @@ func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
 	if !there["state"] || p.Needs != 0 {
 		t.Errorf("the plan: %+v", p)
 	}
-	if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State)); diff != "" {
+	if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State.Directory)); diff != "" {
 		t.Errorf("the state was changed: %s", diff)
 	}
 	if out, code := stage.Command(t, "-c", file, "upgrade"); code != terminal.ExitUsage || !strings.Contains(out, "--check") {
 		t.Errorf("without --check: %d: %s", code, out)
 	}
-	if err := errors.Join(os.RemoveAll(cfg.State), os.MkdirAll(filepath.Join(cfg.State, "outbox"), 0o700)); err != nil {
+	if err := errors.Join(os.RemoveAll(cfg.State.Directory), os.MkdirAll(filepath.Join(cfg.State.Directory, "outbox"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	stage.Write(t, filepath.Join(cfg.State, "outbox", "outbox.db"), "old")
+	stage.Write(t, filepath.Join(cfg.State.Directory, "outbox", "outbox.db"), "old")
 	if out, code := stage.Command(t, "-c", file, "upgrade", "--check"); code != terminal.ExitFailed || !strings.Contains(out, "before longshore's first release") {
 		t.Errorf("what was before the first release: exit code %d: %s", code, out)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
@@ -92,7 +93,7 @@ func (w *why) ask(ctx context.Context, probe bool) {
 	w.well("host", "runs as process %d", w.status.PID)
 	for _, f := range all {
 		ofAssistant := f.Severity == finding.Note && f.Part == "assistant "+w.group.Assistant
-		if (f.Wrong() || f.Severity == finding.Fine || ofAssistant) && slices.Contains(wayOf(w.group), kindOf(f, w.group)) {
+		if (f.Wrong() || f.Severity == finding.Fine || ofAssistant) && slices.Contains(w.way(), w.kindOf(f)) {
 			w.findings = append(w.findings, f)
 		}
 	}
@@ -107,27 +108,42 @@ func (w *why) ask(ctx context.Context, probe bool) {
 		w.findings = append(w.findings, doctor.Probe(ctx, w.group.Assistant, a))
 	}
 	slices.SortStableFunc(w.findings, func(a, b finding.Finding) int {
-		return cmp.Compare(slices.Index(wayOf(w.group), kindOf(a, w.group)), slices.Index(wayOf(w.group), kindOf(b, w.group)))
+		return cmp.Compare(slices.Index(w.way(), w.kindOf(a)), slices.Index(w.way(), w.kindOf(b)))
 	})
 }
 
 // stopped adds what keeps a stopped host from starting, or the group down once it runs.
 func (w *why) stopped(ctx context.Context) {
 	for _, f := range w.env.examine(ctx) {
-		if f.Wrong() && f.Name != finding.Host && slices.Contains(wayOf(w.group), kindOf(f, w.group)) {
+		if f.Wrong() && f.Name != finding.Host && slices.Contains(w.way(), w.kindOf(f)) {
 			w.findings = append(w.findings, f)
 		}
 	}
 }
 
-// wayOf names the parts of a host between a group's message and its answer, in the order of a message.
-func wayOf(g groups.Group) []string {
-	return []string{"host", "configuration", "state", "disk", "clock", "machine", "channel " + g.Channel, "group " + g.Folder, "engine", "assistant " + g.Assistant, "outbox", "queue"}
+// way names the parts of a host between a group's message and its answer, in the order of a message.
+func (w *why) way() []string {
+	g := w.group
+	way := []string{"host", "configuration", "state", "disk", "clock", "machine", "channel " + g.Channel, "group " + g.Folder}
+	for _, name := range w.engines() {
+		way = append(way, engines.Part(name))
+	}
+	return append(way, "assistant "+g.Assistant, "outbox", "queue")
+}
+
+// engines are the names of the engine that the group is on, or else of all that it may run on.
+func (w *why) engines() []string {
+	for _, a := range w.status.Assistants {
+		if a.Group == w.group.Folder && a.Engine != "" {
+			return []string{a.Engine}
+		}
+	}
+	return w.config.EnginesOf(w.group)
 }
 
 // kindOf is the part of the way that a finding is about: the whole part's name, or that before details.
-func kindOf(f finding.Finding, g groups.Group) string {
-	for _, part := range wayOf(g) {
+func (w *why) kindOf(f finding.Finding) string {
+	for _, part := range w.way() {
 		if rest, ok := strings.CutPrefix(f.Part, part); ok && (rest == "" || rest[0] == ',' || part == "configuration") {
 			return part
 		}

@@ -24,12 +24,12 @@ var blockedNames = []string{
 // directories resolves the state and project directories.
 func (c *checker) directories() {
 	cfg := c.cfg
-	cfg.State = c.real("state", cfg.State)
+	cfg.State.Directory = c.real(c.stateKey(), cfg.State.Directory)
 	cfg.Project = c.real("project", cfg.Project)
-	if cfg.State == "" || cfg.Project == "" {
+	if cfg.State.Directory == "" || cfg.Project == "" {
 		return
 	}
-	if holds(cfg.State, cfg.Project) && cfg.Style != "v1" {
+	if holds(cfg.State.Directory, cfg.Project) && cfg.Style != "v1" {
 		c.bad("project", "the project directory is the state directory or lies in it", "keep state in a directory of its own, such as state")
 	}
 	if cfg.Backup.Directory != "" {
@@ -46,6 +46,23 @@ func (c *checker) directories() {
 	}
 	if name := c.blocked(cfg.Project); name != "" {
 		c.bad("project", fmt.Sprintf("%q is blocked in the path of what a container may see", name), "set project: to another directory")
+	}
+}
+
+// stateKey is where the directory is written.
+func (c *checker) stateKey() string {
+	if _, block := c.positions["state.directory"]; block {
+		return "state.directory"
+	}
+	return "state"
+}
+
+// database checks where the state's database is.
+func (c *checker) database() {
+	p := &c.cfg.State.Postgres
+	const at = "state.postgres.from_file"
+	if p.FromFile != "" && c.fileAt(at, &p.FromFile) {
+		c.secretFiles[at] = p.FromFile
 	}
 }
 
@@ -103,8 +120,10 @@ func (c *checker) extra(key string, e *groups.Extra) {
 	switch {
 	case ofTheSystem(e.Host):
 		c.deny(key, fmt.Sprintf("%q is the system's own, with the devices and sockets that rule this machine", e.Host), "mount a directory that holds what the group needs and nothing else")
-	case c.cfg.State != "" && (holds(e.Host, c.cfg.State) || holds(c.cfg.State, e.Host)):
+	case c.cfg.State.Directory != "" && (holds(e.Host, c.cfg.State.Directory) || holds(c.cfg.State.Directory, e.Host)):
 		c.deny(key, "the mount and the state directory overlap", "mount a directory elsewhere; a group's own workspace is mounted anyway")
+	case c.cfg.State.Files.Directory != "" && (holds(e.Host, c.cfg.State.Files.Directory) || holds(c.cfg.State.Files.Directory, e.Host)):
+		c.deny(key, "the mount and the directory of state.files overlap", "mount a directory elsewhere")
 	case holds(e.Host, c.base):
 		c.deny(key, "the mount holds longshore.yaml", "mount a directory that does not hold the configuration")
 	case name != "":

@@ -44,7 +44,7 @@ type Config struct {
 	source *source `yaml:"-"` // the text that it was read from
 
 	Name    string `yaml:"name" form:"label" help:"The assistants' name, as members see it."`
-	State   string `yaml:"state" restart:"true" help:"The state directory."`
+	State   State  `yaml:"state" restart:"true" help:"The state directory. Or a block, if not all of the state is to lie there."`
 	Style   string `yaml:"layout" restart:"true" enum:"longshore,v1" help:"How the state directory is laid out: v1 for that of NanoClaw v1."`
 	Project string `yaml:"project" restart:"true" help:"What the main group sees, read-only, at /workspace/project."`
 
@@ -61,7 +61,7 @@ type Config struct {
 	OperatorPage OperatorPage `yaml:"operator_page" restart:"true" help:"The page on which the operator sees the host and acts on it."`
 
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
-	Engine     Engine               `yaml:"engine" restart:"true" help:"The container engine. Without this key, that of this machine."`
+	Engines    map[string]Engine    `yaml:"engines" restart:"true" keys:"engine" help:"The container engines, by name. Without this key, that of this machine."`
 	Assistants map[string]Assistant `yaml:"assistants" keys:"assistant" help:"Ways to run an agent, by name."`
 	Groups     []groups.Group       `yaml:"groups" help:"One entry for each chat that has an assistant."`
 
@@ -115,13 +115,15 @@ type (
 
 // Assistant is a way to run an agent.
 type Assistant struct {
-	Runtime string   `yaml:"runtime" enum:"process,docker,ssh,remote" help:"Where it runs. ssh: on another machine, where the host starts it. remote: elsewhere; the host starts nothing, and it fetches its messages by HTTP."`
-	SSH     SSH      `yaml:"ssh" help:"The machine of runtime: ssh."`
-	Agent   string   `yaml:"agent" enum:"sample,command,claude,codex,gemini,opencode" help:"What runs."`
-	Command []string `yaml:"command" private:"true" help:"Program and arguments of agent: command. No shell."`
-	Image   string   `yaml:"image" help:"Container image of runtime: docker."`
-	Share   string   `yaml:"share" enum:"directories,none" help:"What a container of runtime: docker shares with the host: the group's directories, or none. Then its workspace is a volume of the engine's."`
-	Network string   `yaml:"network" form:"network" help:"Network of runtime: docker: none, bridge, or the name of one that the operator made."`
+	Runtime  string         `yaml:"runtime" enum:"process,docker,ssh,remote" help:"Where it runs. ssh: on another machine, where the host starts it. remote: elsewhere; the host starts nothing, and it fetches its messages by HTTP."`
+	SSH      SSH            `yaml:"ssh" help:"The machine of runtime: ssh."`
+	Agent    string         `yaml:"agent" enum:"sample,command,claude,codex,gemini,opencode" help:"What runs."`
+	Command  []string       `yaml:"command" private:"true" help:"Program and arguments of agent: command. No shell."`
+	Image    string         `yaml:"image" help:"Container image of runtime: docker."`
+	Share    string         `yaml:"share" enum:"directories,none" help:"What a container of runtime: docker shares with the host: the group's directories, or none. Then its workspace is a volume of the engine's."`
+	Engine   groups.Engines `yaml:"engine" help:"With runtime: docker, the engine on which its containers run, or a list of them: each group then goes where the fewest run, and stays there. Without it, all engines."`
+	WhenAway string         `yaml:"when_away" enum:"wait,move" help:"What becomes of a group whose engine does not answer, if there are others. wait: its messages wait for that engine. move: after a minute it begins anew on another one; volumes stay where they are."`
+	Network  string         `yaml:"network" form:"network" help:"Network of runtime: docker: none, bridge, or the name of one that the operator made."`
 
 	// Values of the environment may be secrets, so all are kept as such. Those
 	// from files are in Env, too.
@@ -210,13 +212,12 @@ type Retry struct {
 func defaults() Config {
 	return Config{
 		Name:       "Andy",
-		State:      "state",
+		State:      State{Directory: "state"},
 		Style:      "longshore",
 		Project:    ".",
 		MediaTools: "confined",
 		Direct:     "off",
 		Timezone:   "UTC",
-		Engine:     Engine{Socket: "/var/run/docker.sock"},
 		Register:   Register{Most: 50, Restrictions: "inherited"},
 		Audit:      Audit{Keep: 400 * 24 * hour, LeaveOut: []string{"captions", "numbers"}},
 		Backup:     Backup{Keep: 7},
@@ -250,14 +251,14 @@ const hour = Duration(time.Hour)
 // SetDefaults fills in what an absent key means.
 func (a *Assistant) SetDefaults() {
 	*a = Assistant{
-		Runtime: "process", Agent: "sample", Image: "longshore-agent:latest", Network: "bridge", Share: "directories", Keys: "inside",
+		Runtime: "process", Agent: "sample", Image: "longshore-agent:latest", Network: "bridge", Share: "directories", Keys: "inside", WhenAway: AwayWait,
 		IdleTimeout: hour / 2, TurnTimeout: hour / 2, Memory: 2 << 30, CPUs: 2, Pids: 512,
 	}
 }
 
 // Layout is where the configuration puts everything.
 func (c *Config) Layout() groups.Layout {
-	return groups.Layout{State: c.State, Project: c.Project, V1: c.Style == "v1"}
+	return groups.Layout{State: c.State.Directory, Project: c.Project, V1: c.Style == "v1"}
 }
 
 // InContainers are the groups whose assistants run in containers.

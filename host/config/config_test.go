@@ -155,7 +155,7 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 	if diff := cmp.Diff(want, cfg.Groups); diff != "" {
 		t.Error(diff)
 	}
-	wantAssistant := config.Assistant{Runtime: "docker", Agent: "command", Command: []string{"run", "a b"}, Image: "img", Share: "directories", Network: "none", Keys: "inside", Env: map[string]config.Secret{},
+	wantAssistant := config.Assistant{Runtime: "docker", Agent: "command", Command: []string{"run", "a b"}, Image: "img", Share: "directories", WhenAway: config.AwayWait, Network: "none", Keys: "inside", Env: map[string]config.Secret{},
 		IdleTimeout: config.Duration(time.Minute), TurnTimeout: config.Duration(2 * time.Minute), Memory: 1 << 30, CPUs: 0.5, Pids: 9}
 	if diff := cmp.Diff(wantAssistant, cfg.Assistants["one"]); diff != "" {
 		t.Error(diff)
@@ -168,7 +168,7 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 	if l := cfg.Limits; l.Files["audio"] != 1e6 || l.FreeDisk != 0 || l.KeepErrors != 0 || l.KeepResults.Std() != 48*time.Hour {
 		t.Errorf("limits %+v", l)
 	}
-	if cfg.State != filepath.Join(real, "run") || cfg.Project != filepath.Join(real, "share") || cfg.Name != "Bee" {
+	if cfg.State.Directory != filepath.Join(real, "run") || cfg.Project != filepath.Join(real, "share") || cfg.Name != "Bee" {
 		t.Errorf("%+v", cfg)
 	}
 }

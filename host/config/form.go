@@ -77,6 +77,8 @@ var forms = map[string]form{
 		"%q is no time zone", "write its name in the IANA database, such as Europe/Berlin"},
 	"assistant": {always(groups.FolderPattern),
 		"%q is no name of an assistant", "use 1 to 64 letters, digits, _ and -, beginning with a letter or digit"},
+	"engine": {always(groups.FolderPattern),
+		"%q is no name of an engine", "use 1 to 64 letters, digits, _ and -, beginning with a letter or digit, such as harbour"},
 	"group": {always(groups.FolderPattern),
 		"%q is no name of a group", "use 1 to 64 letters, digits, _ and -, beginning with a letter or digit, such as family"},
 	"destination": {always(groups.FolderPattern),

@@ -76,7 +76,7 @@ func LayoutOf(path string, platforms []channel.Platform) (l groups.Layout, found
 		return l, false
 	}
 	cfg, _ := parse(path, b, os.Getenv, platforms, nil)
-	if cfg == nil || !filepath.IsAbs(cfg.State) {
+	if cfg == nil || !filepath.IsAbs(cfg.State.Directory) {
 		return l, false
 	}
 	return cfg.Layout(), true
@@ -102,7 +102,7 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	}
 	c := &checker{source: src, cfg: &cfg, env: env, base: base}
 	if !decoded { // the usual directory beside the file
-		cfg.State = filepath.Join(base, cfg.State)
+		cfg.State.Directory = filepath.Join(base, cfg.State.Directory)
 		return &cfg, src.err()
 	}
 	own := len(cfg.Groups)

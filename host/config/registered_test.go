@@ -18,7 +18,7 @@ var inherited = map[string]bool{
 	"Limits": true, "MaySend": true, "Approve": true, "Rate": true, "Actions": true,
 	"Budget":   true, // not copied: both spend one
 	"Timezone": true, // if the hours of may_send are
-	"Name":     false, "Folder": false, "Chat": false, "Channel": false, "RegisteredBy": false, "Assistant": false,
+	"Name":     false, "Folder": false, "Chat": false, "Channel": false, "RegisteredBy": false, "Assistant": false, "Engine": false,
 	"Main": false, "MaySendTo": false, "Mounts": false, // rights, of which a new group has none
 	"Trigger": false, "Hints": false, "Failures": false, "Threads": false, "Gather": false, "Events": false,
 	"History": false, "TextFiles": false, "Speech": false, "Members": false, "Ack": false, "Parallel": false, // how it listens

@@ -93,6 +93,8 @@ func (s schema) value(v reflect.Value, tag reflect.StructTag) node {
 		return node{"type": []string{"string", "integer", "array", "null"}, "items": node{"type": []string{"string", "integer"}}}
 	case t == reflect.TypeFor[groups.Actions]():
 		return node{"type": []string{"string", "array", "null"}, "items": node{"type": "string", "enum": groups.ActionWords()}}
+	case t == reflect.TypeFor[groups.Engines]():
+		return node{"type": []string{"string", "array", "null"}, "items": node{"type": "string"}}
 	case t == reflect.TypeFor[Size]():
 		return node{"type": []string{"string", "integer"}, "minimum": 0, "pattern": "^[0-9][0-9.,]* ?([kKmMgGtTpPeE]i?)?[bB]?$"}
 	case t == reflect.TypeFor[Duration]():
@@ -100,6 +102,10 @@ func (s schema) value(v reflect.Value, tag reflect.StructTag) node {
 	case t == reflect.TypeFor[ProviderTools]():
 		n := s.block(v)
 		n["type"] = []string{"boolean", "object", "null"}
+		return n
+	case t == reflect.TypeFor[State](), t == reflect.TypeFor[Files]():
+		n := s.block(v)
+		n["type"] = []string{"string", "object", "null"}
 		return n
 	case t == reflect.TypeFor[Secret]():
 		return node{"type": "string", "pattern": envReference.String()}

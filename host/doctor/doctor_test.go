@@ -221,7 +221,7 @@ func illnesses() []planted {
 		}, string(cause.NotInstalled), finding.Fault, `"no-such-program" of assistant "helper"`},
 		{"no container engine", func(p *patient) {
 			p.assistant(config.Assistant{Runtime: "docker", Agent: "sample"})
-			p.Config.Engine.Socket = "/nowhere/docker.sock"
+			p.Config.Engines = map[string]config.Engine{"here": {Socket: "/nowhere/docker.sock"}}
 		}, string(cause.Engine), finding.Fault, "engine"},
 		{"mount that is gone", func(p *patient) {
 			p.Config = &config.Config{Down: []*config.Problem{{Part: "group family", Key: "groups[0].mounts[0].host", Message: `"/nowhere/photos" is no directory`, Hint: "make it"}}}

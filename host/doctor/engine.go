@@ -13,8 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
-	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
@@ -29,17 +29,9 @@ func WithHome(l groups.Layout, folder string, table []mounts.Mount) []mounts.Mou
 	return append(slices.Clone(table), mounts.Mount{Container: docker.Home, Host: home})
 }
 
-// Connect connects to the engine that the configuration names, or finds this machine's.
-func Connect(ctx context.Context, c *config.Config, getenv func(string) string) (*docker.Engine, error) {
-	if c.Engine.SSH.Host != "" {
-		return docker.ConnectOver(ctx, ssh.Target(c.Engine.SSH), c.Engine.Socket)
-	}
-	return docker.Connect(ctx, getenv)
-}
-
-// Images checks that the engine has the image of each assistant that runs in a
-// container.
-func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (all []finding.Finding) {
+// Images checks that an engine has the image of each assistant that runs in a
+// container. name is the engine's in c; empty: it is the only one.
+func Images(ctx context.Context, engine *docker.Engine, c *config.Config, name string) (all []finding.Finding) {
 	seen := map[string]bool{}
 	for _, g := range c.InContainers() {
 		a := c.Assistants[g.Assistant]
@@ -48,7 +40,11 @@ func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (all [
 		}
 		seen[a.Image] = true
 		if err := engine.CheckImage(ctx, a.Image); err != nil {
-			all = append(all, ofAssistant(g.Assistant, cause.Image, err.Error(), "build it: "+buildCommand(c, a)))
+			words, command := err.Error(), buildCommand(c, a)
+			if name != "" {
+				words, command = engines.Part(name)+": "+words, command+" --engine "+name
+			}
+			all = append(all, ofAssistant(g.Assistant, cause.Image, words, "build it: "+command))
 		}
 	}
 	return all
@@ -56,13 +52,13 @@ func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (all [
 
 // Containers is Images, and if none is missing has the engine start a container from one of
 // them, in which no program of the image runs.
-func Containers(ctx context.Context, engine *docker.Engine, c *config.Config) []finding.Finding {
-	all, boxed := Images(ctx, engine, c), c.InContainers()
+func Containers(ctx context.Context, engine *docker.Engine, c *config.Config, name string) []finding.Finding {
+	all, boxed := Images(ctx, engine, c, name), c.InContainers()
 	if len(all) > 0 || len(boxed) == 0 {
 		return all
 	}
 	if err := engine.Try(ctx, c.Assistants[boxed[0].Assistant].Image); err != nil {
-		return engineFault(c, cause.Start, "it starts no containers: "+err.Error(), "install or correct what it names: docs/containers.md lists what an engine needs")
+		return noStart(c, engines.Part(name)+": it starts no containers: "+err.Error(), "install or correct what it names: docs/containers.md lists what an engine needs")
 	}
 	return nil
 }
@@ -90,7 +86,7 @@ func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group
 		}
 		table, err := mounts.Table(c.Layout(), g)
 		if err == nil {
-			err = engine.AccessOf(c.State, there(c.State, WithHome(c.Layout(), g.Folder, table)))
+			err = engine.AccessOf(c.State.Directory, there(c.State.Directory, WithHome(c.Layout(), g.Folder, table)))
 		}
 		for _, one := range joined(err) {
 			all = append(all, found(string(cause.Directory), "group "+g.Folder, finding.Fault, fmt.Sprintf("group %s: %v", g.Folder, one), "give the containers' user the rights that the message names; the host tries again by itself")...)

@@ -9,10 +9,12 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
@@ -22,7 +24,7 @@ import (
 const programEnv = "LONGSHORE_AGENT_PROGRAM"
 
 // Environment checks what the assistants of c's groups need of the process that calls it: their
-// programs by its PATH, the container engine by its user, and the images. deep: it also has the
+// programs by its PATH, the container engines by its user, and the images. deep: it also has each
 // engine start a container, and logs in to the machines of assistants over ssh.
 func Environment(ctx context.Context, c *config.Config, getenv func(string) string, deep bool) []finding.Finding {
 	used := *c
@@ -32,7 +34,7 @@ func Environment(ctx context.Context, c *config.Config, getenv func(string) stri
 			used.Assistants[g.Assistant] = a
 		}
 	}
-	all := append(programs(&used), examineEngine(ctx, &used, getenv, deep)...)
+	all := append(programs(&used), examineEngines(ctx, &used, getenv, deep)...)
 	if deep {
 		all = append(all, examineMachines(ctx, &used)...)
 	}
@@ -116,46 +118,50 @@ func checkMachine(ctx context.Context, a config.Assistant) error {
 	return ssh.Runtime{Target: ssh.Target(a.SSH), Program: program}.Check(ctx)
 }
 
-// engineFault is the finding that the engine does not answer, or starts nothing, for each
-// assistant that runs in a container.
-func engineFault(c *config.Config, why cause.Cause, words, remedy string) (all []finding.Finding) {
-	for name, a := range c.Assistants {
-		if a.Runtime == "docker" {
-			all = append(all, ofAssistant(name, why, words, remedy))
+// noStart is the finding that an engine starts nothing, for each assistant whose groups are on it.
+func noStart(c *config.Config, words, remedy string) (all []finding.Finding) {
+	for name := range c.Assistants {
+		if slices.ContainsFunc(c.InContainers(), func(g groups.Group) bool { return g.Assistant == name }) {
+			all = append(all, ofAssistant(name, cause.Start, words, remedy))
 		}
 	}
 	return all
 }
 
-// examineEngine checks what the containers of a configuration need: the engine, the images, and
-// directories that they can use.
-func examineEngine(ctx context.Context, c *config.Config, getenv func(string) string, deep bool) (all []finding.Finding) {
+// examineEngines asks all engines on which a group's container may run, at the same time.
+func examineEngines(ctx context.Context, c *config.Config, getenv func(string) string, deep bool) []finding.Finding {
+	names := c.EngineNames()
+	found := make([][]finding.Finding, len(names))
+	var each sync.WaitGroup
+	for i, name := range names {
+		each.Go(func() { found[i] = examineEngine(ctx, c.On(name), name, getenv, deep) })
+	}
+	each.Wait()
+	return slices.Concat(found...)
+}
+
+// examineEngine checks what the containers of a configuration need on an engine: that it answers, the
+// images, and directories that they can use.
+func examineEngine(ctx context.Context, c *config.Config, name string, getenv func(string) string, deep bool) (all []finding.Finding) {
 	boxed := c.InContainers()
 	if len(boxed) == 0 {
 		return nil
 	}
-	engine, err := Connect(ctx, c, getenv)
+	engine, err := engines.Connect(ctx, c, name, getenv)
 	if err != nil {
-		remedy, words := "start the container engine, and make the host's user a member of its group", err.Error()
-		if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
-			remedy = none.Hint()
-		}
-		if fault, ok := errors.AsType[*ssh.Fault](err); ok {
-			remedy, words = fault.Remedy, strings.TrimSuffix(words, "; to do: "+fault.Remedy)
-		}
-		return engineFault(c, cause.Engine, "the container engine does not answer: "+words, remedy)
+		return []finding.Finding{engines.Away(name, err)}
 	}
 	defer engine.Close()
-	facts := engine.Facts()
-	all = well("engine", "it answers at "+facts.Host+": "+facts.Name)
+	facts, part := engine.Facts(), engines.Part(name)
+	all = well(part, "it answers at "+facts.Host+": "+facts.Name)
 	if len(facts.Lacks) > 0 {
-		all = append(all, found(finding.Limits, "engine", finding.Warning, fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
+		all = append(all, found(finding.Limits, part, finding.Warning, fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
 			"on a rootless engine, have systemd delegate the controllers (of control groups version 2) to the user")...)
 	}
 	if deep {
-		all = append(all, Containers(ctx, engine, c)...)
+		all = append(all, Containers(ctx, engine, c, name)...)
 	} else {
-		all = append(all, Images(ctx, engine, c)...)
+		all = append(all, Images(ctx, engine, c, name)...)
 	}
 	return append(all, examineMounts(engine, c, boxed)...)
 }

@@ -21,11 +21,11 @@ func (s *Store) fetchedName(ref string) string {
 // noteFetched remembers a file that was fetched.
 func (s *Store) noteFetched(ref, name string) Change {
 	return func(t *state.Tx) error {
-		_, err := t.Exec(`INSERT INTO inbound_fetched (folder, ref, name, seq)
+		err := t.Exec(`INSERT INTO inbound_fetched (folder, ref, name, seq)
 			VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM inbound_fetched WHERE folder = ?))
 			ON CONFLICT (folder, ref) DO UPDATE SET name = excluded.name, seq = excluded.seq`, s.Folder, ref, name, s.Folder)
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM inbound_fetched WHERE folder = ?
+			err = t.Exec(`DELETE FROM inbound_fetched WHERE folder = ?
 				AND seq <= (SELECT MAX(seq) FROM inbound_fetched WHERE folder = ?) - ?`, s.Folder, s.Folder, maxFetched)
 		}
 		return err

@@ -62,7 +62,7 @@ func (s *Store) RememberingChange(in channel.Inbound, sender string) Change {
 		case channel.KindEdit:
 			return s.keepPast(t, one, sender)
 		case channel.KindDeletion:
-			if _, err := t.Exec(`DELETE FROM inbound_past WHERE folder = ? AND id = ?`, s.Folder, in.Target); err != nil {
+			if err := t.Exec(`DELETE FROM inbound_past WHERE folder = ? AND id = ?`, s.Folder, in.Target); err != nil {
 				return err
 			}
 			return s.keepPast(t, one, "")
@@ -74,12 +74,12 @@ func (s *Store) RememberingChange(in channel.Inbound, sender string) Change {
 func (s *Store) keepPast(t *state.Tx, one Past, sender string) error {
 	body, err := json.Marshal(one)
 	if err == nil {
-		_, err = t.Exec(`INSERT INTO inbound_past (folder, id, change, sender, seq, body)
+		err = t.Exec(`INSERT INTO inbound_past (folder, id, change, sender, seq, body)
 			VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM inbound_past WHERE folder = ?), ?)
 			ON CONFLICT (folder, id, change, sender) DO UPDATE SET seq = excluded.seq, body = excluded.body`, s.Folder, one.ID, one.Change, sender, s.Folder, string(body))
 	}
 	if err == nil {
-		_, err = t.Exec(`DELETE FROM inbound_past WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM inbound_past WHERE folder = ?) - ?`, s.Folder, s.Folder, 2*maxHistory)
+		err = t.Exec(`DELETE FROM inbound_past WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM inbound_past WHERE folder = ?) - ?`, s.Folder, s.Folder, 2*maxHistory)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (s *Store) Pending(files ...*PendingFile) Change {
 		for _, w := range files {
 			body, err := json.Marshal(w)
 			if err == nil {
-				_, err = t.Exec(`INSERT INTO inbound_file (folder, message, position, body) VALUES (?, ?, ?, ?)
+				err = t.Exec(`INSERT INTO inbound_file (folder, message, position, body) VALUES (?, ?, ?, ?)
 					ON CONFLICT (folder, message, position) DO UPDATE SET body = excluded.body`, s.Folder, w.Message, w.Index, string(body))
 			}
 			if err != nil {

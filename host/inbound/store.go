@@ -67,7 +67,7 @@ func (s *Store) Do(what string, changes ...Change) error {
 // Exec is a change of one constant statement.
 func Exec(query string, args ...any) Change {
 	return func(t *state.Tx) error {
-		_, err := t.Exec(query, args...)
+		err := t.Exec(query, args...)
 		return err
 	}
 }
@@ -150,7 +150,7 @@ func (s *Store) Updating(m *Message) Change {
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec(`UPDATE inbound_message SET body = ? WHERE id = ? AND done = 0`, string(body), m.Seq)
+		err = t.Exec(`UPDATE inbound_message SET body = ? WHERE id = ? AND done = 0`, string(body), m.Seq)
 		return err
 	}
 }
@@ -160,7 +160,7 @@ func (s *Store) Updating(m *Message) Change {
 func (s *Store) Ending(messages []*Message) Change {
 	return func(t *state.Tx) error {
 		for _, m := range messages {
-			_, err := t.Exec(`UPDATE inbound_message SET turn = '', input = '', body = '',
+			err := t.Exec(`UPDATE inbound_message SET turn = '', input = '', body = '',
 				done = (SELECT COALESCE(MAX(done), 0) + 1 FROM inbound_message WHERE folder = ?) WHERE id = ? AND done = 0`, s.Folder, m.Seq)
 			if err != nil {
 				return err
@@ -169,7 +169,7 @@ func (s *Store) Ending(messages []*Message) Change {
 		if len(messages) == 0 {
 			return nil
 		}
-		_, err := t.Exec(`DELETE FROM inbound_message WHERE folder = ? AND done > 0
+		err := t.Exec(`DELETE FROM inbound_message WHERE folder = ? AND done > 0
 			AND done <= (SELECT MAX(done) FROM inbound_message WHERE folder = ?) - ?`, s.Folder, s.Folder, seenKeep)
 		return err
 	}
@@ -179,10 +179,10 @@ func (s *Store) Ending(messages []*Message) Change {
 // empty for those of the prompt. Those that it held before wait again.
 func (s *Store) Assigning(turn string, input map[int64]string) Change {
 	return func(t *state.Tx) error {
-		_, err := t.Exec(`UPDATE inbound_message SET turn = '', input = '' WHERE turn = ? AND turn <> ''`, turn)
+		err := t.Exec(`UPDATE inbound_message SET turn = '', input = '' WHERE turn = ? AND turn <> ''`, turn)
 		for _, seq := range slices.Sorted(maps.Keys(input)) {
 			if err == nil {
-				_, err = t.Exec(`UPDATE inbound_message SET turn = ?, input = ? WHERE id = ? AND done = 0`, turn, input[seq], seq)
+				err = t.Exec(`UPDATE inbound_message SET turn = ?, input = ? WHERE id = ? AND done = 0`, turn, input[seq], seq)
 			}
 		}
 		return err

@@ -58,13 +58,13 @@ func OpenLedger(ctx context.Context, db *state.DB) (*Ledger, error) {
 		return nil, fmt.Errorf("look for calls of an earlier host: %w", store.Words(err))
 	}
 	err = db.Do(ctx, func(t *state.Tx) error {
-		_, err := t.Exec(`INSERT INTO spent (folder, slot, tokens, nanos, calls)
+		err := t.Exec(`INSERT INTO spent (folder, slot, tokens, nanos, calls)
 			SELECT folder, slot, SUM(tokens), SUM(nanos), COUNT(*) FROM held WHERE true GROUP BY folder, slot` + addSpent)
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM held`)
+			err = t.Exec(`DELETE FROM held`)
 		}
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM spent WHERE slot < ?`, oldest)
+			err = t.Exec(`DELETE FROM spent WHERE slot < ?`, oldest)
 		}
 		return err
 	}, nil)
@@ -190,10 +190,10 @@ func (s settlement) write(t *state.Tx) error {
 	if n == 0 {
 		return errNotReserved
 	}
-	if _, err = t.Exec(`INSERT INTO spent (folder, slot, tokens, nanos, calls) VALUES (?, ?, ?, ?, 1)`+addSpent, s.folder, s.slot, s.used.Total(), int64(s.cost)); err != nil {
+	if err = t.Exec(`INSERT INTO spent (folder, slot, tokens, nanos, calls) VALUES (?, ?, ?, ?, 1)`+addSpent, s.folder, s.slot, s.used.Total(), int64(s.cost)); err != nil {
 		return err
 	}
-	_, err = t.Exec(`DELETE FROM spent WHERE folder = ? AND slot < ?`, s.folder, s.slot-int64(keepTime/slotTime))
+	err = t.Exec(`DELETE FROM spent WHERE folder = ? AND slot < ?`, s.folder, s.slot-int64(keepTime/slotTime))
 	return err
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
@@ -272,7 +272,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	d, err := state.Open(context.Background(), dir, store.Home{}, slog.New(slog.DiscardHandler))
+	d, err := state.Open(context.Background(), statetest.Spec(dir), slog.New(slog.DiscardHandler))
 	if err != nil {
 		panic(err)
 	}

@@ -108,7 +108,7 @@ func (k *Keys) read(make bool) (key []byte, err error) {
 		fresh := [keySize]byte{}
 		rand.Read(fresh[:])
 		err = k.state.Do(context.Background(), func(t *state.Tx) error {
-			if _, err := t.Exec(`INSERT INTO link_key (id, key) VALUES (1, ?) ON CONFLICT DO NOTHING`, fresh[:]); err != nil {
+			if err := t.Exec(`INSERT INTO link_key (id, key) VALUES (1, ?) ON CONFLICT DO NOTHING`, fresh[:]); err != nil {
 				return err
 			}
 			return t.QueryRow(query).Scan(&key)

@@ -95,8 +95,8 @@ func (s site) plan() (*nanoclaw.Plan, *config.Config) {
 	if err != nil {
 		s.Fatalf("what it writes is not valid: %v\n%s", err, plan.Text)
 	}
-	if !cfg.Layout().V1 || cfg.State != s.dir {
-		s.Errorf("layout %q, state %q", cfg.Style, cfg.State)
+	if !cfg.Layout().V1 || cfg.State.Directory != s.dir {
+		s.Errorf("layout %q, state %q", cfg.Style, cfg.State.Directory)
 	}
 	return plan, cfg
 }

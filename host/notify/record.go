@@ -55,7 +55,7 @@ func (n *Notifier) keep(t told) {
 func (n *Notifier) forgotten(all ...told) {
 	n.warn(n.o.State.Do(context.Background(), func(tx *state.Tx) error {
 		for _, t := range all {
-			if _, err := tx.Exec(`DELETE FROM notified WHERE target = ? AND fault = ?`, t.Target, t.Fault.ID()); err != nil {
+			if err := tx.Exec(`DELETE FROM notified WHERE target = ? AND fault = ?`, t.Target, t.Fault.ID()); err != nil {
 				return err
 			}
 		}

@@ -16,6 +16,8 @@ type Assistant struct {
 	Detail  string    `json:"detail,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 
+	Engine string `json:"engine,omitempty"` // by its name, on which it runs or waits to
+
 	Cause     string    `json:"cause,omitempty"`     // why it does not answer now, one of package cause's; empty: it can
 	Permanent bool      `json:"permanent,omitempty"` // the cause stays until an operator ends it
 	Failures  int       `json:"failures,omitempty"`  // turns in a row that broke
@@ -40,7 +42,7 @@ func (l *Local) assistants() []Assistant {
 }
 
 func assistantOf(s turns.Status) Assistant {
-	a := Assistant{Group: s.Folder, State: s.State, Started: s.Since, Cause: string(s.Cause), Permanent: s.Cause.Permanent(), Failures: s.Failures, Next: s.Next}
+	a := Assistant{Group: s.Folder, State: s.State, Engine: s.Engine, Started: s.Since, Cause: string(s.Cause), Permanent: s.Cause.Permanent(), Failures: s.Failures, Next: s.Next}
 	switch {
 	case s.State == "elsewhere":
 		a.Detail, a.Fetched = fetches(s), s.Fetched
@@ -52,6 +54,9 @@ func assistantOf(s turns.Status) Assistant {
 		a.Detail = fmt.Sprintf("%s broke in a row, the last with: %s", media.Count(s.Failures, "turn"), s.LastError)
 	case s.Kept > 0:
 		a.Detail = media.Count(s.Kept, "message") + " to hand over"
+	}
+	if s.Engine != "" {
+		a.Detail = strings.TrimSuffix("on "+s.Engine+": "+a.Detail, ": ")
 	}
 	if s.Thread != "" {
 		a.Detail = strings.TrimSuffix("in thread "+media.Printable(s.Thread)+": "+a.Detail, ": ")

@@ -42,9 +42,13 @@ func (l *Local) Audit(ctx context.Context, q AuditQuery) (AuditPage, error) {
 	if q.Limit > 0 {
 		limit = min(q.Limit, AuditItems)
 	}
+	trail := l.Trail
+	if trail == nil {
+		trail = audit.Files(l.Layout.Audit())
+	}
 	search, cancel := context.WithTimeout(ctx, auditTime)
 	defer cancel()
-	found, err := audit.Newest(search, l.Layout.Audit(), audit.Query{Text: q.Text, Event: q.Event, From: q.From, To: q.To}, limit)
+	found, err := audit.Newest(search, trail, audit.Query{Text: q.Text, Event: q.Event, From: q.From, To: q.To}, limit)
 	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
 	if late {
 		err = nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
@@ -20,6 +21,7 @@ type Options struct {
 	Groups   Groups            // nil: none
 	Channels []channel.Channel // those of the host
 	Outbox   *outbox.Outbox    // nil: this process only reads
+	Trail    audit.Trail       // of what left and what was refused; nil: its files in Layout
 	Records  *records.Reader   // read if Outbox is nil; nil, too: nothing was ever accepted
 	Road     Road              // with Outbox
 	Running  *Running          // nil: this process does not run the host

@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -206,7 +206,7 @@ func openAt(t testing.TB, dir string, opts outbox.Options) *box {
 
 func newBox(dir string, opts outbox.Options) (_ *box, err error) {
 	ctx := context.Background()
-	if opts.State, err = state.Open(ctx, dir, store.Home{}, slog.New(slog.DiscardHandler)); err != nil {
+	if opts.State, err = state.Open(ctx, statetest.Spec(dir), slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
 	o, err := outbox.Open(ctx, opts)
@@ -219,7 +219,7 @@ func newBox(dir string, opts outbox.Options) (_ *box, err error) {
 // restored marks what is in a state as a restored backup, and wants so many parts in doubt.
 func restored(t testing.TB, dir string, want int64) {
 	t.Helper()
-	db, err := state.Open(t.Context(), dir, store.Home{}, slog.New(slog.DiscardHandler))
+	db, err := state.Open(t.Context(), statetest.Spec(dir), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

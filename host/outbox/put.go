@@ -357,7 +357,7 @@ func (o *Outbox) check(ctx context.Context) error {
 	defer o.Discard(b)
 	return orDiskFull(o.state.Do(ctx, func(t *state.Tx) error {
 		t.KeepFiles = true
-		if _, err := t.Exec(store.Probe, time.Now().UnixNano()); err != nil {
+		if err := t.Exec(store.Probe, time.Now().UnixNano()); err != nil {
 			return fmt.Errorf("write a record: %w", store.Words(err))
 		}
 		return nil

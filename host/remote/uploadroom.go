@@ -53,7 +53,7 @@ func (s *Server) addUpload(t *state.Tx, name string, u upload) (full bool, refus
 	case open >= s.Limits.Uploads:
 		return true, nil, nil
 	}
-	_, err = t.Exec(`INSERT INTO remote_upload (name, folder, length, sha256, changed) VALUES (?, ?, ?, ?, ?)`, name, u.Folder, u.Length, u.SHA256, time.Now().UnixNano())
+	err = t.Exec(`INSERT INTO remote_upload (name, folder, length, sha256, changed) VALUES (?, ?, ?, ?, ?)`, name, u.Folder, u.Length, u.SHA256, time.Now().UnixNano())
 	return false, nil, err
 }
 

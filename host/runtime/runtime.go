@@ -67,6 +67,7 @@ var ErrAway = cause.With(cause.Engine, errors.New("the container engine does not
 // Spec describes one session.
 type Spec struct {
 	Group   groups.Group
+	Engine  string            // name of the container engine; empty: there is one
 	Place   int               // which of the group's assistants that run at the same time, from 0; only a container can have another than 0
 	Command []string          // the program and its arguments; empty: the runtime's default
 	Agent   string            // agent that the program drives, as LONGSHORE_AGENT; may be empty

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
@@ -16,7 +17,7 @@ import (
 // SetupOf returns what a channel gets of its configuration if no host runs. The channel of a running
 // host gets setupOf.
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
-	own := &disk{dir: cfg.State, keep: fixedFree(cfg.Limits.FreeDisk)}
+	own := &disk{dir: cfg.State.Directory, keep: fixedFree(cfg.Limits.FreeDisk)}
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
@@ -110,8 +111,17 @@ func (h *Host) runAgain(ctx context.Context, c channel.Channel, pause time.Durat
 	return true
 }
 
-// Checks returns the doctor's checks of the configured channels and of transcription.
+// Checks returns the doctor's checks of the configured channels, of transcription, and of the place of
+// the state's files, which a running host knows itself.
 func Checks(cfg *config.Config) (all []doctor.Check) {
+	if files, err := FilesOf(cfg); files != nil && err == nil {
+		all = append(all, func(ctx context.Context, running bool) []finding.Finding {
+			if running {
+				return nil
+			}
+			return blob.Examine(ctx, files)
+		})
+	}
 	if len(cfg.Transcription) > 0 {
 		all = append(all, func(ctx context.Context, _ bool) []finding.Finding { return checkTranscription(ctx, cfg) })
 	}

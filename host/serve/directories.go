@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/wake"
@@ -66,10 +67,9 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 		return nil, err
 	}
 	h.Set(first)
-	if h.reachEngine(ctx); h.engine.Load() != nil { // it says what its containers may use
-		h.checkGroups(cfg, h.Registry())
-	}
 	if !h.opts.Idle {
+		h.engines.LookHere(ctx) // they say what their containers may use
+		h.checkGroups(cfg, h.Registry())
 		h.noteServed(false)
 	}
 	p := &directories{h: h, open: first, applied: make(chan struct{}, 1)}
@@ -109,11 +109,8 @@ func (h *Host) checkGroups(cfg *config.Config, known *groups.Registry) {
 			giveBack(h.Layout, g.Folder, h.opts.Log)
 			err = h.Layout.PrepareGroup(g.Folder)
 		}
-		if engine := h.engine.Load(); err == nil && engine != nil && cfg.Assistants[g.Assistant].Runtime == "docker" && !cfg.Alone(g) {
-			var table []mounts.Mount
-			if table, err = mounts.Table(h.Layout, g); err == nil {
-				err = engine.Access(doctor.WithHome(h.Layout, g.Folder, table))
-			}
+		if err == nil && !cfg.Alone(g) {
+			err = h.useDirectories(g, h.engines.Answering(cfg.EnginesOf(g)))
 		}
 		if err != nil {
 			f.Cause = err.Error()
@@ -126,6 +123,21 @@ func (h *Host) checkGroups(cfg *config.Config, known *groups.Registry) {
 	if h.down.Replace(string(cause.Directory), wrong) {
 		h.retryTurns()
 	}
+}
+
+// useDirectories checks that a group's container can use the directories that it shares with the host,
+// on each of the engines.
+func (h *Host) useDirectories(g groups.Group, on []*docker.Engine) error {
+	for _, engine := range on {
+		table, err := mounts.Table(h.Layout, g)
+		if err == nil {
+			err = engine.Access(doctor.WithHome(h.Layout, g.Folder, table))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prepare makes a Live of cfg. before is the Live in force, nil at a start.

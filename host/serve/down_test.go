@@ -22,7 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
@@ -476,6 +476,7 @@ groups:
 
 // A main group whose project, and with it the shadow of .env, cannot be mounted is down, alone.
 func TestAGroupWithoutItsShadowIsDown(t *testing.T) {
+	t.Setenv("DOCKER_HOST", containertest.Podman(t, "no container is made here"))
 	h := newHost(t, `
 state: ./state
 project: ./project
@@ -486,7 +487,6 @@ groups:
 - {folder: dock, chat: "web:dock", assistant: box}
 `, false)
 	defer func() {
-		h.engine.Store(nil) // it has no connection to close
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
@@ -502,7 +502,9 @@ groups:
 		}
 		return fmt.Sprint(err)
 	}
-	h.engine.Store(new(docker.Engine))
+	if len(h.engines.Answering([]string{""})) != 1 {
+		t.Fatal("the engine does not answer")
+	}
 	for _, dir := range []string{h.Layout.Workspace("ops"), h.Layout.Workspace("dock")} {
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func (p *setupsOf) New(s channel.Setup) (channel.Channel, error) {
 // what was to stay free.
 func TestAllChannelsShareOneCountOfTemporaryBytes(t *testing.T) {
 	platform := &setupsOf{}
-	cfg := &config.Config{State: t.TempDir(), Channels: config.Channels{{Name: "one", Platform: platform}, {Name: "two", Platform: platform}}}
+	cfg := &config.Config{State: config.State{Directory: t.TempDir()}, Channels: config.Channels{{Name: "one", Platform: platform}, {Name: "two", Platform: platform}}}
 	h, err := New(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler), Idle: true})
 	if err != nil {
 		t.Fatal(err)

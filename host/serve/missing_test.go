@@ -47,7 +47,7 @@ func TestTheOutboxDeletedWhatTheTrailLacked(t *testing.T) {
 	}
 	h.audit, h.Bridge.Audit = log, log // a trail that a crash has taken the answer from
 	h.parts = []Part{looks{run: func() error {
-		return audit.Search(dir, func(audit.Entry) error { found++; return nil })
+		return audit.Search(t.Context(), audit.Files(dir), func(audit.Entry) error { found++; return nil })
 	}}}
 	if err := h.Run(t.Context()); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/keys"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 	"github.com/longshore-bridge/longshore/host/turns"
@@ -74,8 +72,9 @@ func (h *Host) openModels(ctx context.Context) (_ Part, err error) {
 	return &h.models, err
 }
 
-// socketDir returns the directory of a group's socket, and opens the socket if it is not open.
-func (m *models) socketDir(folder string) (dir string, err error) {
+// socketDir returns the directory of a group's socket for containers of an engine of this machine, and
+// opens the socket if it is not open.
+func (m *models) socketDir(folder string, engine *docker.Engine) (dir string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dir = filepath.Join(m.host.Layout.State, "model", folder)
@@ -83,7 +82,7 @@ func (m *models) socketDir(folder string) (dir string, err error) {
 	if one.server != nil {
 		return dir, nil
 	}
-	uid, gid := m.host.engine.Load().Owner()
+	uid, gid := engine.Owner()
 	one.server, err = keys.Listen(dir, uid, gid, one.proxy)
 	return dir, err
 }
@@ -180,19 +179,4 @@ func (h *Host) overBudget(folder string) bool {
 	defer h.models.mu.Unlock()
 	one := h.models.open[folder]
 	return one != nil && one.proxy.OverBudget()
-}
-
-// withModel is a runtime whose assistants reach the model through the host.
-type withModel struct {
-	runtime.Runtime
-	models *models
-}
-
-func (w withModel) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
-	dir, err := w.models.socketDir(spec.Group.Folder)
-	if err != nil {
-		return nil, fmt.Errorf("open the way to the model: %w", err)
-	}
-	spec.Model = dir
-	return w.Runtime.Start(ctx, spec)
 }

@@ -46,6 +46,10 @@ func (p plans) Limits() turns.Limits {
 	return turns.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Threads: l.Threads, NoticeAfter: l.NoticeAfter.Std(), Hold: l.Hold.Std()}
 }
 
+func (p plans) Placement(g groups.Group, running map[string]int) (turns.Placement, bool) {
+	return p.engines.Placement(g, running)
+}
+
 func (p plans) OverBudget(folder string) bool { return p.overBudget(folder) }
 
 // transcriber implements inbound.Transcriber with the entries of one configuration.
@@ -78,7 +82,7 @@ func (h *Host) Plan(g groups.Group) (turns.Plan, error) {
 		return turns.Plan{}, cause.With(cause.Cause(f.Name), errors.New(f.Cause))
 	}
 	plan := turns.Plan{
-		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g),
+		Name: now.Config.Name, Agent: a.Agent, Runtime: now.Runtimes.Of(g), Engines: now.Config.EnginesOf(g),
 		Env:         map[string]string{"LONGSHORE_WAIT": now.Config.Limits.Wait.String(), "LONGSHORE_NOTICE_AFTER": now.Config.Limits.NoticeAfter.String()},
 		Model:       a.Env["LONGSHORE_MODEL"].Reveal(),
 		Secrets:     map[string]string{},

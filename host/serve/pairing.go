@@ -105,7 +105,7 @@ func (p *pairing) give(ctx context.Context, k unknownSender) (code string) {
 	err := p.state.Do(ctx, func(t *state.Tx) error {
 		code, tooMany = "", false
 		now := time.Now()
-		if _, err := t.Exec(`DELETE FROM pairing_code WHERE until < ?`, now.UnixNano()); err != nil {
+		if err := t.Exec(`DELETE FROM pairing_code WHERE until < ?`, now.UnixNano()); err != nil {
 			return err
 		}
 		var count int

@@ -47,7 +47,7 @@ type Part interface {
 // reload applies in the same order, Close closes in reverse.
 func (h *Host) openers(cfg *config.Config) []func(context.Context) (Part, error) {
 	all := []func(context.Context) (Part, error){
-		h.openEngine,
+		func(context.Context) (Part, error) { return h.openEngines(cfg) },
 		func(ctx context.Context) (Part, error) { return h.openState(ctx, cfg) },
 		func(ctx context.Context) (Part, error) { return h.openDirectories(ctx, cfg) }, // the configuration goes into force here
 		h.openChannels, h.openOutbox, h.openAudit, h.openQueue, h.openBridge,
@@ -150,8 +150,11 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	if err := cfg.Layout().Prepare(nil); err != nil { // after an interrupted restore, nothing is made
 		return nil, err
 	}
-	if h.State, err = state.Open(ctx, cfg.Layout().Own(), HomeOf(cfg), h.opts.Log); err != nil {
+	if h.State, err = OpenState(ctx, cfg, h.opts.Log); err != nil {
 		return nil, err
+	}
+	if err := h.engines.Load(ctx, h.State); err != nil {
+		return statePart{DB: h.State, h: h}, err
 	}
 	h.pairing = newPairing(h.State, &h.Current, h.opts.Log)
 	h.links = &links.Server{Keys: links.NewKeys(h.State), Files: h, Log: h.opts.Log}

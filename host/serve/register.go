@@ -116,10 +116,10 @@ func (h *Host) add(ctx context.Context, g groups.Group) error {
 		return h.notAdded(g, []*config.Problem{p}, nil)
 	}
 	err = h.State.Do(ctx, func(t *state.Tx) error {
-		if _, err := t.Exec(`DELETE FROM registered_group WHERE lower(folder) = lower(?) OR chat = ?`, g.Folder, string(g.Chat)); err != nil {
+		if err := t.Exec(`DELETE FROM registered_group WHERE lower(folder) = lower(?) OR chat = ?`, g.Folder, string(g.Chat)); err != nil {
 			return err
 		}
-		_, err := t.Exec(`INSERT INTO registered_group (folder, chat, name, word, maker, made) VALUES (?, ?, ?, ?, ?, ?)`,
+		err := t.Exec(`INSERT INTO registered_group (folder, chat, name, word, maker, made) VALUES (?, ?, ?, ?, ?, ?)`,
 			g.Folder, string(g.Chat), g.Name, g.Trigger, g.RegisteredBy, time.Now().UnixNano())
 		return err
 	}, nil)

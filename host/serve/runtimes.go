@@ -3,18 +3,19 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/cause"
-	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // runtimes are what the groups' assistants run in, under one configuration.
@@ -39,29 +40,41 @@ func (r *runtimes) Of(g groups.Group) runtime.Runtime {
 func (r *runtimes) container(a config.Assistant) runtime.Runtime {
 	h := r.h
 	d := docker.Runtime{
-		Engine: h.engine.Load(), Image: a.Image, State: h.Layout.State, Homes: h.Layout.Homes(), Network: a.Network,
+		Image: a.Image, State: h.Layout.State, Homes: h.Layout.Homes(), Network: a.Network,
 		Memory: int64(a.Memory), CPUs: a.CPUs, Pids: int64(a.Pids), Log: h.opts.Log,
-	}
-	if d.Engine == nil { // enginePart tries to reach it
-		return absent{runtime.ErrAway}
 	}
 	if a.Share == config.ShareNone {
 		d.Access = gateway{h}
-		if !d.Engine.HasSockets() {
-			return absent{cause.With(cause.Start, docker.ErrFarEngine)}
-		}
 	}
 	if h.Layout.V1 { // v1's image has a home of its own, in which conversations are mounted
 		d.Home, d.Homes = "/home/node", ""
 	}
-	switch {
-	case a.Keys != "proxy":
-	case d.Engine.Elsewhere():
-		d.Model = h.models.admit
-	default:
-		return withModel{d, &h.models}
-	}
-	return d
+	return boxed{h, d, a.Keys == "proxy"}
+}
+
+// boxed is a runtime of containers, on the engine that each session names.
+type boxed struct {
+	h     *Host
+	on    docker.Runtime // without an engine
+	proxy bool           // the model's keys stay with the host
+}
+
+func (b boxed) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
+	return b.h.engines.Start(ctx, spec.Engine, spec.Group.Folder, func(ctx context.Context, engine *docker.Engine) (_ runtime.Session, err error) {
+		d := b.on
+		d.Engine = engine
+		switch {
+		case d.Access != nil && !engine.HasSockets():
+			return nil, cause.With(cause.Start, docker.ErrFarEngine)
+		case b.proxy && engine.Elsewhere():
+			d.Model = b.h.models.admit
+		case b.proxy:
+			if spec.Model, err = b.h.models.socketDir(spec.Group.Folder, engine); err != nil {
+				return nil, fmt.Errorf("open the way to the model: %w", err)
+			}
+		}
+		return d.Start(ctx, spec)
+	})
 }
 
 // absent is a runtime that cannot start an assistant now.
@@ -100,85 +113,35 @@ func (m mended) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, 
 	return m.Runtime.Start(ctx, spec)
 }
 
-// enginePart owns the container engine. It connects to the engine when the first assistant needs
-// one, and again and again while the engine is away.
-type enginePart struct {
-	h    *Host
-	look chan struct{} // wakes Run
+// enginesPart owns the container engines, to which it connects when the first assistant needs one.
+type enginesPart struct{ *engines.Engines }
+
+func (h *Host) openEngines(cfg *config.Config) (Part, error) {
+	h.engines = engines.New(cfg, engines.Options{Host: h, Owner: h.Layout.State, Getenv: h.opts.Getenv, Log: h.opts.Log})
+	return enginesPart{h.engines}, nil
 }
 
-func (h *Host) openEngine(context.Context) (Part, error) {
-	return enginePart{h, make(chan struct{}, 1)}, nil
-}
+func (p enginesPart) Apply(*live.Live) { p.Look() }
 
-func (p enginePart) Apply(*live.Live) { wake.Up(p.look) }
-
-// lookEvery is how often the host looks for what keeps assistants from starting, and removes the
-// containers that the engine could not remove while it was away.
+// lookEvery is how often the host looks for what keeps assistants from starting.
 const lookEvery = time.Minute
 
 // nextLook returns after which time the host looks again for what keeps assistants down.
 func (h *Host) nextLook(ctx context.Context) time.Duration {
-	if len(h.down.Findings(ctx)) > 0 || h.engine.Load() == nil && len(h.Config().InContainers()) > 0 {
+	if len(h.down.Findings(ctx)) > 0 || h.engines.Away() {
 		return upkeep.LongestPause
 	}
 	return lookEvery
 }
 
-// Run looks after the engine until ctx is done.
-func (p enginePart) Run(ctx context.Context) error {
-	for {
-		p.h.reachEngine(ctx)
-		if engine := p.h.engine.Load(); engine != nil {
-			engine.Sweep(ctx)
+// EngineChanged implements engines.Host.
+func (h *Host) EngineChanged(ctx context.Context, name string, engine *docker.Engine) {
+	if engine != nil {
+		ctx, cancel := context.WithTimeout(ctx, imageTimeout)
+		defer cancel()
+		for _, missing := range doctor.Images(ctx, engine, h.Config().On(name), name) { // they may be built while the host runs
+			h.opts.Log.Warn("assistant cannot be started yet", "error", missing.Cause, "hint", missing.Remedy)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-p.look:
-		case <-time.After(p.h.nextLook(ctx)):
-		}
-	}
-}
-
-func (p enginePart) Close() error {
-	if engine := p.h.engine.Load(); engine != nil {
-		return engine.Close()
-	}
-	return nil
-}
-
-// reachEngine connects to the container engine if an assistant needs one, and ends there the
-// containers of an earlier host that was killed.
-func (h *Host) reachEngine(ctx context.Context) {
-	if h.opts.Idle || h.engine.Load() != nil || len(h.Config().InContainers()) == 0 {
-		return
-	}
-	engine, err := doctor.Connect(ctx, h.Config(), h.opts.Getenv)
-	if err != nil {
-		if words := err.Error(); words != h.engineErr {
-			h.engineErr = words
-			h.opts.Log.Error("assistants in containers are down until their engine answers", "error", err)
-		}
-		return
-	}
-	facts := engine.Facts()
-	h.opts.Log.Info("container engine", "engine", facts.Name, "at", facts.Host, "rootless", facts.Rootless)
-	if len(facts.Lacks) > 0 {
-		h.opts.Log.Warn("container engine cannot limit everything", "limits", facts.Lacks)
-	}
-	left, err := engine.Reap(ctx, h.Layout.State)
-	for _, folder := range left {
-		h.opts.Log.Warn("container of an earlier host ended", "group", folder)
-	}
-	if err != nil { // the next start of the group tries again
-		h.opts.Log.Error("containers of an earlier host", "error", err)
-	}
-	h.engine.Store(engine)
-	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
-	defer cancel()
-	for _, missing := range doctor.Images(ctx, engine, h.Config()) { // they may be built while the host runs
-		h.opts.Log.Warn("assistant cannot be started yet", "error", missing.Cause, "hint", missing.Remedy)
 	}
 	h.retryTurns()
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/console"
+	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/notify"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/remote"
-	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/transcribe"
@@ -73,8 +73,7 @@ type Host struct {
 	audit      *audit.Log // nil: none is kept
 	Bridge     *bridge.Bridge
 	spool      *spool.Spool
-	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
-	engineErr  string                        // why no engine answered, as logged last
+	engines    *engines.Engines
 	assistants *turns.Manager
 	local      *operator.Local  // nil if the host is not to run
 	console    *console.Console // nil: no page
@@ -107,7 +106,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	h := &Host{Channels: opts.Channels, madeOf: map[string]config.Channel{}, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
 	opts.Log = h.recent.Copy(opts.Log)
 	h.down = upkeep.New(opts.Log)
-	h.disk = &disk{dir: cfg.State, keep: h}
+	h.disk = &disk{dir: cfg.State.Directory, keep: h}
 	h.plans = plans{h, transcribe.New(confine.Mode(cfg.MediaTools), h.disk.file)}
 	h.lists = &taskLists{groups: &h.Current}
 	h.models = models{host: h, open: map[string]*model{}, passes: map[string]string{}}

@@ -87,12 +87,12 @@ func (h *Host) noteServed(remove bool) {
 func (h *Host) keepServed(more, less []string) error {
 	return h.State.Do(context.Background(), func(t *state.Tx) error {
 		for _, folder := range more {
-			if _, err := t.Exec(`INSERT INTO served_group (folder) VALUES (?) ON CONFLICT DO NOTHING`, folder); err != nil {
+			if err := t.Exec(`INSERT INTO served_group (folder) VALUES (?) ON CONFLICT DO NOTHING`, folder); err != nil {
 				return err
 			}
 		}
 		for _, folder := range less {
-			if _, err := t.Exec(`DELETE FROM served_group WHERE folder = ?`, folder); err != nil {
+			if err := t.Exec(`DELETE FROM served_group WHERE folder = ?`, folder); err != nil {
 				return err
 			}
 		}

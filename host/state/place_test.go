@@ -37,7 +37,7 @@ func shareOnly(t *testing.T, dir, files string) (_ *sharing, run func() (end fun
 	t.Helper()
 	s := &sharing{T: t, files: files}
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
-	db, err := state.At{Dir: dir, Files: blob.NewDirectory(files)}.Open(t.Context(), log)
+	db, err := state.OpenAt(t.Context(), statetest.Spec(dir), blob.NewDirectory(files), log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func (s *sharing) record(name string) {
 func (s *sharing) forget(name string) {
 	s.Helper()
 	err := s.Do(s.Context(), func(t *state.Tx) error {
-		if _, err := t.Exec(`DELETE FROM link WHERE id = ?`, name); err != nil {
+		if err := t.Exec(`DELETE FROM link WHERE id = ?`, name); err != nil {
 			return err
 		}
 		return blob.Delete(t, name)

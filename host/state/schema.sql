@@ -509,6 +509,23 @@ CREATE TABLE notified (
 	PRIMARY KEY (target, fault)
 ) WITHOUT ROWID;
 
+---------------------------------------------------------------- host/audit: what left and what was refused
+
+-- The audit trail, if several hosts share the state; else it is files.
+CREATE TABLE audit_entry (
+	n        INTEGER PRIMARY KEY, -- the entry's number
+	time     INTEGER NOT NULL,
+	event    TEXT    NOT NULL, -- as in the line
+	delivery TEXT    NOT NULL, -- the same
+	line     TEXT    NOT NULL  -- as in a file, without its end
+);
+
+-- The key of the hashes that stand in the trail for members' numbers. One row.
+CREATE TABLE audit_key (
+	id  INTEGER PRIMARY KEY CHECK (id = 1),
+	key BLOB    NOT NULL -- 32 random bytes
+);
+
 ---------------------------------------------------------------- host/serve: groups and people
 
 -- Codes of people who wrote in a direct chat that no group has.
@@ -536,3 +553,11 @@ CREATE TABLE served_group (
 	folder TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 
+---------------------------------------------------------------- host/engines: where groups run
+
+-- The container engine that has a group's volume, by its name in longshore.yaml.
+CREATE TABLE placement (
+	folder TEXT PRIMARY KEY,
+	engine TEXT NOT NULL,
+	former TEXT NOT NULL -- the engine before, which may have an older volume; empty: none
+) WITHOUT ROWID;

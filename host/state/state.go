@@ -1,13 +1,14 @@
 // Package state keeps what is the host's own: one database, the bytes of its files, and the
 // lock that one host holds.
 //
-//	longshore.db     the tables of schema.sql (WAL, synchronous FULL, commits in groups)
+//	longshore.db     the tables of schema.sql (WAL, synchronous FULL, commits in groups);
+//	                 or they are in PostgreSQL
 //	blobs/           bytes above 16 KiB, each written once, see package blob
 //	copies/          copies of them, if hosts share a place for them
 //	longshore.lock   held by the process that writes
 //
-// All tables stand in schema.sql. Each belongs to the package that its heading names; the
-// others do not read it. What must be durable together is one change, see [DB.Do].
+// All tables stand in schema.sql. Each belongs to one package, which docs/architecture.md names;
+// the others do not read it. What must be durable together is one change, see [DB.Do].
 package state
 
 import (
@@ -45,7 +46,8 @@ const lastOfOld = "4156e766"
 //go:embed schema.sql
 var schema string
 
-// Spec describes the state in dir.
+// Spec describes the state in dir, with its database there. The caller sets Server if that is
+// elsewhere.
 func Spec(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "state", Dir: dir, File: dbName, Lock: lockName, Files: blobsDir, Home: home, Schema: schema + blob.Schema,
@@ -76,28 +78,20 @@ type DB struct {
 	mark   string     // of the place of the files; empty: unknown yet
 	lock   *os.File
 	commit *store.Committer
-	opened fs.FileInfo // the database
+	opened fs.FileInfo // the database; nil: it is in PostgreSQL
 }
 
-// Open is At.Open of a state whose files lie in its directory.
-func Open(ctx context.Context, dir string, home store.Home, log *slog.Logger) (*DB, error) {
-	return At{Dir: dir, Home: home}.Open(ctx, log)
+// Open is OpenAt of a state whose files lie in its directory.
+func Open(ctx context.Context, s store.Spec, log *slog.Logger) (*DB, error) {
+	return OpenAt(ctx, s, nil, log)
 }
 
-// At says where a state is.
-type At struct {
-	Dir   string
-	Home  store.Home
-	Files blob.Place // nil: blobs lie in Dir
-}
-
-// Open takes the lock and opens the state, which it creates at a first start. It moves
-// blobs without a record aside. The error is a *store.Error if the state cannot be used; a place
-// of files that cannot be reached is none: see Run. The caller closes the DB.
-func (at At) Open(ctx context.Context, log *slog.Logger) (_ *DB, err error) {
-	dir, home := at.Dir, at.Home
-	s := Spec(dir, home)
-	d := &DB{Spec: s, path: filepath.Join(dir, dbName)}
+// OpenAt takes the lock and opens a state that Spec describes, which it creates at a first start. It
+// moves blobs without a record aside. The error is a *store.Error if the state cannot be used. files
+// is where its blobs lie; nil: in its directory. A place that cannot be reached is no error: see Run.
+// The caller closes the DB.
+func OpenAt(ctx context.Context, s store.Spec, files blob.Place, log *slog.Logger) (_ *DB, err error) {
+	d := &DB{Spec: s, path: filepath.Join(s.Dir, s.File)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -113,14 +107,21 @@ func (at At) Open(ctx context.Context, log *slog.Logger) (_ *DB, err error) {
 	d.SetMaxOpenConns(maxConns)
 	d.SetMaxIdleConns(maxConns)
 	d.SetConnMaxIdleTime(time.Minute)
-	if d.Blobs, err = at.blobs(); err != nil {
+	if files != nil {
+		d.Blobs, err = blob.OpenShared(filepath.Join(s.Dir, copiesDir), files)
+	} else {
+		d.Blobs, err = blob.Open(filepath.Join(s.Dir, s.Files))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open the state: %w", err)
 	}
 	if err := d.Blobs.UseRows(ctx, d.DB); err != nil {
 		return nil, s.Explain("open", err)
 	}
-	if d.opened, err = os.Stat(d.path); err != nil {
-		return nil, fmt.Errorf("open the state: %w", err)
+	if !s.OnServer() {
+		if d.opened, err = os.Stat(d.path); err != nil {
+			return nil, fmt.Errorf("open the state: %w", err)
+		}
 	}
 	if d.commit, err = d.Committer(ctx, d.Blobs); err != nil {
 		return nil, s.Explain("open", err)
@@ -133,13 +134,6 @@ func (at At) Open(ctx context.Context, log *slog.Logger) (_ *DB, err error) {
 		return d, nil
 	}
 	return d, d.sweep(ctx, s, log)
-}
-
-func (at At) blobs() (*blob.Store, error) {
-	if at.Files != nil {
-		return blob.OpenShared(filepath.Join(at.Dir, copiesDir), at.Files)
-	}
-	return blob.Open(filepath.Join(at.Dir, blobsDir))
 }
 
 // Close closes the state and gives the lock back. No Do may be under way.
@@ -184,6 +178,9 @@ var errReplaced = errors.New("it is not the one that was opened")
 // Replaced returns an error if the database's file was moved or replaced since Open: what is
 // written now would be lost.
 func (d *DB) Replaced() error {
+	if d.opened == nil {
+		return nil
+	}
 	now, err := os.Stat(d.path)
 	if err == nil && os.SameFile(now, d.opened) {
 		return nil

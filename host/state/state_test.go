@@ -15,7 +15,7 @@ import (
 
 func open(t *testing.T, dir string) (*state.DB, error) {
 	t.Helper()
-	return state.Open(t.Context(), dir, store.Home{}, slog.New(slog.DiscardHandler))
+	return state.Open(t.Context(), statetest.Spec(dir), slog.New(slog.DiscardHandler))
 }
 
 func TestSecondHostRefusesToStart(t *testing.T) {

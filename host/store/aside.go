@@ -36,6 +36,9 @@ type Moved struct {
 // process has it.
 func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 	for _, s := range stores {
+		if s.OnServer() {
+			return m, fmt.Errorf("the %s is in PostgreSQL: rename its database or its schema there, and create an empty one", s.Name)
+		}
 		if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -11,21 +11,39 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/longshore-bridge/longshore/host/postgres"
 )
 
 // Committer makes many small changes durable with few commits, and needs no
 // goroutine for it: of the callers that wait, one commits for all of them. Its
 // methods may be called from several goroutines.
 type Committer struct {
-	conn  *sql.Conn
-	files Files
-	token chan struct{} // of capacity one: in it while somebody commits, and after Close
+	session session // used by whoever commits
+	files   Files
+	token   chan struct{} // of capacity one: in it while somebody commits, and after Close
 
 	closed chan struct{} // closed by Close
 
 	mu    sync.Mutex
 	queue []*change
-	stmts map[string]*sql.Stmt // used by whoever commits
+}
+
+// session is the one connection by which a database is changed, in one transaction after another.
+type session interface {
+	Begin() error
+	Next() // what follows is of the next change
+	Exec(query string, args []any) error
+	Changed(query string, args []any) (int64, error)
+	Query(query string, args []any) (*sql.Rows, error)
+	QueryRow(query string, args []any) (*sql.Row, error)
+	Commit() error
+	Rollback()
+	Close() error
+
+	// Blame returns which change made the transaction fail, counted from 0, and its error. It
+	// returns -1 if the error was returned at once, or if no change is to blame.
+	Blame() (int, error)
 }
 
 // change is what one caller wants done.
@@ -39,11 +57,12 @@ type change struct {
 type Tx struct {
 	KeepFiles bool // the names of new files must be found after a power loss
 
-	c *Committer
+	session session
+	files   Files
 }
 
 // Files returns what Committer was given; nil if the database names no files.
-func (t *Tx) Files() Files { return t.c.files }
+func (t *Tx) Files() Files { return t.files }
 
 // Files are those that a database names.
 type Files interface {
@@ -53,11 +72,11 @@ type Files interface {
 // Committer takes a connection for all that is written. files is nil if the database names none.
 // The caller closes the Committer before the database.
 func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
-	conn, err := d.Conn(ctx)
+	s, err := d.session(ctx)
 	if err != nil {
 		return nil, Words(err)
 	}
-	return &Committer{conn: conn, files: files, token: make(chan struct{}, 1), closed: make(chan struct{}), stmts: map[string]*sql.Stmt{}}, nil
+	return &Committer{session: s, files: files, token: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
 // Do returns once run's changes are durable and after has run, or with the
@@ -138,7 +157,7 @@ func (c *Committer) withdraw(ch *change) bool {
 // change that fails for its own reasons is taken out, an error of the disk or of
 // the database as a whole is everybody's.
 func (c *Committer) commit(batch []*change) {
-	for len(batch) > 0 {
+	for again := true; len(batch) > 0; {
 		failed, err := c.try(batch)
 		if err == nil {
 			for _, ch := range batch {
@@ -151,7 +170,11 @@ func (c *Committer) commit(batch []*change) {
 			}
 			return
 		}
-		c.exec("ROLLBACK") // fails when SQLite has rolled back by itself
+		c.session.Rollback()
+		if again && errors.Is(err, postgres.ErrAway) { // nothing is committed; a server that was started again has lost the connection
+			again = false
+			continue
+		}
 		if failed < 0 || !ownFault(err) {
 			for _, ch := range batch {
 				ch.done <- err
@@ -167,6 +190,9 @@ func (c *Committer) commit(batch []*change) {
 // code, or a value that the database refuses (https://www.sqlite.org/rescode.html). The
 // database's other errors would meet every change.
 func ownFault(err error) bool {
+	if postgres.Code(err) != "" || errors.Is(err, postgres.ErrAway) || errors.Is(err, postgres.ErrDoubtful) {
+		return postgres.OwnFault(err)
+	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return true
@@ -181,13 +207,14 @@ func ownFault(err error) bool {
 // try makes one transaction of the batch. failed is the index of the change
 // that did not work, or -1 when the transaction itself did not.
 func (c *Committer) try(batch []*change) (failed int, err error) {
-	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := c.session.Begin(); err != nil {
 		return -1, fmt.Errorf("begin: %w", Words(err))
 	}
-	t := &Tx{c: c}
+	t := &Tx{session: c.session, files: c.files}
 	for i, ch := range batch {
+		c.session.Next()
 		if err := caught(func() error { return ch.run(t) }); err != nil {
-			return i, err
+			return c.blame(i, err)
 		}
 	}
 	if t.KeepFiles {
@@ -195,10 +222,18 @@ func (c *Committer) try(batch []*change) (failed int, err error) {
 			return -1, err
 		}
 	}
-	if err := c.exec("COMMIT"); err != nil {
-		return -1, ofCommit(err)
+	if err := c.session.Commit(); err != nil {
+		return c.blame(-1, ofCommit(err))
 	}
 	return -1, nil
+}
+
+// blame returns the change that failed earlier, if the error is known only now.
+func (c *Committer) blame(failed int, err error) (int, error) {
+	if earlier, cause := c.session.Blame(); earlier >= 0 {
+		return earlier, cause
+	}
+	return failed, err
 }
 
 // ErrDoubtful is of a commit that failed in a way that leaves open whether
@@ -209,24 +244,10 @@ func ofCommit(err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_IOERR {
 		return fmt.Errorf("commit: %w (%w)", err, ErrDoubtful)
 	}
+	if errors.Is(err, postgres.ErrDoubtful) {
+		return fmt.Errorf("commit: %w (%w)", err, ErrDoubtful)
+	}
 	return fmt.Errorf("commit: %w", Words(err))
-}
-
-func (c *Committer) exec(query string) error {
-	_, err := (&Tx{c: c}).Exec(query)
-	return err
-}
-
-// prepare prepares a constant statement once.
-func (c *Committer) prepare(query string) (*sql.Stmt, error) {
-	if stmt := c.stmts[query]; stmt != nil {
-		return stmt, nil
-	}
-	stmt, err := c.conn.PrepareContext(context.Background(), query)
-	if err == nil {
-		c.stmts[query] = stmt
-	}
-	return stmt, err
 }
 
 // errClosed is of a change that came too late.
@@ -241,39 +262,21 @@ func (c *Committer) Close() error {
 	case <-c.closed:
 		return nil
 	}
-	var errs []error
-	for _, stmt := range c.stmts {
-		errs = append(errs, stmt.Close())
-	}
-	return errors.Join(append(errs, c.conn.Close())...)
+	return c.session.Close()
 }
 
-// Exec runs a constant statement, which stays prepared.
-func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
-	stmt, err := t.c.prepare(query)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.Exec(args...)
-}
+// Exec runs a constant statement, which stays prepared. On PostgreSQL a later statement or the
+// commit may return its error, and then this change fails alone.
+func (t *Tx) Exec(query string, args ...any) error { return t.session.Exec(query, args) }
 
 // Query runs a constant query inside the transaction.
-func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
-	stmt, err := t.c.prepare(query)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.Query(args...)
-}
+func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) { return t.session.Query(query, args) }
 
 // QueryRow runs a constant query for one row inside the transaction. If the query cannot be
 // prepared, its Scan returns the error.
 func (t *Tx) QueryRow(query string, args ...any) Row {
-	stmt, err := t.c.prepare(query)
-	if err != nil {
-		return Row{err: err}
-	}
-	return Row{row: stmt.QueryRow(args...)}
+	row, err := t.session.QueryRow(query, args)
+	return Row{row, err}
 }
 
 // Row is the answer to a query for one row.
@@ -291,10 +294,4 @@ func (r Row) Scan(to ...any) error {
 }
 
 // Changed runs a constant statement and returns how many rows it changed.
-func (t *Tx) Changed(query string, args ...any) (int64, error) {
-	res, err := t.Exec(query, args...)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
-}
+func (t *Tx) Changed(query string, args ...any) (int64, error) { return t.session.Changed(query, args) }

@@ -30,7 +30,7 @@ func TestWhatWaitsSharesACommit(t *testing.T) {
 			go func() {
 				errs <- c.Do(t.Context(), func(tx *store.Tx) error {
 					tx.KeepFiles = true
-					_, err := tx.Exec(`INSERT INTO note VALUES (?)`, words)
+					err := tx.Exec(`INSERT INTO note VALUES (?)`, words)
 					if words == "4" {
 						return own
 					}
@@ -69,7 +69,7 @@ func TestAStoreWasClosedDuringACommit(t *testing.T) {
 		go func() {
 			first <- c.Do(t.Context(), func(tx *store.Tx) error {
 				<-end
-				_, err := tx.Exec(`INSERT INTO note VALUES ('late')`)
+				err := tx.Exec(`INSERT INTO note VALUES ('late')`)
 				return err
 			}, nil)
 		}()
@@ -130,7 +130,7 @@ func TestAChangeThatTheDatabaseRefusedTookItsNeighboursAlong(t *testing.T) {
 		for i := len(refused); i < 64; i++ {
 			go func() {
 				good <- c.Do(t.Context(), func(tx *store.Tx) error {
-					_, err := tx.Exec(`INSERT INTO strict (id, n) VALUES (?, ?)`, i, i)
+					err := tx.Exec(`INSERT INTO strict (id, n) VALUES (?, ?)`, i, i)
 					return err
 				}, nil)
 			}()

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"golang.org/x/sys/unix"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/longshore-bridge/longshore/host/postgres"
 )
 
 // The kinds of [Error].
@@ -51,7 +54,7 @@ func (s Spec) setAsideWords() string {
 func (s Spec) damaged(cause error) *Error {
 	return &Error{
 		Kind: ErrDamaged, Store: s.Name, Cause: cause,
-		Message: fmt.Sprintf("the %s's database, %s, is damaged and cannot be read (%v)", s.Name, s.path(), plain(cause)),
+		Message: fmt.Sprintf("the %s's database, %s, is damaged and cannot be read (%v)", s.Name, s.place(), plain(cause)),
 		Remedy:  "restore it from a backup; or " + s.setAsideWords(),
 	}
 }
@@ -59,7 +62,7 @@ func (s Spec) damaged(cause error) *Error {
 func (s Spec) unreadable(cause error) *Error {
 	return &Error{
 		Kind: ErrUnreadable, Store: s.Name, Cause: cause,
-		Message: fmt.Sprintf("the %s's database, %s, cannot be opened (%v)", s.Name, s.path(), plain(cause)),
+		Message: fmt.Sprintf("the %s's database, %s, cannot be opened (%v)", s.Name, s.place(), plain(cause)),
 		Remedy:  toRead,
 	}
 }
@@ -122,7 +125,15 @@ func kindOf(err error) (kind error, words string) {
 		}
 		return nil, ""
 	}
-	switch {
+	switch code := postgres.Code(err); {
+	case code == "53100":
+		return ErrFull, "the database server's disk is full"
+	case code == "25006":
+		return ErrUnreadable, "the database server takes no writes"
+	case code == "42501":
+		return ErrUnreadable, "the database's user has no permission"
+	case strings.HasPrefix(code, "XX"):
+		return ErrDamaged, "the database is damaged"
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
 		return ErrFull, "the disk is full"
 	case errors.Is(err, unix.EROFS):

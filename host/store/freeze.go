@@ -112,6 +112,10 @@ func (s Spec) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 func (s Spec) opened() (*Snapshot, error) {
+	if s.OnServer() {
+		db, err := s.dial(0)
+		return &Snapshot{Spec: s, db: db}, err
+	}
 	db, err := connect(s.path(), url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}})
 	return &Snapshot{Spec: s, db: db}, err
 }
@@ -119,6 +123,12 @@ func (s Spec) opened() (*Snapshot, error) {
 func (s *Snapshot) begin(ctx context.Context) (err error) {
 	if s.from, err = s.db.Conn(ctx); err != nil {
 		return err
+	}
+	if s.OnServer() {
+		if _, err = s.from.ExecContext(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+			return err
+		}
+		return s.from.QueryRowContext(ctx, "SELECT version FROM longshore_store").Scan(&s.Version) // from here it is a snapshot
 	}
 	if _, err = s.from.ExecContext(ctx, "BEGIN"); err != nil {
 		return err

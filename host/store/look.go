@@ -25,6 +25,9 @@ type View struct {
 // database. If a process uses the store, Examine does not read the database and
 // returns an *Error of kind ErrLocked.
 func Examine(ctx context.Context, s Spec, deep bool) (there bool, err error) {
+	if s.OnServer() {
+		return s.examineServer(ctx)
+	}
 	found, err := s.survey()
 	if err != nil || !found.present {
 		return found.present, err
@@ -52,6 +55,10 @@ func Examine(ctx context.Context, s Spec, deep bool) (there bool, err error) {
 // Unlike Examine, it may leave an empty log beside a database, and lets SQLite
 // roll back what a crash left half written.
 func Check(ctx context.Context, s Spec) error {
+	if s.OnServer() {
+		_, err := s.examineServer(ctx)
+		return err
+	}
 	found, err := s.survey()
 	if err == nil && found.present {
 		_, err = s.inspectPlain(ctx, found)
@@ -74,6 +81,9 @@ func Glance(ctx context.Context, s Spec) (*View, error) {
 }
 
 func (s Spec) open(ctx context.Context, how looking) (*View, error) {
+	if s.OnServer() {
+		return s.lookServer(ctx)
+	}
 	found, err := s.survey()
 	if err != nil || !found.present {
 		return nil, err

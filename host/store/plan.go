@@ -28,6 +28,9 @@ func (p Plan) Steps() int {
 // nothing.
 func PlanOf(ctx context.Context, s Spec) Plan {
 	p := Plan{Name: s.Name, Wants: s.version()}
+	if s.OnServer() {
+		return s.planServer(ctx, p)
+	}
 	for _, suffix := range append([]string{""}, logs...) {
 		p.Bytes += Size(filepath.Join(s.Dir, s.File+suffix))
 	}

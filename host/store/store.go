@@ -77,6 +77,9 @@ type Spec struct {
 	TxLock  string   // how transactions begin: "immediate"; empty: deferred
 
 	Home Home
+
+	// Server, if it is not zero, is where the database is in place of File.
+	Server Server
 }
 
 // Home is shared by the stores of one installation. With the zero Home a store
@@ -91,11 +94,16 @@ type Home struct {
 type DB struct {
 	*sql.DB
 	Made bool // this call has created the store: it is empty, and nothing may be swept
+
+	server bool // it is PostgreSQL
 }
 
 // Open opens a store for writing, and creates it if nothing of it exists. The
 // caller holds the store's lock, and closes the DB. Refusals are *Error.
 func Open(ctx context.Context, s Spec) (*DB, error) {
+	if s.OnServer() {
+		return s.openServer(ctx)
+	}
 	found, err := s.survey()
 	if err != nil {
 		return nil, err

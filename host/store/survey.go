@@ -26,8 +26,8 @@ type survey struct {
 	inside    mark   // the mark in the database; zero: none
 }
 
-// survey only examines files. Its errors are *Error.
-func (s Spec) survey() (found survey, err error) {
+// surveyMarks reads what stands beside the database. Its errors are *Error.
+func (s Spec) surveyMarks() (found survey, err error) {
 	if err := s.places(); err != nil {
 		return found, err
 	}
@@ -40,6 +40,14 @@ func (s Spec) survey() (found survey, err error) {
 	if s.Home.Installation != "" {
 		_, err := os.Lstat(s.referencePath())
 		found.reference = err == nil
+	}
+	return found, nil
+}
+
+// survey only examines files. Its errors are *Error.
+func (s Spec) survey() (found survey, err error) {
+	if found, err = s.surveyMarks(); err != nil {
+		return found, err
 	}
 	state, err := s.file()
 	if err != nil {
@@ -284,12 +292,16 @@ func (s Spec) inspect(ctx context.Context, db *sql.DB, found survey) (mark, erro
 		}
 	}
 	if newer {
-		return inside, &Error{
-			Kind: ErrNewer, Store: s.Name, Message: "the " + s.Name + " was written by a newer longshore",
-			Remedy: "use the newer program that wrote it; or restore a backup from before; or " + s.setAsideWords(),
-		}
+		return inside, s.newer()
 	}
 	return inside, nil
+}
+
+func (s Spec) newer() error {
+	return &Error{
+		Kind: ErrNewer, Store: s.Name, Message: "the " + s.Name + " was written by a newer longshore",
+		Remedy: "use the newer program that wrote it; or restore a backup from before; or " + s.setAsideWords(),
+	}
 }
 
 // agree refuses the mark of another store or installation. who is the holder of

@@ -309,7 +309,7 @@ func (ts *Tasks) resume(t *Task) error {
 
 func cancelTask(tx *state.Tx, t Task) (Answer, error) {
 	for _, statement := range []string{`DELETE FROM task WHERE id = ?`, `DELETE FROM task_run WHERE task = ?`} {
-		if _, err := tx.Exec(statement, t.ID); err != nil {
+		if err := tx.Exec(statement, t.ID); err != nil {
 			return Answer{}, err
 		}
 	}

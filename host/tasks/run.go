@@ -158,7 +158,7 @@ func (ts *Tasks) claim(tx *state.Tx, t *Task, due, now time.Time) (bool, error) 
 		return false, err
 	}
 	t.run, t.due, t.Last, t.handed, t.missed, t.Skipped = id, due, now, false, t.Skipped, 0
-	_, err = tx.Exec(`DELETE FROM task_run WHERE task = ? AND id NOT IN (SELECT id FROM task_run WHERE task = ? ORDER BY begun DESC LIMIT 100)`, t.ID, t.ID)
+	err = tx.Exec(`DELETE FROM task_run WHERE task = ? AND id NOT IN (SELECT id FROM task_run WHERE task = ? ORDER BY begun DESC LIMIT 100)`, t.ID, t.ID)
 	return true, err
 }
 
@@ -251,7 +251,7 @@ func (ts *Tasks) Ended(run string) {
 	err := ts.within(context.Background(), "note the end of a task's run", func(tx *state.Tx) error {
 		now := ts.o.Now()
 		folder = ""
-		if _, err := tx.Exec(`UPDATE task_run SET ended = ? WHERE id = ?`, toNano(now), run); err != nil {
+		if err := tx.Exec(`UPDATE task_run SET ended = ? WHERE id = ?`, toNano(now), run); err != nil {
 			return err
 		}
 		t, err := scan(tx.QueryRow(`SELECT `+fields+` FROM task WHERE run = ?`, run))

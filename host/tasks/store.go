@@ -85,14 +85,14 @@ func byID(tx *state.Tx, id string) (Task, error) {
 
 // save writes a task, new or changed.
 func save(tx *state.Tx, t Task) error {
-	if _, err := tx.Exec(`DELETE FROM task WHERE id = ?`, t.ID); err != nil {
+	if err := tx.Exec(`DELETE FROM task WHERE id = ?`, t.ID); err != nil {
 		return err
 	}
 	handed := 0
 	if t.handed {
 		handed = 1
 	}
-	_, err := tx.Exec(`INSERT INTO task (`+fields+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	err := tx.Exec(`INSERT INTO task (`+fields+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		t.ID, t.Folder, t.Owner, t.Thread, t.Name, t.Prompt, t.Type, t.Value, t.Mode, t.Status, t.zone,
 		toNano(t.Next), toNano(t.created), t.run, toNano(t.due), toNano(t.Last), handed, t.Skipped, t.missed, t.bound)
 	return err
@@ -135,10 +135,10 @@ const insertAnswer = `INSERT INTO task_answer (key, answer, at) VALUES (?, ?, ?)
 func keepAnswer(tx *state.Tx, key string, answer any, now time.Time) error {
 	data, err := json.Marshal(answer)
 	if err == nil {
-		_, err = tx.Exec(insertAnswer, key, data, toNano(now))
+		err = tx.Exec(insertAnswer, key, data, toNano(now))
 	}
 	if err == nil {
-		_, err = tx.Exec(`DELETE FROM task_answer WHERE key IN (SELECT key FROM task_answer WHERE at < ? LIMIT 100)`, toNano(now.Add(-keepAnswers)))
+		err = tx.Exec(`DELETE FROM task_answer WHERE key IN (SELECT key FROM task_answer WHERE at < ? LIMIT 100)`, toNano(now.Add(-keepAnswers)))
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -58,7 +58,7 @@ func (w *world) open() {
 	})
 	must(w.t, err)
 	w.registry = registry
-	w.state, err = state.Open(w.t.Context(), w.dir, store.Home{}, slog.New(slog.DiscardHandler))
+	w.state, err = state.Open(w.t.Context(), statetest.Spec(w.dir), slog.New(slog.DiscardHandler))
 	must(w.t, err)
 	w.Tasks = tasks.New(tasks.Options{State: w.state, Host: host{w}, Now: w.now})
 }

@@ -101,6 +101,7 @@ const (
 	outOfMemory  = "The assistant ran out of memory each time it tried. Please ask for less at once, or have the operator give it more."
 	outOfRoom    = "The assistant ran out of memory. It is being started again."
 	startsAnew   = "This thread was quiet for long, so the assistant no longer remembers what was said in it."
+	movedOn      = "The assistant now works on another machine and begins anew: it no longer has its files, nor what it remembered of this chat."
 	waitsTurn    = "The assistant is still busy with another thread of this chat. It answers here as soon as it is done there."
 	answersAgain = "The model answers again."
 	notThere     = "The assistant cannot be started at the moment. Your message is kept and will be answered as soon as it can be."

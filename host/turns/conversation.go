@@ -59,6 +59,8 @@ type conversation struct {
 	kept      []*record // not handed to an assistant, in order
 	phase     phase
 	place     int       // of the running assistant among those of the chat
+	on        Placement // of the running assistant, or of the one that is waited for
+	full      bool      // it waits for room there
 	since     time.Time // of the phase, or of resting
 	resting   bool      // the running session has nothing to do
 	yielding  bool      // the running session is asked to end, to make room

@@ -21,6 +21,7 @@ type options struct {
 	Elsewhere bool
 	Plan      func(g groups.Group) (turns.Plan, error)
 	Hears     func() inbound.Transcriber
+	Placement func(g groups.Group, running map[string]int) (turns.Placement, bool)
 
 	Looked func() // after the outbox was asked what was sent
 
@@ -103,6 +104,13 @@ func (h host) Plan(g groups.Group) (turns.Plan, error) {
 		return turns.Plan{}, nil
 	}
 	return h.options.Plan(g)
+}
+
+func (h host) Placement(g groups.Group, running map[string]int) (turns.Placement, bool) {
+	if h.options.Placement == nil {
+		return turns.Placement{}, true
+	}
+	return h.options.Placement(g, running)
 }
 
 func (h host) Transcriber(groups.Group) inbound.Transcriber {

@@ -14,7 +14,7 @@ import (
 // New loads what an earlier host has left, and judges its turns unless Idle is set. It starts
 // nothing. The directories of Layout must exist.
 func New(o Options) (*Manager, error) {
-	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, troubles: map[cause.Cause]int64{}}
+	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, running: map[string]int{}, troubles: map[cause.Cause]int64{}}
 	m.files = inbound.NewFetcher(inbound.Options{Layout: m.o.Layout, Channels: m.o.Platforms, Disk: m.o.Disk, MaxFile: m.o.MaxFile, Log: m.o.Log})
 	var err error
 	if m.secret, err = inbound.Secret(m.o.State); err != nil {
@@ -105,14 +105,14 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 			m.dismiss(c)
 			continue
 		}
-		if m.running >= m.limits().AtOnce || m.occupied(c.chat) {
+		if !m.hasRoom(c) {
 			waiting = append(waiting, c)
 			continue
 		}
 		c.place = m.freePlace(c)
 		c.phase, c.since = running, now
 		c.chat.running++
-		m.running++
+		m.running[c.on.Engine]++
 		start(c)
 	}
 	m.queue = waiting

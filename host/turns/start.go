@@ -41,7 +41,7 @@ func (s *session) start(ctx context.Context, records []*record, prompt string) e
 	}
 	layout, folder := s.m.o.Layout, g.Folder
 	spec := runtime.Spec{
-		Group: g, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: manner.mounts, Thread: s.c.thread,
+		Group: g, Engine: s.c.on.Engine, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: manner.mounts, Thread: s.c.thread,
 		WorkDir: layout.Workspace(folder), IPC: layout.IPC(folder, ""),
 		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Plans.Zone(folder).String(),
 	}
@@ -81,9 +81,17 @@ func (s *session) abort() {
 }
 
 // begin records the turn with its records, and to which thread the requests of this session
-// belong. It tells a thread if the assistant has forgotten it.
+// belong. It tells a thread if the assistant has forgotten it, or begins anew on another engine.
 func (s *session) begin(ctx context.Context, records []*record) error {
 	also := []inbound.Change{s.c.store.Remembering(messages(records))}
+	if on := s.c.on; on.Former != "" { // it does not change while the session runs
+		s.log.Warn("the group begins anew on another engine; its workspace and its agent's memory stay on the former one", "engine", on.Engine, "former", on.Former)
+		if err := s.m.tell(ctx, s.c, movedOn, inbound.Key(records[0].Key, movedOn)); err != nil {
+			return err
+		}
+		s.turn.Started = now().Add(time.Millisecond) // after the words above, which count as sent
+		also = append(also, s.c.store.forgettingSessions())
+	}
 	if keep := s.m.threads(s.c.group); keep > 0 {
 		s.stamp = s.turn.ID
 		forgotten, err := s.c.store.wasForgotten(s.c.thread)

@@ -19,6 +19,8 @@ type Status struct {
 	Next      time.Time `json:"next,omitzero"`       // of the next attempt, while waiting
 	LastError string    `json:"lastError,omitempty"` // may hold host paths
 
+	Engine string `json:"engine,omitempty"` // on which the assistant runs, or last ran or tried to since the host's start
+
 	Cause cause.Cause `json:"cause,omitempty"` // why it cannot answer now; empty: no known reason
 
 	Fetched time.Time `json:"fetched,omitzero"` // when the assistant elsewhere last asked for messages, since the host's start
@@ -115,7 +117,7 @@ func (m *Manager) Status() []Status {
 	for _, c := range m.all {
 		s := Status{
 			Folder: c.group.Folder, Thread: c.thread, State: string(c.phase), Since: c.since,
-			Kept: len(c.kept), Failures: c.failures, LastError: c.lastErr, Cause: c.cause,
+			Kept: len(c.kept), Failures: c.failures, LastError: c.lastErr, Cause: c.cause, Engine: c.on.Engine,
 		}
 		switch {
 		case c.phase == idle && c.fetches():

@@ -30,10 +30,10 @@ func (s *groupState) savingTurn(of *turn) inbound.Change {
 			return err
 		}
 		if of.empty() {
-			_, err := t.Exec(`DELETE FROM turn WHERE id = ?`, of.ID)
+			err := t.Exec(`DELETE FROM turn WHERE id = ?`, of.ID)
 			return err
 		}
-		_, err := t.Exec(`INSERT INTO turn (id, folder, thread, place, started, attempt, remarks) VALUES (?, ?, ?, ?, ?, ?, ?)
+		err := t.Exec(`INSERT INTO turn (id, folder, thread, place, started, attempt, remarks) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET started = excluded.started, attempt = excluded.attempt, remarks = excluded.remarks`,
 			of.ID, s.Folder, of.Thread, of.Place, of.Started.UnixNano(), of.Attempt, strings.Join(of.Remarks, " "))
 		return err
@@ -135,24 +135,24 @@ func (s *groupState) wasForgotten(thread string) (forgotten bool, err error) {
 func (s *groupState) beginning(stamp, thread string, keep int) inbound.Change {
 	began := time.Now().UnixNano()
 	return func(t *state.Tx) error {
-		_, err := t.Exec(`INSERT INTO turn_run (folder, stamp, thread, seq, began)
+		err := t.Exec(`INSERT INTO turn_run (folder, stamp, thread, seq, began)
 			VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM turn_run WHERE folder = ?), ?) ON CONFLICT (folder, stamp) DO NOTHING`,
 			s.Folder, stamp, thread, s.Folder, began)
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM turn_run WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM turn_run WHERE folder = ?) - ?`, s.Folder, s.Folder, maxRuns)
+			err = t.Exec(`DELETE FROM turn_run WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM turn_run WHERE folder = ?) - ?`, s.Folder, s.Folder, maxRuns)
 		}
 		if err != nil || thread == "" {
 			return err
 		}
-		_, err = t.Exec(`INSERT INTO turn_thread (folder, thread, session, forgotten, used)
+		err = t.Exec(`INSERT INTO turn_thread (folder, thread, session, forgotten, used)
 			VALUES (?, ?, '', 0, (SELECT COALESCE(MAX(used), 0) + 1 FROM turn_thread WHERE folder = ?))
 			ON CONFLICT (folder, thread) DO UPDATE SET forgotten = 0, used = excluded.used`, s.Folder, thread, s.Folder)
 		if err == nil {
-			_, err = t.Exec(`UPDATE turn_thread SET session = '', forgotten = 1 WHERE folder = ? AND thread <> '' AND forgotten = 0
+			err = t.Exec(`UPDATE turn_thread SET session = '', forgotten = 1 WHERE folder = ? AND thread <> '' AND forgotten = 0
 				AND used <= (SELECT used FROM turn_thread WHERE folder = ? AND thread <> '' ORDER BY used DESC LIMIT 1 OFFSET ?)`, s.Folder, s.Folder, keep)
 		}
 		if err == nil {
-			_, err = t.Exec(`DELETE FROM turn_thread WHERE folder = ? AND thread <> ''
+			err = t.Exec(`DELETE FROM turn_thread WHERE folder = ? AND thread <> ''
 				AND used <= (SELECT used FROM turn_thread WHERE folder = ? AND thread <> '' ORDER BY used DESC LIMIT 1 OFFSET ?)`, s.Folder, s.Folder, maxThreads)
 		}
 		return err

@@ -133,6 +133,9 @@ type Plans interface {
 	Limits() Limits
 	// Plan says how to run a group's assistant.
 	Plan(g groups.Group) (Plan, error)
+	// Placement says on which engine a group's assistant runs next, if so many run on each; ok is
+	// false if that is not known yet. It is called with a lock held, and must not wait.
+	Placement(g groups.Group, running map[string]int) (p Placement, ok bool)
 	// Elsewhere reports whether a group's assistant lives elsewhere: nothing is started for
 	// it, and it takes its messages with Fetch and Ack.
 	Elsewhere(g groups.Group) bool
@@ -142,6 +145,12 @@ type Plans interface {
 	// OverBudget reports whether the last call of the group's model was refused because its
 	// budget is used up.
 	OverBudget(folder string) bool
+}
+
+// Placement is where a group's assistant runs.
+type Placement struct {
+	Engine string // its name; empty: this machine, or its only engine
+	Former string // the engine that the group leaves, with all that the assistant has kept there; empty: none
 }
 
 // Platforms is what the channels can do for a chat: serve's platforms.
@@ -160,7 +169,7 @@ type Tasks interface{ Ended(run string) }
 
 // Limits bound what the assistants take from the machine.
 type Limits struct {
-	AtOnce      int           // assistants that run at the same time; 0: 5
+	AtOnce      int           // assistants that run at the same time on each engine, and on this machine; 0: 5
 	Inbox       int64         // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
 	Threads     int           // threads of a chat that are remembered, each as a conversation of its own; 0: a chat is one conversation
 	NoticeAfter time.Duration // for how long a model may not answer before the chat is told; 0: 1 min
@@ -174,6 +183,7 @@ type Plan struct {
 	Name                     string            // what the assistant is called, in the agent protocol
 	Agent                    string            // which agent agentrunner drives
 	Model                    string            // what the configuration calls its model; empty: the agent's own choice
+	Engines                  []string          // on which it may run, by name
 	Command                  []string          // instead of the runtime's default; may be empty
 	Env                      map[string]string // further environment
 	Secrets                  map[string]string // handed over in the input, never in the environment or a log
@@ -223,5 +233,5 @@ type Manager struct {
 	tolds    tolds
 	opened   []*conversation // since Run looked
 	queue    []*conversation // called, waiting for room, first come first served
-	running  int
+	running  map[string]int  // how many run, by engine
 }

@@ -45,6 +45,24 @@ func (m *Manager) occupied(c *chat) bool {
 	return c.running >= max(1, c.configured().Parallel)
 }
 
+// hasRoom decides where a waiting conversation's assistant runs, and reports whether it may start. The
+// assistants of a chat that run at the same time are on one engine.
+func (m *Manager) hasRoom(c *conversation) bool {
+	c.full = false
+	if m.occupied(c.chat) {
+		return false
+	}
+	known := true
+	if c.chat.running > 0 {
+		i := slices.IndexFunc(m.all, func(t *conversation) bool { return t.chat == c.chat && t.phase == running })
+		c.on = Placement{Engine: m.all[i].on.Engine}
+	} else {
+		c.on, known = m.o.Plans.Placement(c.configured(), m.running)
+	}
+	c.full = known && m.running[c.on.Engine] >= m.limits().AtOnce
+	return known && !c.full
+}
+
 // freePlace returns a place of a conversation's chat where no assistant runs. If possible it
 // is the place of the conversation's last assistant: a container with which the host has
 // lost contact ends when another one takes its place.
@@ -64,14 +82,14 @@ func (m *Manager) freePlace(c *conversation) int {
 
 // makeRoom asks assistants that are idle to end, as many as are waited for: those
 // of a chat in which another thread waits, and otherwise those that have been idle
-// longest.
+// longest on the engine that has no room.
 func (m *Manager) makeRoom() {
-	n, awaited := 0, map[*chat]bool{}
+	wanted, awaited := map[string]int{}, map[*chat]bool{}
 	for _, c := range m.queue {
 		if m.occupied(c.chat) {
 			awaited[c.chat] = true
-		} else {
-			n++
+		} else if c.full {
+			wanted[c.on.Engine]++
 		}
 	}
 	var resting []*conversation
@@ -81,15 +99,17 @@ func (m *Manager) makeRoom() {
 			c.yielding = true
 			wake.Up(c.nudge)
 		case c.yielding:
-			n--
+			wanted[c.on.Engine]--
 		case c.resting:
 			resting = append(resting, c)
 		}
 	}
 	slices.SortFunc(resting, func(a, b *conversation) int { return a.since.Compare(b.since) })
-	for _, c := range resting[:min(max(n, 0), len(resting))] {
-		c.yielding = true
-		wake.Up(c.nudge)
+	for _, c := range resting {
+		if wanted[c.on.Engine]--; wanted[c.on.Engine] >= 0 {
+			c.yielding = true
+			wake.Up(c.nudge)
+		}
 	}
 }
 
@@ -101,7 +121,7 @@ func (m *Manager) ended(c *conversation) {
 	c.halt(nil)
 	c.run, c.halt = nil, nil
 	c.chat.running--
-	m.running--
+	m.running[c.on.Engine]--
 	m.dismiss(c)
 	m.forgetLeft(c.chat)
 	wake.Up(m.wake)

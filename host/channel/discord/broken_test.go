@@ -204,3 +204,14 @@ func TestANameThatImitatesAnotherIsOnlyAName(t *testing.T) {
 		}
 	}
 }
+
+// Each greeting on one connection started a further heartbeat.
+func TestASecondGreetingStartedASecondHeartbeat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Heartbeat = 10 * time.Minute
+	w.run(t)
+	before := w.Calls("connect")
+	w.Greet()
+	w.Wait(t, "another connection", func() bool { return w.Calls("connect") > before })
+}

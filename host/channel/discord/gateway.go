@@ -40,6 +40,7 @@ type gateway struct {
 
 	session, resume string // of the session; empty: there is none
 	current         bool   // all earlier messages are kept, or come by this connection
+	greeted         bool   // Discord has said hello on this connection
 	seq             atomic.Int64
 	acked           atomic.Bool  // the last heartbeat was answered
 	busy            atomic.Bool  // with a frame; answers to heartbeats lie unread
@@ -63,7 +64,7 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 		return link.StopOf(err)
 	}
 	me := g.self.Load()
-	g.current = false
+	g.current, g.greeted = false, false
 	address := g.resume
 	if g.session == "" {
 		var at struct {
@@ -127,6 +128,10 @@ func (g *gateway) hear(ctx context.Context, conn *webapi.Socket, data []byte, up
 		if err := json.Unmarshal(f.Data, &h, lenient); err != nil || h.Interval <= 0 || h.Interval > 600_000 {
 			return errors.New("Discord's greeting has no heartbeat")
 		}
+		if g.greeted { // each greeting would start a heartbeat
+			return errors.New("Discord greeted the connection twice")
+		}
+		g.greeted = true
 		conn.Go(func() { g.beat(ctx, conn, time.Duration(h.Interval)*time.Millisecond) })
 		return g.greet(ctx, conn)
 	case opHeartbeat:

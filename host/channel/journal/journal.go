@@ -107,7 +107,7 @@ func (j *Journal) Clear(ctx context.Context) error {
 		for _, all := range []string{
 			`DELETE FROM journal_sent WHERE channel = ?`, `DELETE FROM journal_inbound WHERE channel = ?`, `DELETE FROM journal_fact WHERE channel = ?`,
 		} {
-			if _, err := t.Exec(all, j.channel); err != nil {
+			if err := t.Exec(all, j.channel); err != nil {
 				return err
 			}
 		}

@@ -24,7 +24,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
-	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -153,7 +152,7 @@ func start(t testing.TB, opts setup) *site {
 func startWith(t testing.TB, opts setup, in *inbox) *site {
 	t.Helper()
 	var err error
-	if opts.State, err = state.Open(t.Context(), opts.Dir, store.Home{}, slog.New(slog.DiscardHandler)); err != nil {
+	if opts.State, err = state.Open(t.Context(), statetest.Spec(opts.Dir), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	w, err := opened(opts)

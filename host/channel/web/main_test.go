@@ -12,7 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
@@ -36,7 +36,7 @@ func serveUntilKilled(dir, listen string) {
 	o.Listen = listen
 	var w *web.Web
 	var err error
-	if o.State, err = state.Open(context.Background(), dir, store.Home{}, slog.New(slog.DiscardHandler)); err == nil {
+	if o.State, err = state.Open(context.Background(), statetest.Spec(dir), slog.New(slog.DiscardHandler)); err == nil {
 		w, err = opened(o)
 	}
 	if err == nil {

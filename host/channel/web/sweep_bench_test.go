@@ -42,7 +42,7 @@ func benchmarkPut(b *testing.B, rows int) {
 	for left := 1; left > 0 && (rows > 0 || len(took) < 2000); {
 		at := time.Now()
 		if err := o.State.Do(b.Context(), func(t *state.Tx) error {
-			_, err := t.Exec(`INSERT INTO page_push_key (channel, key) VALUES ('bench', ?1) ON CONFLICT (channel) DO UPDATE SET key = ?1`, len(took))
+			err := t.Exec(`INSERT INTO page_push_key (channel, key) VALUES ('bench', ?1) ON CONFLICT (channel) DO UPDATE SET key = ?1`, len(took))
 			return err
 		}, nil); err != nil {
 			b.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"github.com/longshore-bridge/longshore/host/state"
-	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -35,7 +35,7 @@ func sendOne() int {
 	limits := whatsapp.DefaultLimits()
 	limits.Kinds[media.Document] = media.Limit{Bytes: 2 << 30, Caption: 1024}
 	dir := os.Getenv("WHATSAPP_TEST_DIR")
-	db, err := state.Open(ctx, filepath.Join(dir, "state"), store.Home{}, slog.New(slog.DiscardHandler))
+	db, err := state.Open(ctx, statetest.Spec(filepath.Join(dir, "state")), slog.New(slog.DiscardHandler))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

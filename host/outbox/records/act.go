@@ -67,7 +67,7 @@ func RecordAim(t *state.Tx, r *Record, position int, p *Part) error {
 		err = unlink(t, r.Address(), p.Act.Target)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET act = ? WHERE delivery = ? AND position = ?`, text, r.ID, position)
+		err = t.Exec(`UPDATE part SET act = ? WHERE delivery = ? AND position = ?`, text, r.ID, position)
 	}
 	return err
 }

@@ -176,7 +176,7 @@ func (r *Reader) NextExpiry(ctx context.Context) (time.Time, error) {
 func insertAsks(t *state.Tx, it *Record, now time.Time) (err error) {
 	if a := it.Approval; a != nil {
 		p := &it.Parts[0]
-		if _, err = t.Exec(`UPDATE part SET code = ?, message = ?, hint = ? WHERE delivery = ?`, p.Code, p.Message, p.Hint, it.ID); err == nil {
+		if err = t.Exec(`UPDATE part SET code = ?, message = ?, hint = ? WHERE delivery = ?`, p.Code, p.Message, p.Hint, it.ID); err == nil {
 			err = insertAsk(t, a, it.ID, 0, now)
 		}
 	}
@@ -185,14 +185,14 @@ func insertAsks(t *state.Tx, it *Record, now time.Time) (err error) {
 	}
 	for i := range it.Parts {
 		if q := it.Parts[i].Question; err == nil && q != nil {
-			_, err = t.Exec(`UPDATE ask SET shown = ?, told = 0 WHERE id = ?`, it.ID, q.Ask)
+			err = t.Exec(`UPDATE ask SET shown = ?, told = 0 WHERE id = ?`, it.ID, q.Ask)
 		}
 	}
 	return ofDatabase("record what people are asked", err)
 }
 
 func insertAsk(t *state.Tx, a *Ask, delivery, shown int64, now time.Time) error {
-	_, err := t.Exec(`INSERT INTO ask (id, policy, delivery, shown, folder, thread, session, rule, about, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err := t.Exec(`INSERT INTO ask (id, policy, delivery, shown, folder, thread, session, rule, about, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, string(a.Policy), delivery, shown, a.Folder, a.Thread, a.Session, a.Rule, a.About, nano(now), nano(a.Expires))
 	return err
 }
@@ -209,7 +209,7 @@ func AnswerAsk(t *state.Tx, id, what, by string, now time.Time) error {
 
 // SaveAsk records when an Ask expires, and whether people were told how it ended.
 func SaveAsk(t *state.Tx, a *Ask) error {
-	_, err := t.Exec(`UPDATE ask SET expires = ?, told = ? WHERE id = ?`, nano(a.Expires), bit(a.Told), a.ID)
+	err := t.Exec(`UPDATE ask SET expires = ?, told = ? WHERE id = ?`, nano(a.Expires), bit(a.Told), a.ID)
 	return ofDatabase("record a question", err)
 }
 
@@ -226,10 +226,10 @@ func loseApproval(t *state.Tx, name string, now time.Time, lost *int64) error {
 		}
 		*lost++
 		if err == nil {
-			_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = ?, hint = ? WHERE delivery = ?`, codeLostBytes, lostMessage, lostHint, asks[i].Delivery)
+			err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = ?, hint = ? WHERE delivery = ?`, codeLostBytes, lostMessage, lostHint, asks[i].Delivery)
 		}
 		if err == nil {
-			_, err = t.Exec(`UPDATE delivery SET bad = (SELECT count(*) FROM part WHERE delivery = delivery.id), changed = ? WHERE id = ?`, nano(now), asks[i].Delivery)
+			err = t.Exec(`UPDATE delivery SET bad = (SELECT count(*) FROM part WHERE delivery = delivery.id), changed = ? WHERE id = ?`, nano(now), asks[i].Delivery)
 		}
 	}
 	return err
@@ -243,20 +243,20 @@ func Refuse(t *state.Tx, r *Record, id, what, by string, now time.Time) error {
 	}
 	err := AnswerAsk(t, id, what, by, now)
 	if err == nil { // its own question is never shown
-		_, err = t.Exec(`UPDATE ask SET answer = 'none', answered = ? WHERE delivery = ? AND answer = ''`, nano(now), r.ID)
+		err = t.Exec(`UPDATE ask SET answer = 'none', answered = ? WHERE delivery = ? AND answer = ''`, nano(now), r.ID)
 	}
 	if err == nil {
 		err = blob.Delete(t, r.FileBlobs()...)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET state = 'refused', blob = '', code = ?, message = ?, hint = ? WHERE delivery = ? AND state = 'waiting'`,
+		err = t.Exec(`UPDATE part SET state = 'refused', blob = '', code = ?, message = ?, hint = ? WHERE delivery = ? AND state = 'waiting'`,
 			code, message, hint, r.ID)
 	}
 	if err == nil { // in this commit: when the records are gone, nothing else keeps a link shut
-		_, err = t.Exec(`UPDATE link SET expires = 0 WHERE key = ?`, r.Key)
+		err = t.Exec(`UPDATE link SET expires = 0 WHERE key = ?`, r.Key)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(now), r.ID)
+		err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(now), r.ID)
 	}
 	return err
 }

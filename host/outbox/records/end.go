@@ -38,7 +38,7 @@ func Requeue(t *state.Tx, id int64, held time.Duration, now time.Time, from ...S
 		open++
 		freed += p.Size()
 		p.State, p.Attempts, p.Next, p.Code, p.Message, p.Hint = Queued, 0, time.Time{}, "", "", ""
-		if _, err := t.Exec(`UPDATE part SET state = 'queued', attempts = 0, next = 0, code = '', message = '', hint = ''
+		if err := t.Exec(`UPDATE part SET state = 'queued', attempts = 0, next = 0, code = '', message = '', hint = ''
 			WHERE delivery = ? AND position = ?`, id, i); err != nil {
 			return nil, 0, ofDatabase("retry", err)
 		}
@@ -50,7 +50,7 @@ func Requeue(t *state.Tx, id int64, held time.Duration, now time.Time, from ...S
 		return nil, 0, err
 	}
 	it.Created, it.Held = now, held
-	_, err = t.Exec(`UPDATE delivery SET turn = ?, created = ?, held = ?, changed = ?, open = ?, bad = 0 WHERE id = ?`,
+	err = t.Exec(`UPDATE delivery SET turn = ?, created = ?, held = ?, changed = ?, open = ?, bad = 0 WHERE id = ?`,
 		it.Turn, nano(it.Created), int64(it.Held), nano(now), open, id)
 	return it, freed, ofDatabase("retry", err)
 }
@@ -74,7 +74,7 @@ func Cancel(t *state.Tx, it *Record, from int, now time.Time) (cancelled []int, 
 	if len(cancelled) == 0 {
 		return nil, ErrSettled
 	}
-	_, err = t.Exec(`UPDATE delivery SET open = open - ?, changed = ? WHERE id = ?`, len(cancelled), nano(now), it.ID)
+	err = t.Exec(`UPDATE delivery SET open = open - ?, changed = ? WHERE id = ?`, len(cancelled), nano(now), it.ID)
 	return cancelled, ofDatabase("drop", err)
 }
 
@@ -132,7 +132,7 @@ func Dismiss(t *state.Tx, id int64, now time.Time) ([]Kept, error) {
 	}
 	gone, err := scanKept(t, keptOfDelivery, id)
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET blob = '' WHERE delivery = ?`, id)
+		err = t.Exec(`UPDATE part SET blob = '' WHERE delivery = ?`, id)
 	}
 	return gone, ofDatabase("dismiss", err)
 }
@@ -149,7 +149,7 @@ func Expire(t *state.Tx, before time.Time) (gone []Kept, more bool, err error) {
 		}
 		gone = append(gone, ks...)
 		for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM vote WHERE delivery = ?`, `DELETE FROM ask WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
-			if _, err := t.Exec(table, id); err != nil {
+			if err := t.Exec(table, id); err != nil {
 				return nil, true, ofDatabase("forget deliveries", err)
 			}
 		}
@@ -165,7 +165,7 @@ func Evict(t *state.Tx, folder string, over int64) (gone []Kept, more bool, err 
 		k := ks[len(gone)]
 		left -= k.Size
 		gone = append(gone, k)
-		if _, err := t.Exec(`UPDATE part SET blob = '' WHERE delivery = ? AND position = ?`, k.Delivery, k.Position); err != nil {
+		if err := t.Exec(`UPDATE part SET blob = '' WHERE delivery = ? AND position = ?`, k.Delivery, k.Position); err != nil {
 			return nil, true, ofDatabase("forget a failed file", err)
 		}
 	}

@@ -71,7 +71,7 @@ func insertPart(t *state.Tx, id int64, position int, p *Part, waits bool) error 
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act, written, receipt_note, unthreaded, attempts, receipt, receipt_time)
+	err = t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act, written, receipt_note, unthreaded, attempts, receipt, receipt_time)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, position, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.Blobs(), " "), string(p.State), act, p.Written, p.Receipt.Note, bit(p.Unthreaded),
 		p.Attempts, p.Receipt.ID, nano(p.Receipt.Time))
@@ -102,7 +102,7 @@ func Replace(t *state.Tx, first int64) ([]int64, error) {
 	earlier, err := scanIDs(t.Query(`SELECT e.id FROM delivery d JOIN delivery e ON e.request = d.request AND e.folder = d.folder AND e.id < d.id
 		WHERE d.id >= ? AND d.request <> ''`, first))
 	for _, id := range earlier {
-		_, failed := t.Exec(`UPDATE delivery SET request = '' WHERE id = ?`, id)
+		failed := t.Exec(`UPDATE delivery SET request = '' WHERE id = ?`, id)
 		err = errors.Join(err, failed)
 	}
 	return earlier, ofDatabase("record a delivery", err)

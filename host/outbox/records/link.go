@@ -36,7 +36,7 @@ func insertLink(t *state.Tx, d *Delivery, l *Link) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO link (id, key, folder, channel, chat, file, size, blob, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err = t.Exec(`INSERT INTO link (id, key, folder, channel, chat, file, size, blob, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		l.ID, d.Key, d.Folder, d.Channel, string(d.Chat), string(file), l.File.Size, l.File.Blob, nano(d.Created), nano(l.Expires))
 	return ofDatabase("record a link", err)
 }
@@ -58,7 +58,7 @@ func unlink(t *state.Tx, chat groups.Address, message string) error {
 		return err
 	})
 	for i := 0; err == nil && i < len(ids); i++ {
-		_, err = t.Exec(`UPDATE link SET expires = 0 WHERE id = ?`, ids[i])
+		err = t.Exec(`UPDATE link SET expires = 0 WHERE id = ?`, ids[i])
 	}
 	return ofDatabase("end a link", err)
 }
@@ -144,7 +144,7 @@ func endLinks(t *state.Tx, where string, arg any) ([]string, error) {
 	names, err := scanNames(t.Query(`SELECT blob FROM link WHERE ended = 0 AND `+where+` ORDER BY id LIMIT ?`, arg, Batch))
 	if err == nil && len(names) > 0 {
 		if err = blob.Delete(t, names...); err == nil {
-			_, err = t.Exec(`UPDATE link SET ended = 1 WHERE id IN (SELECT id FROM link WHERE ended = 0 AND `+where+` ORDER BY id LIMIT ?)`, arg, Batch)
+			err = t.Exec(`UPDATE link SET ended = 1 WHERE id IN (SELECT id FROM link WHERE ended = 0 AND `+where+` ORDER BY id LIMIT ?)`, arg, Batch)
 		}
 	}
 	return names, ofDatabase("end links", err)
@@ -159,7 +159,7 @@ func (r *Reader) EndedLinks(ctx context.Context) ([]string, error) {
 // ForgetLinks deletes the rows of links that have ended and have no files any more.
 func ForgetLinks(t *state.Tx, names []string) error {
 	for _, name := range names {
-		if _, err := t.Exec(`DELETE FROM link WHERE ended = 1 AND blob = ?`, name); err != nil {
+		if err := t.Exec(`DELETE FROM link WHERE ended = 1 AND blob = ?`, name); err != nil {
 			return ofDatabase("forget links", err)
 		}
 	}

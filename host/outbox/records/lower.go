@@ -52,7 +52,7 @@ func (m *movedChange) move(t *state.Tx, more int) error {
 	m.part.Act.Part += more
 	act, err := m.part.actText()
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET act = ? WHERE delivery = ? AND position = ?`, act, m.delivery, m.position)
+		err = t.Exec(`UPDATE part SET act = ? WHERE delivery = ? AND position = ?`, act, m.delivery, m.position)
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func (m *movedChange) unsendToo(t *state.Tx, more int) error {
 			return err
 		}
 	}
-	_, err := t.Exec(`UPDATE delivery SET open = open + ? WHERE id = ?`, more, m.delivery)
+	err := t.Exec(`UPDATE delivery SET open = open + ? WHERE id = ?`, more, m.delivery)
 	return err
 }
 
@@ -86,12 +86,12 @@ func Lower(t *state.Tx, it *Record, position int, lower []Part, now time.Time) (
 	if err != nil || n == 0 || more == 0 {
 		return n > 0, 0, ofDatabase("record another form", err)
 	}
-	_, err = t.Exec(`UPDATE part SET position = -position - ? WHERE delivery = ? AND position > ?`, more, it.ID, position)
+	err = t.Exec(`UPDATE part SET position = -position - ? WHERE delivery = ? AND position > ?`, more, it.ID, position)
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET position = -position WHERE delivery = ? AND position < 0`, it.ID)
+		err = t.Exec(`UPDATE part SET position = -position WHERE delivery = ? AND position < 0`, it.ID)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE delivery SET open = open + ?, changed = ? WHERE id = ?`, more, nano(now), it.ID)
+		err = t.Exec(`UPDATE delivery SET open = open + ?, changed = ? WHERE id = ?`, more, nano(now), it.ID)
 	}
 	if err == nil {
 		unsends, err = moveChanges(t, it.Key, position, more)

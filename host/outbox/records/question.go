@@ -91,7 +91,7 @@ func SaveAnswer(t *state.Tx, delivery int64, a Answer) (first bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = t.Exec(`INSERT INTO vote (delivery, voter, name, choices, time)
+	err = t.Exec(`INSERT INTO vote (delivery, voter, name, choices, time)
 		SELECT ?1, ?2, ?3, ?4, ?5 WHERE (SELECT count(*) FROM vote WHERE delivery = ?1 AND voter <> ?2) < ?6
 		ON CONFLICT (delivery, voter) DO UPDATE SET name = ?3, choices = ?4, time = ?5 WHERE vote.time <= ?5`,
 		delivery, a.Voter, a.Name, string(list), nano(a.Time), maxVoters)

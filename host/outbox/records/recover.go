@@ -115,7 +115,7 @@ func (r *Reader) Holds(ctx context.Context, see func(channel string, total time.
 
 // SaveHold records how long a channel has waited for an operator.
 func SaveHold(t *state.Tx, channel string, total time.Duration, since time.Time) error {
-	_, err := t.Exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)
+	err := t.Exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)
 		ON CONFLICT (channel) DO UPDATE SET total = excluded.total, since = excluded.since`,
 		channel, int64(total), nano(since))
 	return err

@@ -33,7 +33,7 @@ func Update(t *state.Tx, id int64, position int, p *Part, now time.Time) (ended 
 	if p.State == Failed || p.State == Uncertain {
 		bad = 1
 	}
-	_, err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + ?, changed = ? WHERE id = ?`, bad, nano(now), id)
+	err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + ?, changed = ? WHERE id = ?`, bad, nano(now), id)
 	return true, ofDatabase("record an outcome", err)
 }
 
@@ -50,14 +50,14 @@ func sent(t *state.Tx, id int64, position int, p *Part, now time.Time) (ended bo
 		WHERE delivery = ? AND position = ? AND state IN `+openStates,
 		string(p.State), p.Attempts, p.Receipt.ID, nano(p.Receipt.Time), string(p.Shown), id, position)
 	if err == nil && n > 0 {
-		_, err = t.Exec(`UPDATE delivery SET open = open - 1, changed = ? WHERE id = ?`, nano(now), id)
+		err = t.Exec(`UPDATE delivery SET open = open - 1, changed = ? WHERE id = ?`, nano(now), id)
 	}
 	return n > 0, ofDatabase("record an outcome", err)
 }
 
 // SaveState records what the channel keeps of a part for its next attempt.
 func SaveState(t *state.Tx, id int64, position int, saved []byte) error {
-	_, err := t.Exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, saved, id, position)
+	err := t.Exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, saved, id, position)
 	return err
 }
 
@@ -87,18 +87,18 @@ func failLost(t *state.Tx, name string, now time.Time, lost *int64) error {
 		err = loseApproval(t, name, now, lost)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
+		err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
 			(SELECT delivery FROM part WHERE blob <> '' AND blob LIKE '%' || ? || '%' AND state IN ('queued', 'sending'))`, nano(now), name)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = ?, hint = ?
+		err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = ?, hint = ?
 			WHERE blob <> '' AND blob LIKE '%' || ? || '%' AND state IN ('queued', 'sending')`, codeLostBytes, lostMessage, lostHint, name)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND blob LIKE '%' || ? || '%'`, name)
+		err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND blob LIKE '%' || ? || '%'`, name)
 	}
 	if err == nil {
-		_, err = t.Exec(`DELETE FROM link WHERE blob = ?`, name)
+		err = t.Exec(`DELETE FROM link WHERE blob = ?`, name)
 	}
 	return ofDatabase("record a lost file", err)
 }
@@ -141,14 +141,14 @@ func Refine(t *state.Tx, chat groups.Address, id string, to State) (r Refined, e
 	}
 	r.At = time.Now()
 	if r.Pending { // its attempt ends it
-		_, err = t.Exec(`UPDATE part SET shown = ? WHERE delivery = ? AND position = ?`, string(to), r.Delivery, r.Position)
+		err = t.Exec(`UPDATE part SET shown = ? WHERE delivery = ? AND position = ?`, string(to), r.Delivery, r.Position)
 	} else {
-		_, err = t.Exec(`UPDATE part SET state = ?1, delivered_at = CASE WHEN ?1 = 'delivered' THEN ?2 ELSE delivered_at END,
+		err = t.Exec(`UPDATE part SET state = ?1, delivered_at = CASE WHEN ?1 = 'delivered' THEN ?2 ELSE delivered_at END,
 			read_at = CASE WHEN ?1 = 'read' THEN ?2 ELSE read_at END
 			WHERE delivery = ?3 AND position = ?4`, string(to), nano(r.At), r.Delivery, r.Position)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(r.At), r.Delivery)
+		err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(r.At), r.Delivery)
 	}
 	return r, ofDatabase("record a receipt", err)
 }

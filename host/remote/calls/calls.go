@@ -82,7 +82,7 @@ func (s *Store) record(t *state.Tx, id string, who tokens.Identity, key string, 
 		return c, errTooMany, nil
 	}
 	c = Call{ID: id, Made: time.Now().Truncate(time.Microsecond), New: true} // it becomes the time of a file
-	if _, err := t.Exec(`INSERT INTO remote_call (id, folder, thread, key, content, made) VALUES (?, ?, ?, ?, ?, ?)`, id, who.Folder, who.Thread, key, content, c.Made.UnixNano()); err != nil {
+	if err := t.Exec(`INSERT INTO remote_call (id, folder, thread, key, content, made) VALUES (?, ?, ?, ?, ?, ?)`, id, who.Folder, who.Thread, key, content, c.Made.UnixNano()); err != nil {
 		return c, nil, err
 	}
 	return c, nil, recount(t, who.Folder, 1)
@@ -90,7 +90,7 @@ func (s *Store) record(t *state.Tx, id string, who tokens.Identity, key string, 
 
 // recount adds to the number of a group's calls.
 func recount(t *state.Tx, folder string, more int) error {
-	_, err := t.Exec(`INSERT INTO remote_count (folder, calls) VALUES (?, ?) ON CONFLICT (folder) DO UPDATE SET calls = remote_count.calls + excluded.calls`, folder, more)
+	err := t.Exec(`INSERT INTO remote_count (folder, calls) VALUES (?, ?) ON CONFLICT (folder) DO UPDATE SET calls = remote_count.calls + excluded.calls`, folder, more)
 	return err
 }
 

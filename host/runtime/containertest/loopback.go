@@ -2,11 +2,40 @@ package containertest
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 )
+
+// Docker serves the part of Docker's API that a host asks before a container runs, at a unix socket,
+// until end or the test's end. It has every image, and starts nothing. Two of the same id are one engine.
+func Docker(t testing.TB, socket, id string) (end func()) {
+	t.Helper()
+	api := http.NewServeMux()
+	for pattern, body := range map[string]string{
+		"/_ping": "OK", "/v1.41/version": `{"Version":"20.10.24"}`, "/v1.41/containers/json": `[]`,
+		"/v1.41/info":    `{"ID":"` + id + `","ServerVersion":"20.10.24","OperatingSystem":"debian","Architecture":"x86_64","MemoryLimit":true,"PidsLimit":true,"CpuCfsQuota":true}`,
+		"/v1.41/images/": `{"Id":"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}`,
+	} {
+		api.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Api-Version", "1.41")
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, body)
+		})
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: api}} //nolint:gosec // a test's
+	server.Start()
+	end = sync.OnceFunc(server.Close)
+	t.Cleanup(end)
+	return end
+}
 
 // Podman serves the part of Podman 4's API that a host asks before a container runs, on
 // loopback, and returns its address in the form of DOCKER_HOST. It has every image, and

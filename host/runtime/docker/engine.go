@@ -39,6 +39,7 @@ type Engine struct {
 
 // Facts describes an engine.
 type Facts struct {
+	ID       string   // its own, if it keeps one: Podman does not
 	Host     string   // its address, in the form of DOCKER_HOST
 	Name     string   // its version and system, as it reports them
 	Podman   bool     // the engine is Podman, whose API differs in parts
@@ -64,10 +65,19 @@ func (e *NoEngineError) Hint() string {
 // command, and asks it what it can do. If getenv is nil, the process's
 // environment is used. If no engine answers, the error is a *NoEngineError.
 func Connect(ctx context.Context, getenv func(string) string) (*Engine, error) {
+	return ConnectAt(ctx, getenv, "")
+}
+
+// ConnectAt is Connect for the engine that listens at a unix socket of this machine; an empty
+// socket: the engine that Connect finds. No container may mount the other sockets either.
+func ConnectAt(ctx context.Context, getenv func(string) string, socket string, others ...string) (*Engine, error) {
 	if getenv == nil {
 		getenv = os.Getenv
 	}
 	candidates, err := endpoints(getenv)
+	if socket != "" {
+		candidates, err = []endpoint{{host: "unix://" + socket, from: "engines", chosen: true}}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find container engine: %w", err)
 	}
@@ -75,7 +85,7 @@ func Connect(ctx context.Context, getenv func(string) string) (*Engine, error) {
 	for _, c := range candidates {
 		e, err := connect(ctx, c)
 		if err == nil {
-			e.sockets = append(sockets(getenv), e.Socket())
+			e.sockets = append(append(sockets(getenv), e.Socket()), others...)
 			return e, nil
 		}
 		none.Tried = append(none.Tried, fmt.Sprintf("%s (%s): %s", c.host, c.from, firstLine(err)))
@@ -144,9 +154,10 @@ func (e *Engine) ask(ctx context.Context) error {
 	}
 	info := answer.Info
 	e.facts = Facts{Host: e.host, Name: strings.TrimSpace(info.ServerVersion + " on " + info.OperatingSystem), Arch: goArch(info.Architecture)}
+	e.facts.ID = info.ID
 	for _, part := range version.Components {
-		if part.Name == podmanEngine {
-			e.facts.Podman, e.facts.Name = true, "Podman "+e.facts.Name
+		if part.Name == podmanEngine { // it makes up an ID for each answer
+			e.facts.ID, e.facts.Podman, e.facts.Name = "", true, "Podman "+e.facts.Name
 		}
 	}
 	for _, option := range info.SecurityOptions {
@@ -161,6 +172,16 @@ func (e *Engine) ask(ctx context.Context) error {
 	slices.Sort(e.facts.Lacks)
 	if e.facts.Podman {
 		return e.askRights(ctx)
+	}
+	return nil
+}
+
+// Ping returns an error unless the engine answers within that time.
+func (e *Engine) Ping(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if _, err := e.api.Ping(ctx, client.PingOptions{}); err != nil {
+		return fmt.Errorf("ask the engine: %w", ssh.Words(err))
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func Volume(state, folder string) string { return "longshore-" + stateID(state) 
 
 // ErrFarEngine is returned if the engine may run on another machine, where no socket of
 // this one can be mounted. It is permanent.
-var ErrFarEngine = errors.New("share: none mounts a socket of this machine, and the engine's address may be another machine's; use the engine's unix socket here, engine: {ssh: …} for another machine's, or share: directories")
+var ErrFarEngine = errors.New("share: none mounts a socket of this machine, and the engine's address may be another machine's; use the engine's unix socket here, ssh: below engines: for another machine's, or share: directories")
 
 // listen listens on a socket that only the user of this engine's containers can connect to.
 // Its directory is the host's, and others can pass through it but not look into it.

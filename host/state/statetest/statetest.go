@@ -3,15 +3,64 @@ package statetest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/host/postgres"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
+
+// Postgres names the variable with the file of a connection string. If it is set, each state is a
+// schema in that database.
+const Postgres = "LONGSHORE_TEST_POSTGRES"
+
+// Spec describes the state in dir. On PostgreSQL its schema, named after dir, is made.
+func Spec(dir string) store.Spec {
+	s := state.Spec(dir, store.Home{})
+	file := os.Getenv(Postgres)
+	if file == "" {
+		return s
+	}
+	sum := sha256.Sum256([]byte(dir))
+	name := "t_" + hex.EncodeToString(sum[:8])
+	text, err := os.ReadFile(file)
+	if err == nil {
+		s.Server.File = filepath.Join(filepath.Dir(file), name)
+		err = os.WriteFile(s.Server.File, append(text, " search_path="+name...), 0o600)
+	}
+	if err == nil {
+		err = makeSchema(file, name)
+	}
+	if err != nil {
+		panic(err) // there are callers without a test, such as the processes that a test kills
+	}
+	return s
+}
+
+func makeSchema(file, name string) error {
+	c, err := postgres.Read(file)
+	if err != nil {
+		return err
+	}
+	db := c.Open(postgres.Options{})
+	_, err = db.Exec(`CREATE SCHEMA IF NOT EXISTS ` + name)
+	return errors.Join(err, db.Close())
+}
+
+// SQLiteOnly skips a test on PostgreSQL and says why.
+func SQLiteOnly(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv(Postgres) != "" {
+		t.Skip("on SQLite only: " + why)
+	}
+}
 
 // Open opens the state in dir, and closes it when the test ends, if the test has not.
 func Open(t testing.TB, dir string) *state.DB {
@@ -23,7 +72,7 @@ func Open(t testing.TB, dir string) *state.DB {
 // Start is Open for a test that closes the state before it ends, such as to open it again.
 func Start(t testing.TB, dir string) (d *state.DB, end func()) {
 	t.Helper()
-	d, err := state.Open(context.WithoutCancel(t.Context()), dir, store.Home{}, slog.New(slog.DiscardHandler))
+	d, err := state.Open(context.WithoutCancel(t.Context()), Spec(dir), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,10 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 type gateway struct{ *Server }
 
 // Opened greets a client.
-func (g gateway) Opened(c *channeltest.Socket) {
-	c.Send(object{"op": 10, "d": object{"heartbeat_interval": g.Heartbeat.Milliseconds()}, "s": nil, "t": nil})
+func (g gateway) Opened(c *channeltest.Socket) { c.Send(g.hello()) }
+
+func (s *Server) hello() object {
+	return object{"op": 10, "d": object{"heartbeat_interval": s.Heartbeat.Milliseconds()}, "s": nil, "t": nil}
 }
 
 // Said takes what a client says.
@@ -175,12 +177,17 @@ func (s *Server) Forget() {
 }
 
 // Reconnect asks all connections to come again.
-func (s *Server) Reconnect() {
+func (s *Server) Reconnect() { s.tellAll(object{"op": 7, "d": nil}) }
+
+// Greet says hello again on all connections, which Discord does not do.
+func (s *Server) Greet() { s.tellAll(s.hello()) }
+
+func (s *Server) tellAll(frame object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.sessions {
 		if one.conn != nil {
-			one.conn.Send(object{"op": 7, "d": nil})
+			one.conn.Send(frame)
 		}
 	}
 }

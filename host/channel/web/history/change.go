@@ -70,12 +70,12 @@ func (s *Store) update(t *state.Tx, m *Message) error {
 	if m.Edited {
 		edited = m.EditedAt.UnixMilli()
 	}
-	if _, err := t.Exec(`UPDATE page_message SET quote = ?1, file = ?2, size = CASE WHEN ?2 = '' THEN 0 ELSE size END, edited = ?3, removed = ?4,
+	if err := t.Exec(`UPDATE page_message SET quote = ?1, file = ?2, size = CASE WHEN ?2 = '' THEN 0 ELSE size END, edited = ?3, removed = ?4,
 		reactions = ?5, text = ?6, tree = ?7, short = ?8, poll = ?9 WHERE seq = ?10`,
 		column(m.Quote), column(m.File), edited, bit(m.Removed), column(m.Reactions), m.Text, string(m.Shown.Tree), m.Shown.Short, column(m.Poll), m.Seq); err != nil {
 		return err
 	}
-	_, err := t.Exec(`DELETE FROM page_change WHERE message = ?`, m.Seq)
+	err := t.Exec(`DELETE FROM page_change WHERE message = ?`, m.Seq)
 	return err
 }
 

@@ -134,14 +134,14 @@ func (s *Store) delete(t *state.Tx, f *forgotten, at int64) error {
 		`DELETE FROM page_waiting WHERE seq = ?`,
 		`DELETE FROM page_change WHERE message = ?`,
 	} {
-		if _, err := t.Exec(step, f.seq); err != nil {
+		if err := t.Exec(step, f.seq); err != nil {
 			return err
 		}
 	}
 	if err := t.QueryRow(`DELETE FROM page_message WHERE seq = ? RETURNING size`, f.seq).Scan(&f.size); err != nil {
 		return err
 	}
-	if _, err := t.Exec(`INSERT INTO page_gone (seq, channel, chat, id, key, file, time, forgotten) VALUES (?,?,?,?,?,?,?,?)`,
+	if err := t.Exec(`INSERT INTO page_gone (seq, channel, chat, id, key, file, time, forgotten) VALUES (?,?,?,?,?,?,?,?)`,
 		f.seq, s.name, f.chat, f.id, f.key, f.file, f.time, at); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (s *Store) Insert(ctx context.Context, chat string, msgs []*Message) (fresh
 				return err
 			}
 		}
-		_, err := t.Exec(`INSERT INTO page_waiting (seq, channel, chat, own) VALUES (?,?,?,?)`, msgs[0].Seq, s.name, chat, bit(msgs[0].Answers))
+		err := t.Exec(`INSERT INTO page_waiting (seq, channel, chat, own) VALUES (?,?,?,?)`, msgs[0].Seq, s.name, chat, bit(msgs[0].Answers))
 		return err
 	}, nil)
 	if errors.Is(err, errThere) {

@@ -57,9 +57,9 @@ func (s *Store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, err
 // Done implements journal.Queue.
 func (*Store) Done(t *state.Tx, seq int64) (err error) {
 	if seq < 0 {
-		_, err = t.Exec("DELETE FROM page_act WHERE n = ?", -seq)
+		err = t.Exec("DELETE FROM page_act WHERE n = ?", -seq)
 	} else {
-		_, err = t.Exec("DELETE FROM page_waiting WHERE seq = ?", seq)
+		err = t.Exec("DELETE FROM page_waiting WHERE seq = ?", seq)
 	}
 	return err
 }
@@ -170,15 +170,15 @@ func (s *Store) keep(t *state.Tx, chat string, a *Act) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(`DELETE FROM page_act WHERE channel = ? AND chat = ? AND kind = ? AND target = ? AND who = ?`, s.name, chat, string(a.Kind), a.Target, a.Author); err != nil {
+	if err := t.Exec(`DELETE FROM page_act WHERE channel = ? AND chat = ? AND kind = ? AND target = ? AND who = ?`, s.name, chat, string(a.Kind), a.Target, a.Author); err != nil {
 		return err
 	}
-	if _, err := t.Exec(`INSERT INTO page_act (channel, chat, behind, id, kind, target, who, body, time)
+	if err := t.Exec(`INSERT INTO page_act (channel, chat, behind, id, kind, target, who, body, time)
 		VALUES (?1, ?2, (SELECT MAX(seq) FROM page_message WHERE channel = ?1 AND chat = ?2), ?3, ?4, ?5, ?6, ?7, ?8)`,
 		s.name, chat, strings.ReplaceAll(id.String(), "-", ""), string(a.Kind), a.Target, a.Author, string(body), now().UnixMilli()); err != nil {
 		return err
 	}
-	_, err = t.Exec(`DELETE FROM page_act WHERE channel = ?1 AND chat = ?2
+	err = t.Exec(`DELETE FROM page_act WHERE channel = ?1 AND chat = ?2
 		AND n <= (SELECT n FROM page_act WHERE channel = ?1 AND chat = ?2 ORDER BY n DESC LIMIT 1 OFFSET ?3)`, s.name, chat, maxActs)
 	return err
 }

@@ -58,11 +58,11 @@ func (p *Pusher) loadKey(ctx context.Context) (*ecdsa.PrivateKey, error) {
 // add adds a browser, or changes its session and keys.
 func (p *Pusher) add(ctx context.Context, b subscription) error {
 	err := p.opts.DB.Do(ctx, func(t *state.Tx) error {
-		if _, err := t.Exec("DELETE FROM page_push WHERE channel = ? AND endpoint = ?", p.opts.Channel, b.Endpoint); err != nil {
+		if err := t.Exec("DELETE FROM page_push WHERE channel = ? AND endpoint = ?", p.opts.Channel, b.Endpoint); err != nil {
 			return err
 		}
 		if b.session != nil {
-			if _, err := t.Exec(`DELETE FROM page_push WHERE session = ?1 AND endpoint NOT IN
+			if err := t.Exec(`DELETE FROM page_push WHERE session = ?1 AND endpoint NOT IN
 				(SELECT endpoint FROM page_push WHERE session = ?1 ORDER BY made DESC LIMIT ?2)`, b.session, maxOfSession-1); err != nil {
 				return err
 			}

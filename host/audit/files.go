@@ -1,0 +1,181 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// fileKeeper keeps the trail in files of a directory, each named after the number of its first line.
+type fileKeeper struct {
+	dir  string
+	most int64 // bytes of a file
+	log  *slog.Logger
+
+	mu   sync.Mutex
+	file *os.File // the newest; nil: there is none
+	size int64
+	torn bool         // behind size stands what a write left that failed half way
+	out  bytes.Buffer // what put writes: its memory is used again
+}
+
+func (k *fileKeeper) key() ([]byte, error) {
+	if err := os.MkdirAll(k.dir, 0o700); err != nil {
+		return nil, err
+	}
+	return keyIn(k.dir)
+}
+
+func (k *fileKeeper) end(see func(Entry)) (number int64, hash string, cut int64, err error) {
+	all, err := files(k.dir)
+	if err != nil || len(all) == 0 {
+		return 0, "", 0, err
+	}
+	newest := all[len(all)-1]
+	for _, path := range all[max(0, len(all)-2):] {
+		k.size, cut, err = readEnd(path, func(line []byte) {
+			e, err := parse(line)
+			if err != nil {
+				e.Hash = hashOf(line) // the chain goes on from what is there; Verify names the line
+				k.log.Error("a line of the audit trail is broken", "file", filepath.Base(path), "error", err)
+			}
+			number, hash = max(number+1, e.Number), e.Hash
+			see(e)
+		})
+		if err != nil {
+			return 0, "", 0, fmt.Errorf("read %s, which may be moved away: %w", path, err)
+		}
+	}
+	if number == 0 { // the first line of this file was cut off: its name has its number
+		number = numberOf(newest) - 1
+	}
+	if k.file, err = os.OpenFile(newest, os.O_WRONLY|os.O_APPEND, 0); err == nil && cut > 0 {
+		if err = k.file.Truncate(k.size); err != nil {
+			err = errors.Join(err, k.file.Close())
+		}
+	}
+	return number, hash, cut, err
+}
+
+// readEnd calls see with the whole lines of a file. It returns how many bytes stand before and after the
+// end of the last one.
+func readEnd(path string, see func(line []byte)) (whole, torn int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	whole, err = lines(f, func(line []byte) error { see(line); return nil })
+	if err != nil {
+		return 0, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	return whole, info.Size() - whole, nil
+}
+
+func (k *fileKeeper) put(number int64, hash string, all []Entry) (int64, string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.out.Reset()
+	last, end, err := chain(&k.out, number, hash, all)
+	if err == nil {
+		err = k.append(number+1, k.out.Bytes())
+	}
+	if err != nil {
+		return number, hash, err
+	}
+	if k.out.Cap() > maxLine { // many entries waited for the disk
+		k.out = bytes.Buffer{}
+	}
+	return last, end, nil
+}
+
+// append writes whole lines, of which the first has that number. The caller holds mu.
+func (k *fileKeeper) append(first int64, lines []byte) error {
+	if err := k.mend(); err != nil {
+		return err
+	}
+	if err := k.rotate(first); err != nil {
+		return err
+	}
+	n, err := k.file.Write(lines)
+	if err != nil {
+		k.torn = k.torn || n > 0
+		return err
+	}
+	k.size += int64(n)
+	return nil
+}
+
+// mend removes what a write left that failed half way: behind it, no line would be whole.
+func (k *fileKeeper) mend() error {
+	if !k.torn {
+		return nil
+	}
+	err := k.file.Truncate(k.size)
+	k.torn = err != nil
+	return err
+}
+
+// rotate begins the first file, or the next one if this one is full.
+func (k *fileKeeper) rotate(first int64) error {
+	if k.file != nil && k.size < k.most {
+		return nil
+	}
+	next, err := os.OpenFile(filepath.Join(k.dir, fmt.Sprintf("%012d.jsonl", first)), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if k.file != nil {
+		err = errors.Join(k.file.Sync(), k.file.Close())
+	}
+	k.file, k.size = next, 0
+	return errors.Join(err, safefs.SyncDir(k.dir))
+}
+
+func (k *fileKeeper) sync() error {
+	k.mu.Lock()
+	f := k.file
+	k.mu.Unlock()
+	if err := f.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) { // rotate has synced it
+		return err
+	}
+	return nil
+}
+
+// expire removes the files whose newest line is too old, but never the newest file.
+func (k *fileKeeper) expire(keep time.Duration) error {
+	all, err := files(k.dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range all[:max(0, len(all)-1)] {
+		info, err := os.Stat(path)
+		if err != nil || time.Since(info.ModTime()) < keep {
+			return err
+		}
+		k.log.Info("an old file of the audit trail is removed", "file", filepath.Base(path))
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *fileKeeper) Close() error {
+	if k.file == nil {
+		return nil
+	}
+	return k.file.Close()
+}

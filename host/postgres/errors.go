@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+var (
+	// ErrFenced is of a change that was refused because another host owns the state now, or
+	// because the lease has expired. This host must stop.
+	ErrFenced = errors.New("another host owns the state, or this host's lease has expired")
+
+	// ErrAway is of a server that cannot be reached, that ends, or that has no connection left.
+	// Nothing was changed. It is temporary.
+	ErrAway = errors.New("the database server is away")
+
+	// ErrDoubtful is of a commit whose answer was lost, and that could not be asked about since.
+	ErrDoubtful = errors.New("the database server may or may not have it")
+
+	// ErrText is of a text that PostgreSQL cannot keep. It is permanent.
+	ErrText = errors.New("a text holds a zero byte or is not UTF-8")
+)
+
+// fenced is the SQLSTATE that longshore_fence raises.
+const fenced = "LS001"
+
+// Code returns the SQLSTATE of an error of the server, else "":
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+func Code(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// OwnFault reports whether one statement or its values are to blame for an error of the server,
+// and not the server, its disk or the connection.
+func OwnFault(err error) bool {
+	code := Code(err)
+	return code != "" && (strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "42"))
+}
+
+// known gives an error the kind by which callers know it.
+func known(err error) error {
+	switch code := Code(err); {
+	case err == nil, errors.Is(err, ErrAway), errors.Is(err, ErrFenced), errors.Is(err, ErrText):
+		return err
+	case code == fenced:
+		return fmt.Errorf("%w (%w)", ErrFenced, err)
+	case lost(err, code):
+		return fmt.Errorf("%w (%w)", ErrAway, err)
+	}
+	return err
+}
+
+// lost reports whether the connection is of no more use: class 08, an end by the operator, or
+// no connection left.
+func lost(err error, code string) bool {
+	if code != "" {
+		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "53300"
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,221 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Row is the table with the one row of a state, in which each transaction of a Writer leaves its
+// number: so it can be asked later whether it was committed.
+const Row = `CREATE TABLE longshore_store (name TEXT NOT NULL, installation TEXT NOT NULL, version BIGINT NOT NULL,
+	checked BIGINT NOT NULL DEFAULT 0, last BIGINT NOT NULL DEFAULT 0)`
+
+// Writer makes one transaction after another on one connection, which it makes anew if it is
+// lost. The database was opened by [Config.Open] and has Row. One goroutine at a time may use it.
+type Writer struct {
+	db   *sql.DB
+	conn *sql.Conn // nil: none is open
+	pid  uint32    // of its session
+}
+
+// maxIdle is more than the connections that may have been lost while nobody used them.
+const maxIdle = 16
+
+// NewWriter returns a writer, which the caller closes before the database.
+func NewWriter(db *sql.DB) *Writer { return &Writer{db: db} }
+
+// Begin begins a transaction. The server hears of it with the first statement that has an answer.
+func (w *Writer) Begin() (err error) {
+	for n := 0; w.conn == nil; n++ {
+		if w.conn, err = w.db.Conn(context.Background()); err != nil {
+			w.conn = nil
+			return known(err)
+		}
+		if err = w.conn.PingContext(context.Background()); err != nil { // it was idle, and is of a server before
+			if _ = w.Close(); n > maxIdle {
+				return known(err)
+			}
+		}
+	}
+	return w.raw(func(c *conn) error {
+		c.change, w.pid = &batch{}, c.raw.PgConn().PID()
+		return nil
+	})
+}
+
+// raw calls use with the connection.
+func (w *Writer) raw(use func(*conn) error) error {
+	if w.conn == nil {
+		return ErrAway
+	}
+	return w.conn.Raw(func(c any) error { return use(c.(*conn)) })
+}
+
+// Exec runs a statement. Its error is that of a later statement or of Commit, unless a value
+// has no form in PostgreSQL.
+func (w *Writer) Exec(query string, args []any) error {
+	return w.raw(func(c *conn) error {
+		s := statement{c.numbers.of(query), make([]any, len(args))}
+		for i, a := range args {
+			v, err := plain(a)
+			if err != nil {
+				return fmt.Errorf("value %d: %w", i+1, err)
+			}
+			s.args[i] = v
+		}
+		c.change.add(s)
+		return c.change.failed
+	})
+}
+
+// Query runs a query. Its answer has been read as a whole.
+func (w *Writer) Query(query string, args []any) (*sql.Rows, error) {
+	return w.conn.QueryContext(context.Background(), query, args...)
+}
+
+// QueryRow runs a query for one row. Its error is that of Scan.
+func (w *Writer) QueryRow(query string, args []any) (*sql.Row, error) {
+	return w.conn.QueryRowContext(context.Background(), query, args...), nil
+}
+
+// Changed runs a statement and returns how many rows it changed.
+func (w *Writer) Changed(query string, args []any) (int64, error) {
+	done, err := w.conn.ExecContext(context.Background(), query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// Next begins the statements of the next change, for Blame.
+func (w *Writer) Next() {
+	_ = w.raw(func(c *conn) error { c.change.changes = append(c.change.changes, c.change.given); return nil })
+}
+
+// Blame returns which change the server refuses, counted from 0, and the error. It returns -1 if no
+// change is to blame.
+func (w *Writer) Blame() (n int, err error) {
+	n = -1
+	_ = w.raw(func(c *conn) error {
+		if c.change != nil && c.change.failed != nil {
+			n, err = c.change.blame, c.change.failed
+		}
+		return nil
+	})
+	return n, err
+}
+
+// Rollback ends the transaction, and gives a connection back that is lost.
+func (w *Writer) Rollback() {
+	err := w.raw(func(c *conn) (err error) {
+		begun := c.change != nil && c.change.begun
+		c.change = nil
+		switch {
+		case c.raw.IsClosed():
+			return ErrAway
+		case begun:
+			return c.end("ROLLBACK")
+		}
+		return nil
+	})
+	if err != nil {
+		_ = w.Close()
+	}
+}
+
+// Commit makes the transaction durable. If its answer is lost, Commit asks the server on another
+// connection: the error is nil if it is committed, and wraps ErrAway if it is not. ErrDoubtful: the
+// server did not answer.
+func (w *Writer) Commit() error {
+	mark := rand.Int64()
+	asked := false
+	err := w.raw(func(c *conn) error {
+		b := c.change
+		if b.failed != nil {
+			return b.failed
+		}
+		if !b.begun && len(b.waiting) == 0 {
+			return nil
+		}
+		if b.wrote {
+			b.waiting = append(b.waiting, statement{`UPDATE longshore_store SET last = $1`, []any{mark}})
+		}
+		asked = true
+		return b.flush(context.Background(), c, statement{query: "COMMIT"}, committed)
+	})
+	if err == nil {
+		return w.raw(func(c *conn) error { c.change = nil; return nil })
+	}
+	if asked && errors.Is(err, ErrAway) {
+		w.Rollback()
+		return w.resolve(mark, err)
+	}
+	return known(err)
+}
+
+// committed reads the answer to COMMIT: the server answers ROLLBACK if the transaction has failed.
+func committed(sent pgx.BatchResults) error {
+	tag, err := sent.Exec()
+	if err == nil && tag.String() != "COMMIT" {
+		err = pgx.ErrTxCommitRollback
+	}
+	return err
+}
+
+const resolveTime = 5 * time.Second
+
+// resolve finds out what became of the transaction with that mark. It first ends the session that
+// made it, which may still be at work: the transaction could be committed after the answer.
+func (w *Writer) resolve(mark int64, cause error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), resolveTime)
+	defer cancel()
+	var last int64
+	err := retry(ctx, func() error {
+		var ended sql.NullBool
+		if err := w.db.QueryRowContext(ctx, `SELECT bool_and(pg_terminate_backend(pid, 1000)) FROM pg_stat_activity WHERE pid = ? AND usename = current_user`, int64(w.pid)).Scan(&ended); err != nil {
+			return err
+		}
+		if ended.Valid && !ended.Bool {
+			return ErrAway // it has not ended yet
+		}
+		return w.db.QueryRowContext(ctx, `SELECT last FROM longshore_store`).Scan(&last)
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w (%w)", ErrDoubtful, cause)
+	case last == mark:
+		return nil
+	}
+	return cause
+}
+
+// retry repeats a question while the server is away, until ctx is done.
+func retry(ctx context.Context, ask func() error) error {
+	for {
+		err := known(ask())
+		if err == nil || !errors.Is(err, ErrAway) && !errors.Is(err, sql.ErrConnDone) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Close gives the connection back.
+func (w *Writer) Close() error {
+	if w.conn == nil {
+		return nil
+	}
+	err := w.conn.Close()
+	w.conn = nil
+	return err
+}

@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/postgres"
+)
+
+// Server is the PostgreSQL that holds a store's database. The zero Server is none: the database is a
+// file. The store's directory then has the lock, the marker and the files alone.
+type Server struct {
+	File  string          // with the connection string
+	Fence *postgres.Fence // of the host that writes; nil: nobody else does
+	Limit time.Duration   // of postgres.Options; zero: its default
+}
+
+// OnServer reports whether the store's database is in PostgreSQL.
+func (s Spec) OnServer() bool { return s.Server.File != "" }
+
+// place is where the database is, for messages.
+func (s Spec) place() string {
+	if s.OnServer() {
+		return "the PostgreSQL that " + s.Server.File + " names"
+	}
+	return s.path()
+}
+
+// dial opens the database. With a limit nothing that hangs stays.
+func (s Spec) dial(limit time.Duration) (*sql.DB, error) {
+	c, err := postgres.Read(s.Server.File)
+	if err != nil {
+		return nil, s.ofServer("open", err)
+	}
+	return c.Open(postgres.Options{Fence: s.Server.Fence, Limit: limit}), nil
+}
+
+func (s Spec) limit() time.Duration {
+	if s.Server.Limit > 0 {
+		return s.Server.Limit
+	}
+	return postgres.DefaultLimit
+}
+
+// ofServer explains an error of the server.
+func (s Spec) ofServer(op string, err error) error {
+	if p, ok := errors.AsType[*postgres.Problem](err); ok {
+		return &Error{Kind: ErrUnreadable, Store: s.Name, Message: "the " + s.Name + " cannot be used: " + p.Message, Remedy: p.Remedy, Cause: p.Cause}
+	}
+	if errors.Is(err, postgres.ErrAway) {
+		return &Error{
+			Kind: postgres.ErrAway, Store: s.Name, Cause: err, Message: fmt.Sprintf("the %s cannot be reached: %v", s.Name, err),
+			Remedy: "start PostgreSQL, or correct the connection string in " + s.Server.File,
+		}
+	}
+	return s.Explain(op, err)
+}
+
+// surveyServer is survey and inspect of a database in PostgreSQL.
+func (s Spec) surveyServer(ctx context.Context, db *sql.DB) (found survey, err error) {
+	if found, err = s.surveyMarks(); err != nil {
+		return found, err
+	}
+	if found.inside, err = readRow(ctx, db); err != nil {
+		return found, s.ofServer("read", err)
+	}
+	found.present = found.inside != (mark{})
+	if !found.present {
+		return found, s.emptyServer(found)
+	}
+	if err := errors.Join(s.agree(found, found.marker, "its marker"), s.agree(found, found.inside, "it")); err != nil {
+		return found, err
+	}
+	if max(found.inside.Version, found.marker.Version) > s.version() {
+		return found, s.newer()
+	}
+	return found, s.filesThere(found)
+}
+
+// emptyServer refuses a database without tables if the directory says that there were some.
+func (s Spec) emptyServer(found survey) error {
+	if found.marker == (mark{}) && !found.reference {
+		return nil
+	}
+	return &Error{
+		Kind: ErrMissing, Store: s.Name,
+		Message: fmt.Sprintf("the PostgreSQL database that %s names is empty, and this installation has used its %s before, there or in %s", s.Server.File, s.Name, s.path()),
+		Remedy:  "name the right database in it, or restore that from a backup; or " + s.setAsideWords(),
+	}
+}
+
+// readRow reads a database's mark; zero if it has no tables.
+func readRow(ctx context.Context, db *sql.DB) (m mark, err error) {
+	var there bool
+	err = db.QueryRowContext(ctx, `SELECT to_regclass('longshore_store') IS NOT NULL`).Scan(&there)
+	if err == nil && there {
+		err = db.QueryRowContext(ctx, `SELECT name, installation, version FROM longshore_store`).Scan(&m.Store, &m.Installation, &m.Version)
+	}
+	return m, err
+}
+
+// openServer is Open of a database in PostgreSQL.
+func (s Spec) openServer(ctx context.Context) (_ *DB, err error) {
+	slow, err := s.dial(0) // new tables take their time
+	if err != nil {
+		return nil, err
+	}
+	defer slow.Close()
+	found, err := s.surveyServer(ctx, slow)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.Home.id(found)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(makeDir(s.Dir), s.makeFiles()); err != nil {
+		return nil, s.Explain("make", err)
+	}
+	made, err := s.migrateServer(ctx, slow, id)
+	if err != nil {
+		return nil, s.ofServer("bring up to date", err)
+	}
+	if err := s.writeMarks(found, id); err != nil {
+		return nil, err
+	}
+	db, err := s.dial(s.limit())
+	if err != nil {
+		return nil, err
+	}
+	return &DB{DB: db, Made: made, server: true}, nil
+}
+
+// making is the number of the lock that lets one host at a time change tables; it is any.
+const making = 0x6c73746f7265
+
+// migrateServer makes the tables, or runs the steps that have not run yet: all or none of them.
+func (s Spec) migrateServer(ctx context.Context, db *sql.DB, id string) (made bool, err error) {
+	if now, err := readRow(ctx, db); err != nil || now.Version == s.version() {
+		return false, err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(?)`, int64(making)); err != nil {
+		return false, err
+	}
+	version := 0
+	if err := tx.QueryRowContext(ctx, `SELECT to_regclass('longshore_store') IS NULL`).Scan(&made); err != nil {
+		return false, err
+	}
+	scripts := []string{postgres.Row, s.Schema}
+	if !made { // another host may have been faster
+		if err := tx.QueryRowContext(ctx, `SELECT version FROM longshore_store`).Scan(&version); err != nil {
+			return false, err
+		}
+		scripts = s.Steps[min(version, s.version())-1:]
+	}
+	for _, script := range scripts {
+		if _, err := tx.ExecContext(ctx, InPostgres(script)); err != nil {
+			return false, err
+		}
+	}
+	if made {
+		_, err = tx.ExecContext(ctx, `INSERT INTO longshore_store (name, installation, version) VALUES (?, ?, ?)`, s.Name, id, s.version())
+	} else {
+		_, err = tx.ExecContext(ctx, `UPDATE longshore_store SET version = ?`, max(version, s.version()))
+	}
+	if err != nil {
+		return false, err
+	}
+	return made, tx.Commit()
+}
+
+// lookServer opens an existing database to read it, as it is at each moment.
+func (s Spec) lookServer(ctx context.Context) (*View, error) {
+	db, err := s.dial(s.limit())
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.surveyServer(ctx, db)
+	if err != nil || !found.present {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &View{DB: db}, nil
+}
+
+// planServer is PlanOf.
+func (s Spec) planServer(ctx context.Context, p Plan) Plan {
+	v, err := s.lookServer(ctx)
+	if p.Present, p.Err = v != nil || err != nil, err; v == nil {
+		return p
+	}
+	row, err := readRow(ctx, v.DB)
+	if err == nil {
+		err = v.QueryRowContext(ctx, `SELECT pg_database_size(current_database())`).Scan(&p.Bytes)
+	}
+	p.Version, p.Err = row.Version, errors.Join(s.ofServer("read", err), v.Close())
+	return p
+}
+
+// examineServer is Check and Examine. PostgreSQL checks its own pages.
+func (s Spec) examineServer(ctx context.Context) (there bool, err error) {
+	v, err := s.lookServer(ctx)
+	if v == nil {
+		return err != nil, err
+	}
+	return true, v.Close()
+}
