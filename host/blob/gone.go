@@ -14,7 +14,7 @@ import (
 // some time has passed, it is deleted. In a cluster each commit has the fence of the owner, so no
 // host that has lost its lease deletes anything that a record of the next owner names.
 const (
-	keepGone    = time.Hour       // after the record has gone: a backup of that moment may want it
+	KeepGone    = time.Hour       // after the record has gone: a backup of that moment may want it
 	KeepStrange = store.KeepSwept // without any record: the record may have been lost
 )
 

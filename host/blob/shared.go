@@ -160,7 +160,7 @@ func (h *shared) publish(ctx context.Context, name string) error {
 	if one.published {
 		return nil
 	}
-	if err := h.ready(); err != nil {
+	if err := h.writable(); err != nil {
 		return err
 	}
 	if one.from != "" && h.place.Copy(ctx, one.from, name) == nil {
@@ -246,6 +246,20 @@ func (h *shared) ready() error {
 	defer h.mu.Unlock()
 	if !h.reached {
 		return &Trouble{Cause: "the place of state.files is not there", Remedy: "see the finding files_away"}
+	}
+	return nil
+}
+
+// writable returns why nothing is written to the place now, or nil. After a failure it waits for the
+// test of Reach: else each upload would keep others waiting for as long as the first one took to fail.
+func (h *shared) writable() error {
+	if err := h.ready(); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if at := slices.IndexFunc(h.wrong, func(f finding.Finding) bool { return f.Name == finding.FilesUnwritten }); at >= 0 {
+		return &Trouble{Cause: h.wrong[at].Cause, Remedy: h.wrong[at].Remedy}
 	}
 	return nil
 }

@@ -237,7 +237,7 @@ func TestAPlaceIsTakenOnlyIfItIsEmpty(t *testing.T) {
 	}
 }
 
-// A call that hangs in a network file system ends no system call: the marker is a pipe that nobody writes.
+// A call that hangs in a network file system ends no system call: the file is a pipe into which nobody writes.
 func TestADirectoryThatHangsHoldsUpNobodyForLong(t *testing.T) {
 	dir := sharedDir(t)
 	s := shareAt(t, blob.NewDirectory(dir))
@@ -253,27 +253,26 @@ func TestADirectoryThatHangsHoldsUpNobodyForLong(t *testing.T) {
 		_, err := other.Open(ctx, b.Name, b.SHA256)
 		ended <- err
 	}()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0) // returns once the call has opened it, and reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() // lets the call go
 	cancel(nil)
 	if err := <-ended; err == nil {
 		t.Error("it was read")
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0) // lets the call go
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		t.Error(err)
 	}
 }
 
 // faulty is a place whose calls fail with err, if it is not nil.
 type faulty struct {
 	blob.Place
-	err error
+	err  error
+	puts int
 }
 
 func (f *faulty) Put(ctx context.Context, name string, from *os.File, size int64) error {
-	if f.err != nil {
+	if f.puts++; f.err != nil {
 		return f.err
 	}
 	return f.Place.Put(ctx, name, from, size)
@@ -286,6 +285,10 @@ func TestAPlaceThatIsFullIsAFindingUntilItIsWritten(t *testing.T) {
 	b := stage(t, s, content)
 	if err := s.Publish(t.Context(), b.Name); !errors.Is(err, unix.ENOSPC) {
 		t.Error(err)
+	}
+	puts := place.puts
+	if err := s.Publish(t.Context(), b.Name); err == nil || place.puts != puts { // else each would wait for as long as the first
+		t.Errorf("tried again before a test: %v, %d puts", err, place.puts-puts)
 	}
 	for range 2 {
 		if err := s.Reach(t.Context(), mark); err != nil || !has(s, finding.FilesUnwritten) {

@@ -53,7 +53,7 @@ func Delete(t *store.Tx, names ...string) error {
 				return err
 			}
 		} else if s != nil && s.Shared() && IsName(name) {
-			if _, err := noteGone(t, name, keepGone); err != nil {
+			if _, err := noteGone(t, name, KeepGone); err != nil {
 				return err
 			}
 		}

@@ -21,9 +21,10 @@ const (
 )
 
 // keepPlace looks whether the place of the files is there, until ctx is done. Once it is, it sweeps
-// it, and then deletes at intervals what is due.
+// it, and then deletes at intervals what is due: for the first time after an hour, since the clock of
+// the host that has noted it may be another.
 func (d *DB) keepPlace(ctx context.Context, log *slog.Logger) {
-	swept, next := false, time.Time{}
+	swept, next := false, time.Now().Add(blob.KeepGone)
 	for ok := true; ok; ok = wake.Sleep(ctx, reachEvery) {
 		if d.reach(ctx) != nil {
 			continue // which is a finding

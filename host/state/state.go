@@ -28,11 +28,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
+// CopiesDir has copies of blobs that lie in a place. No backup needs them.
+const CopiesDir = "copies"
+
 const (
-	dbName    = "longshore.db"
-	blobsDir  = "blobs"
-	copiesDir = "copies" // of blobs that lie in a place
-	lockName  = "longshore.lock"
+	dbName   = "longshore.db"
+	blobsDir = "blobs"
+	lockName = "longshore.lock"
 
 	maxConns = 9 // the committer's and eight that read
 )
@@ -108,7 +110,7 @@ func OpenAt(ctx context.Context, s store.Spec, files blob.Place, log *slog.Logge
 	d.SetMaxIdleConns(maxConns)
 	d.SetConnMaxIdleTime(time.Minute)
 	if files != nil {
-		d.Blobs, err = blob.OpenShared(filepath.Join(s.Dir, copiesDir), files)
+		d.Blobs, err = blob.OpenShared(filepath.Join(s.Dir, CopiesDir), files)
 	} else {
 		d.Blobs, err = blob.Open(filepath.Join(s.Dir, s.Files))
 	}

@@ -29,8 +29,8 @@ import (
 
 const (
 	partSize = 8 << 20 // bytes of an upload's part, each in memory while it is sent
-	tries    = 3       // of each request
-	patience = 45 * time.Second
+	tries    = 2       // of each request
+	patience = 30 * time.Second
 	maxKey   = 4 << 10 // bytes of a file with a key
 	partial  = ".part" // ends the names of uploads that are not whole, see blob.Place
 )

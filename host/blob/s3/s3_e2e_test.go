@@ -355,6 +355,7 @@ func TestFaultsOfTheServiceAreTroubleAndNeverWrongBytes(t *testing.T) {
 				t.Errorf("found %v", all)
 			}
 			between.set("")
+			reached(t, s)
 			if err := s.Publish(t.Context(), mine.Name); err != nil {
 				t.Errorf("afterwards: %v", err)
 			}
