@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -249,6 +250,13 @@ func Export(ctx context.Context, t Trail, to io.Writer) error {
 		_, err := to.Write(line)
 		return err
 	})
+}
+
+// digest is a hash of all lines.
+func digest(ctx context.Context, t Trail) (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	err = Export(ctx, t, h)
+	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
 // walk gives each line of the trail. What follows the last whole line is not there yet.

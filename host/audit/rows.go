@@ -113,13 +113,19 @@ func (k *rowKeeper) expire(keep time.Duration) error {
 func (k *rowKeeper) Close() error { return nil }
 
 // Rows is the trail in the rows of a state, which may be open for reading alone.
-func Rows(db *sql.DB) Trail { return rowsIn{db} }
+func Rows(db Reader) Trail { return rowsIn{db} }
+
+// Reader is a database that is read, or a transaction.
+type Reader interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
 
 // rowsIn is a database with the trail's rows.
-type rowsIn struct{ db *sql.DB }
+type rowsIn struct{ db Reader }
 
 func (r rowsIn) maskKey() (key []byte) {
-	_ = r.db.QueryRow(`SELECT key FROM audit_key WHERE id = 1`).Scan(&key) // without it, nothing is masked
+	_ = r.db.QueryRowContext(context.Background(), `SELECT key FROM audit_key WHERE id = 1`).Scan(&key) // without it, nothing is masked
 	return key
 }
 

@@ -11,11 +11,30 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 func newAudit(e *env) *cobra.Command {
 	return terminal.Family("audit", "read the trail of what left the host and what was refused", newAuditVerify(e), newAuditSearch(e), newAuditExport(e))
+}
+
+// trailOf opens the audit trail, and returns where it is. The caller calls end.
+func trailOf(ctx context.Context, c *config.Config) (trail audit.Trail, place string, end func() error, err error) {
+	dir, kept := c.Layout().Audit(), serve.StateOf(c)
+	if !kept.OnServer() {
+		return audit.Files(dir), dir, func() error { return nil }, nil
+	}
+	view, err := store.Look(ctx, kept)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if view == nil {
+		return audit.Files(dir), dir, func() error { return nil }, nil
+	}
+	return audit.Rows(view), "the table audit_entry", view.Close, nil
 }
 
 func newAuditVerify(e *env) *cobra.Command {
@@ -33,16 +52,20 @@ whether all before it is as it was.`,
 			if err != nil {
 				return err
 			}
-			trail := audit.Files(c.Layout().Audit())
-			if file != "" {
-				trail = audit.Exported(file)
+			trail, place := audit.Exported(file), file
+			if file == "" {
+				var end func() error
+				if trail, place, end, err = trailOf(cmd.Context(), c); err != nil {
+					return err
+				}
+				defer end()
 			}
 			s, err := audit.Verify(cmd.Context(), trail, anchor)
 			var broken *audit.Broken
 			switch {
 			case errors.As(err, &broken):
 				return &terminal.Error{Code: terminal.ExitFault, Err: fmt.Errorf("the audit trail is not as it was written: %w", broken),
-					Hint: fmt.Sprintf("look at that line in %s, and at who could write there; %d entries before it are whole", c.Layout().Audit(), s.Entries)}
+					Hint: fmt.Sprintf("look at that line in %s, and at who could write there; %d entries before it are whole", place, s.Entries)}
 			case err != nil:
 				return err
 			case anchor != "" && !s.Found:
@@ -62,7 +85,11 @@ func (e *env) printTrail(s audit.Summary) error {
 		e.Say("the trail has no entry yet")
 		return nil
 	}
-	e.Say("entries %d to %d in %d files are as they were written", s.First, s.Last, s.Files)
+	where := media.Count(s.Files, "file")
+	if s.Files == 0 {
+		where = "rows"
+	}
+	e.Say("entries %d to %d in %s are as they were written", s.First, s.Last, where)
 	if s.First > 1 {
 		e.Say("older ones were removed (audit.keep)")
 	}
@@ -82,7 +109,11 @@ trail is files or rows of the state. "audit verify --file" checks what it has pr
 			if err != nil {
 				return err
 			}
-			return audit.Export(cmd.Context(), audit.Files(c.Layout().Audit()), e.Stdout)
+			trail, _, end, err := trailOf(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			return errors.Join(audit.Export(cmd.Context(), trail, e.Stdout), end())
 		},
 	}
 }
@@ -120,9 +151,12 @@ func newAuditSearch(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			trail := audit.Files(c.Layout().Audit())
+			trail, _, end, err := trailOf(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
 			q.Query = q.Of(trail)
-			return e.searchTrail(cmd.Context(), trail, &q)
+			return errors.Join(e.searchTrail(cmd.Context(), trail, &q), end())
 		},
 	}
 	f := cmd.Flags()

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -79,6 +80,9 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 		Parts: doctor.Of(c, serve.StoresOf(c, true), nil, serve.Checks(c), e.getenv),
 	}
 	if view != nil {
+		if kept.OnServer() {
+			options.Trail = audit.Rows(view)
+		}
 		if options.Records, err = records.NewReader(ctx, view.DB); err != nil {
 			return errors.Join(kept.Explain("read", err), view.Close())
 		}

@@ -47,7 +47,10 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	answer := map[string]any{"store": name, "directory": moved.Dir, "bytes": moved.Bytes}
+	answer := map[string]any{"store": name, "directory": moved.Dir, "schema": moved.Schema, "bytes": moved.Bytes}
+	if moved.Schema != "" {
+		e.Say("the tables of the store %s are in %s now", name, moved.Schema)
+	}
 	if moved.Dir == "" {
 		return e.Done(answer, "nothing was there of the store %s; the host starts with an empty one", name)
 	}

@@ -97,7 +97,7 @@ func (s *Server) take(r *http.Request, who tokens.Identity, c *mediaCall) (ipc.R
 	}
 	var files []stagedFile
 	if c.file != nil {
-		files = []stagedFile{{path: stagedName, name: stagedName, file: c.file, sent: c.sent}}
+		files = []stagedFile{{path: stagedName, name: stagedName, file: c.file, gone: c.gone}}
 	}
 	return s.deliver(r.Context(), who, key, c.content(), request, files)
 }
@@ -108,7 +108,7 @@ type stagedFile struct {
 	name string // of the copy
 	file io.ReadSeeker
 	sum  []byte
-	sent bool // a delivery has it: its bytes are gone
+	gone error // its bytes are not kept; nil: they are
 }
 
 // deliver keeps a call and submits it, unless that was done before.
@@ -129,11 +129,16 @@ func (s *Server) deliver(ctx context.Context, who tokens.Identity, key string, c
 		return ipc.Result{}, errCancelled
 	}
 	if c.New || !s.submitted(who, c) {
-		switch {
-		case s.expired(c):
+		if s.expired(c) {
 			return ipc.Result{}, errForgotten
-		case slices.ContainsFunc(files, func(f stagedFile) bool { return f.sent }):
-			return ipc.Result{}, errUploadSent
+		}
+		for _, f := range files {
+			if f.gone != nil && c.New { // the caller may use the key again
+				return ipc.Result{}, errors.Join(f.gone, s.calls.Delete(context.WithoutCancel(ctx), who.Folder, c.ID))
+			}
+			if f.gone != nil {
+				return ipc.Result{}, f.gone
+			}
 		}
 	}
 	if err = s.submit(who, c, request, files); (errors.Is(err, errBusy) || errors.Is(err, httpd.ErrDiskFull)) && c.New {

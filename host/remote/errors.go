@@ -20,6 +20,7 @@ var (
 	// forgotten: it must not be submitted again.
 	errForgotten   = httpd.Refuse(http.StatusGone, "forgotten", "this call was made before; its result is no longer kept", "look into the chat; call again with another key")
 	errUploadSent  = httpd.Refuse(http.StatusConflict, "upload_spent", "this upload was sent already: its bytes are no longer kept", "upload the file again under another id")
+	errUploadLost  = httpd.Refuse(http.StatusConflict, "upload_lost", "the bytes of this upload are lost, and this call has sent nothing", "upload the file again under another id")
 	errNotRecorded = httpd.Refuse(http.StatusServiceUnavailable, "not_recorded", "the host cannot take this at the moment", "repeat the call with the same key")
 	errNoName      = httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the file has no name", "give its name with its extension, such as chart.png")
 	errNotShared   = httpd.Refuse(http.StatusUnprocessableEntity, "not_shared", "this assistant shares no directory with the host", "upload it: PUT its bytes to /api/files/ID and name upload:ID, or send them in the call")

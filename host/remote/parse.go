@@ -43,7 +43,7 @@ type mediaCall struct {
 	sum    hash.Hash     // of the file
 	upload string        // the name of the upload that it is; empty: none
 	hash   string        // that the upload was announced with
-	sent   bool          // a delivery has the upload: its bytes are gone
+	gone   error         // why the upload has no bytes; nil: it has
 }
 
 // parseFields reads the fields of a call that is JSON.

@@ -136,7 +136,7 @@ func (s *Server) open(who tokens.Identity, request *ipc.Request, given []stagedF
 				return files, uploads, err
 			}
 			known[path] = true
-			files = append(files, stagedFile{path: path, name: fmt.Sprint(stagedName, "-", len(files)), file: c.file, sum: c.sum.Sum(nil), sent: c.sent})
+			files = append(files, stagedFile{path: path, name: fmt.Sprint(stagedName, "-", len(files)), file: c.file, sum: c.sum.Sum(nil), gone: c.gone})
 			uploads = append(uploads, c)
 		}
 	}

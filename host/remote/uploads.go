@@ -311,17 +311,18 @@ func (s *Server) useUpload(who tokens.Identity, id string, c *mediaCall) error {
 	c.sum = sha256.New()
 	c.sum.Write([]byte("upload " + u.SHA256))
 	c.upload, c.hash = name, u.SHA256
+	c.gone = errUploadSent
 	if !u.Sent {
 		f, err := os.Open(s.partOf(name))
 		if err == nil {
-			c.file = f
+			c.file, c.gone = f, nil
 			return nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+		c.gone = errUploadLost // they came to another machine, or the state was restored
 	}
-	c.sent = true // or what was restored is older than the end of the bytes
 	c.file = io.NewSectionReader(strings.NewReader(""), 0, 0)
 	return nil
 }

@@ -117,6 +117,35 @@ func TestAnUploadGoesOnWhereItWasCut(t *testing.T) {
 	}
 }
 
+// TestAnUploadOfADeadMachineCountedAsSent: its bytes lie there, and the next host said that they had been
+// sent.
+func TestAnUploadOfADeadMachineCountedAsSent(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("a", "")
+	call := func(id string) map[string]string { return map[string]string{"upload": id, "file_name": "film.bin"} }
+	if got := w.put(token, "film", "content", 0); got.http != 200 {
+		t.Fatalf("%d %s", got.http, got.body)
+	}
+	if err := os.RemoveAll(w.uploadDir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(w.uploadDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.send(token, call("film"), "Idempotency-Key", "k"); got.http != 409 || got.Error.Code != "upload_lost" || len(w.all()) > 0 {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+	if got := w.put(token, "again", "content", 0); got.http != 200 {
+		t.Fatalf("%d %s", got.http, got.body)
+	}
+	if got := w.send(token, call("again"), "Idempotency-Key", "k"); got.http != 200 {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+	if all := w.all(); len(all) != 1 || all[0].content != "content" {
+		t.Errorf("%d sent", len(all))
+	}
+}
+
 // TestSentUploadsDoNotSlowTheNextDown: what is counted before an upload is what waits.
 func TestSentUploadsDoNotSlowTheNextDown(t *testing.T) {
 	w := newWorld(t)

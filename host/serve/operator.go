@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
@@ -15,6 +16,9 @@ import (
 // a command.
 func (h *Host) Local(running bool) *operator.Local {
 	o := operator.Options{Layout: h.Layout, Version: h.opts.Version, Groups: h, Channels: h.Channels, Outbox: h.Outbox, Road: h}
+	if h.State.Spec.OnServer() {
+		o.Trail = audit.Rows(h.State)
+	}
 	if running {
 		o.Parts = newParts(h)
 		o.Running = &operator.Running{

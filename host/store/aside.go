@@ -24,9 +24,10 @@ const (
 
 // Moved describes files that were moved aside.
 type Moved struct {
-	Dir   string // where they are now; empty: there were none
-	Names int
-	Bytes int64
+	Dir    string // where they are now; empty: there were none
+	Schema string // where the tables of a database in PostgreSQL are now, for people
+	Names  int
+	Bytes  int64
 }
 
 // SetAside moves all files of stores that belong together into one directory,
@@ -36,9 +37,6 @@ type Moved struct {
 // process has it.
 func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 	for _, s := range stores {
-		if s.OnServer() {
-			return m, fmt.Errorf("the %s is in PostgreSQL: rename its database or its schema there, and create an empty one", s.Name)
-		}
 		if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -50,6 +48,11 @@ func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 		break // they share the lock
 	}
 	for _, s := range stores {
+		if s.OnServer() {
+			if m.Schema, err = s.setServerAside(context.Background(), now); err != nil {
+				return m, err
+			}
+		}
 		for _, name := range s.belongings() {
 			if err := m.take(s, s.Name, filepath.Join(s.Dir, name), now); err != nil {
 				return m, err

@@ -37,8 +37,8 @@ func connect(path string, query url.Values) (*sql.DB, error) {
 }
 
 // create creates the whole database under another name and then renames it.
-// After a crash before the rename, the next call starts again.
-func (s Spec) create(ctx context.Context, id string) error {
+// After a crash before the rename, the next call starts again. rows, which may be nil, writes its rows.
+func (s Spec) create(ctx context.Context, id string, rows Filler) error {
 	fresh := s.path() + ".new"
 	if err := errors.Join(makeDir(s.Dir), s.makeFiles()); err != nil {
 		return s.Explain("make", err)
@@ -57,7 +57,7 @@ func (s Spec) create(ctx context.Context, id string) error {
 		return s.Explain("make", err)
 	}
 	defer f.Close()
-	if err := s.fill(ctx, fresh, id); err != nil {
+	if err := s.fill(ctx, fresh, id, rows); err != nil {
 		return s.Explain("make", err)
 	}
 	if err := errors.Join(f.Sync(), os.Rename(fresh, s.path()), safefs.SyncDir(s.Dir)); err != nil {
@@ -74,7 +74,7 @@ func (s Spec) makeFiles() error {
 	return makeDir(filepath.Join(s.Dir, s.Files))
 }
 
-func (s Spec) fill(ctx context.Context, path, id string) error {
+func (s Spec) fill(ctx context.Context, path, id string, rows Filler) error {
 	db, err := connect(path, url.Values{"mode": {"rw"}, "_pragma": {"synchronous(FULL)", "auto_vacuum(INCREMENTAL)"}})
 	if err != nil {
 		return err
@@ -82,6 +82,9 @@ func (s Spec) fill(ctx context.Context, path, id string) error {
 	_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE;"+identitySQL(s.Name, id)+"COMMIT;")
 	if err == nil {
 		err = s.migrate(ctx, db)
+	}
+	if err == nil {
+		err = inTransaction(ctx, db, rows)
 	}
 	return errors.Join(err, db.Close())
 }

@@ -136,6 +136,9 @@ func (s *Snapshot) begin(ctx context.Context) (err error) {
 	return s.from.QueryRowContext(ctx, "PRAGMA user_version").Scan(&s.Version) // from here it is a snapshot
 }
 
+// Conn is the snapshot's connection, for reading alone.
+func (s *Snapshot) Conn() *sql.Conn { return s.from }
+
 // Query reads from the snapshot.
 func (s *Snapshot) Query(ctx context.Context, query string) (*sql.Rows, error) {
 	return s.from.QueryContext(ctx, query)

@@ -88,7 +88,7 @@ func (s Spec) emptyServer(found survey) error {
 	return &Error{
 		Kind: ErrMissing, Store: s.Name,
 		Message: fmt.Sprintf("the PostgreSQL database that %s names is empty, and this installation has used its %s before, there or in %s", s.Server.File, s.Name, s.path()),
-		Remedy:  "name the right database in it, or restore that from a backup; or " + s.setAsideWords(),
+		Remedy:  "move the state there with `longshore state move --to postgres`; or name the right database in the file, or restore that from a backup; or " + s.setAsideWords(),
 	}
 }
 
@@ -120,7 +120,7 @@ func (s Spec) openServer(ctx context.Context) (_ *DB, err error) {
 	if err := errors.Join(makeDir(s.Dir), s.makeFiles()); err != nil {
 		return nil, s.Explain("make", err)
 	}
-	made, err := s.migrateServer(ctx, slow, id)
+	made, err := s.migrateServer(ctx, slow, id, nil)
 	if err != nil {
 		return nil, s.ofServer("bring up to date", err)
 	}
@@ -137,8 +137,9 @@ func (s Spec) openServer(ctx context.Context) (_ *DB, err error) {
 // making is the number of the lock that lets one host at a time change tables; it is any.
 const making = 0x6c73746f7265
 
-// migrateServer makes the tables, or runs the steps that have not run yet: all or none of them.
-func (s Spec) migrateServer(ctx context.Context, db *sql.DB, id string) (made bool, err error) {
+// migrateServer makes the tables with the rows of f, if it is not nil, or runs the steps that have not run
+// yet: all or none of them.
+func (s Spec) migrateServer(ctx context.Context, db *sql.DB, id string, f Filler) (made bool, err error) {
 	if now, err := readRow(ctx, db); err != nil || now.Version == s.version() {
 		return false, err
 	}
@@ -170,6 +171,12 @@ func (s Spec) migrateServer(ctx context.Context, db *sql.DB, id string) (made bo
 		_, err = tx.ExecContext(ctx, `INSERT INTO longshore_store (name, installation, version) VALUES (?, ?, ?)`, s.Name, id, s.version())
 	} else {
 		_, err = tx.ExecContext(ctx, `UPDATE longshore_store SET version = ?`, max(version, s.version()))
+	}
+	if err == nil && f != nil {
+		if !made { // another host was faster
+			return false, ErrPresent
+		}
+		err = f.Fill(ctx, tx)
 	}
 	if err != nil {
 		return false, err

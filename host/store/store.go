@@ -118,7 +118,7 @@ func Open(ctx context.Context, s Spec) (*DB, error) {
 		return nil, err
 	}
 	if !found.present {
-		err = s.create(ctx, id)
+		err = s.create(ctx, id, nil)
 	} else {
 		err = s.makeFiles() // for a database of a release that created the directory later
 	}

@@ -1,12 +1,15 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/internal/near"
 )
 
 // AsOwner is the hint if another user owns the state directory.
@@ -66,8 +69,8 @@ func known(cmd *cobra.Command) cobra.PositionalArgs {
 // NoCommand is the error of a subcommand that cmd does not have, with a similar name as the hint.
 func NoCommand(cmd *cobra.Command, name string) error {
 	hint := "see: " + cmd.CommandPath() + " --help"
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		hint = fmt.Sprintf("did you mean %q? %s", near[0], hint)
+	if known := cmd.SuggestionsFor(name); len(known) > 0 {
+		hint = fmt.Sprintf("did you mean %q? %s", cmp.Or(near.Of(name, known), known[0]), hint)
 	}
 	return Usage(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), name), hint)
 }

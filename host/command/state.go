@@ -1,0 +1,145 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/command/terminal"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/move"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+func newState(e *env) *cobra.Command {
+	return terminal.Family("state", "look after the host's state", newStateMove(e))
+}
+
+// moving are the flags of state move.
+type moving struct {
+	to, file string
+	replace  bool
+}
+
+func newStateMove(e *env) *cobra.Command {
+	var m moving
+	cmd := &cobra.Command{
+		Use:   "move --to postgres|sqlite",
+		Short: "take the state's database to PostgreSQL, or back, while no host runs",
+		Long: `move copies every table of the state, and the audit trail, into an empty PostgreSQL
+database, or out of it into the state directory. It reads all back and compares it.
+The new database appears as a whole or not at all; then the old one is set aside, and
+nothing is deleted. If move is interrupted, run it again: it goes on.
+
+The connection string is in the file that state.postgres.from_file names, or --from-file.
+The bytes of files, the workspaces and the queue stay where they are.`,
+		Args: terminal.Exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return e.moveState(cmd.Context(), m) },
+	}
+	cmd.Flags().StringVar(&m.to, "to", "", "`ENGINE` that gets the state: postgres or sqlite")
+	cmd.Flags().StringVar(&m.file, "from-file", "", "`file` with the connection string, if longshore.yaml does not name it")
+	cmd.Flags().BoolVar(&m.replace, "replace-texts", false, "put U+FFFD in place of what PostgreSQL does not take in texts")
+	return cmd
+}
+
+func (e *env) moveState(ctx context.Context, m moving) error {
+	if m.to != "postgres" && m.to != "sqlite" {
+		return terminal.Usage("--to wants postgres or sqlite", "to take the state to PostgreSQL: "+e.Command("state", "move", "--to", "postgres"))
+	}
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	if host, err := e.hostOf(ctx, cfg.Layout()); err != nil {
+		return err
+	} else if host != nil {
+		return terminal.Hinted(operator.ErrRunning, "stop the host first")
+	}
+	o, err := m.options(cfg)
+	if err != nil {
+		return err
+	}
+	o.Progress = moveSteps{e}
+	r, err := move.Move(ctx, o)
+	if err != nil {
+		return e.notMoved(err, m)
+	}
+	if e.JSON {
+		return e.PrintJSON(r)
+	}
+	return e.printMoved(r, o, cfg)
+}
+
+// options are those of the move that the flags want.
+func (m *moving) options(cfg *config.Config) (move.Options, error) {
+	there := serve.StateOf(cfg)
+	here := there
+	here.Server = store.Server{}
+	if m.file != "" {
+		path, err := filepath.Abs(m.file)
+		if err != nil {
+			return move.Options{}, err
+		}
+		there.Server.File = path
+	}
+	if !there.OnServer() {
+		return move.Options{}, terminal.Usage("no PostgreSQL is named", "write state.postgres.from_file into longshore.yaml, or give --from-file")
+	}
+	o := move.Options{From: here, To: there, Audit: cfg.Layout().Audit(), Replace: m.replace, Now: time.Now()}
+	if m.to == "sqlite" {
+		o.From, o.To = there, here
+	}
+	return o, nil
+}
+
+// moveSteps prints how far a move is.
+type moveSteps struct{ *env }
+
+func (s moveSteps) Say(format string, args ...any) { fmt.Fprintf(s.Stderr, format+"\n", args...) }
+
+func (e *env) notMoved(err error, m moving) error {
+	if bad, ok := errors.AsType[*move.UnfitError](err); ok {
+		for _, one := range bad.All {
+			fmt.Fprintf(e.Stderr, "table %s, %s, column %s: %s\n", one.Table, one.Key, one.Column, one.Why)
+		}
+		hint := "nothing was written; --replace-texts puts U+FFFD in their place in the copy"
+		if m.replace {
+			hint = "nothing was written; correct these values with sqlite3"
+		}
+		return terminal.Hinted(err, hint)
+	}
+	switch {
+	case errors.Is(err, move.ErrMoved):
+		return terminal.Hinted(err, "say in longshore.yaml where it is, and start the host")
+	case errors.Is(err, store.ErrLocked):
+		return stateInUse()
+	}
+	return err
+}
+
+func (e *env) printMoved(r move.Report, o move.Options, cfg *config.Config) error {
+	rows := int64(0)
+	for _, one := range r.Tables {
+		rows += one.Rows
+	}
+	e.Say("%d rows of %d tables and %d lines of the audit trail are as they were", rows, len(r.Tables), r.Trail)
+	for _, place := range []string{r.Aside, r.Schema} {
+		if place != "" {
+			e.Say("the old ones are in %s", place)
+		}
+	}
+	switch {
+	case o.To.OnServer() && cfg.State.Postgres.FromFile != o.To.Server.File:
+		e.Say("in %s write:\nstate:\n  directory: %s\n  postgres: {from_file: %s}", cfg.File, cfg.State.Directory, o.To.Server.File)
+	case !o.To.OnServer() && cfg.State.Postgres.FromFile != "":
+		e.Say("in %s write:\nstate: %s", cfg.File, cfg.State.Directory)
+	}
+	e.Say("then: %s", e.Command("serve"))
+	return nil
+}
