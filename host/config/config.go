@@ -192,7 +192,7 @@ type Limits struct {
 	Threads     int               `yaml:"threads" above:"0" help:"Threads of a group's chat that its assistant remembers."`
 	NoticeAfter Duration          `yaml:"notice_after" above:"0" help:"How long a model may not answer before the chat is told."`
 	Hold        Duration          `yaml:"hold" above:"0" help:"How long messages wait for an operator, if the assistant cannot answer before."`
-	Assistants  int               `yaml:"assistants" above:"0" help:"Assistants running at once."`
+	Assistants  int               `yaml:"assistants" above:"0" help:"Assistants running at once: on each of the engines, and on this machine."`
 	Retry       Retry             `yaml:"retry" help:"How a send that failed for the moment is repeated."`
 	FreeDisk    Size              `yaml:"free_disk" help:"Below this much free disk nothing more is accepted."`
 	Inbox       Size              `yaml:"inbox" help:"What a group's inbox may hold. Above it no further file of a member is kept. 0 is no bound."`

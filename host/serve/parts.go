@@ -153,7 +153,11 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	if h.State, err = OpenState(ctx, cfg, h.opts.Log); err != nil {
 		return nil, err
 	}
-	if err := h.engines.Load(ctx, h.State); err != nil {
+	of, err := installationOf(cfg)
+	if err == nil {
+		h.owner, err = h.engines.Load(ctx, h.State, of)
+	}
+	if err != nil {
 		return statePart{DB: h.State, h: h}, err
 	}
 	h.pairing = newPairing(h.State, &h.Current, h.opts.Log)

@@ -74,6 +74,7 @@ type Host struct {
 	Bridge     *bridge.Bridge
 	spool      *spool.Spool
 	engines    *engines.Engines
+	owner      string // of containers: see OwnerOf
 	assistants *turns.Manager
 	local      *operator.Local  // nil if the host is not to run
 	console    *console.Console // nil: no page

@@ -2,12 +2,14 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/blob/s3"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -15,6 +17,25 @@ import (
 // HomeOf returns the directories that the stores of an installation share.
 func HomeOf(c *config.Config) store.Home {
 	return store.Home{Installation: c.Layout().Installation(), Aside: c.Layout().Aside()}
+}
+
+func installationOf(c *config.Config) (engines.Installation, error) {
+	id, err := HomeOf(c).ID()
+	return engines.Installation{ID: id, Dir: c.Layout().State, Shared: StateOf(c).OnServer()}, err
+}
+
+// OwnerOf returns whose the containers and volumes of c are: docker.Runtime.Owner. It changes nothing.
+func OwnerOf(ctx context.Context, c *config.Config) (owner string, err error) {
+	of, err := installationOf(c)
+	if err != nil {
+		return "", err
+	}
+	view, err := store.Look(ctx, StateOf(c))
+	if err != nil || view == nil {
+		return "", err
+	}
+	owner, _, err = of.OwnerIn(ctx, view.DB)
+	return owner, errors.Join(err, view.Close())
 }
 
 // StateOf describes the state of an installation.
