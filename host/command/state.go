@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ The bytes of files, the workspaces and the queue stay where they are.`,
 	return cmd
 }
 
-func (e *env) moveState(ctx context.Context, m moving) error {
+func (e *env) moveState(ctx context.Context, m moving) (err error) {
 	if m.to != "postgres" && m.to != "sqlite" {
 		return terminal.Usage("--to wants postgres or sqlite", "to take the state to PostgreSQL: "+e.Command("state", "move", "--to", "postgres"))
 	}
@@ -65,6 +66,13 @@ func (e *env) moveState(ctx context.Context, m moving) error {
 	if err != nil {
 		return err
 	}
+	named := *cfg
+	named.State.Postgres.FromFile = cmp.Or(o.From.Server.File, o.To.Server.File)
+	t, err := e.own(ctx, &named) // no host of another machine may own it meanwhile
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.end()) }()
 	o.Progress = moveSteps{e}
 	r, err := move.Move(ctx, o)
 	if err != nil {

@@ -59,6 +59,9 @@ func (p *partFindings) ofEnvironment(ctx context.Context) []finding.Finding {
 // Findings implements finding.Source. Each part of the host that is a finding.Source is asked.
 func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
 	own := slices.Concat(p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls(), p.h.down.Findings(ctx))
+	if p.h.opts.Lease != nil {
+		own = append(own, p.h.opts.Lease.Host().Findings(ctx)...)
+	}
 	for _, one := range p.h.parts {
 		if s, ok := one.(finding.Source); ok {
 			own = append(own, s.Findings(ctx)...)

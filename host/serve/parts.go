@@ -150,7 +150,7 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	if err := cfg.Layout().Prepare(nil); err != nil { // after an interrupted restore, nothing is made
 		return nil, err
 	}
-	if h.State, err = OpenState(ctx, cfg, h.opts.Log); err != nil {
+	if h.State, err = OpenState(ctx, cfg, h.opts.Lease, h.opts.Log); err != nil {
 		return nil, err
 	}
 	of, err := installationOf(cfg)

@@ -8,6 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/blob/s3"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/state"
@@ -45,6 +46,15 @@ func StateOf(c *config.Config) store.Spec {
 	return s
 }
 
+// OwnState is StateOf for the owner of the state; nil: it is on this machine.
+func OwnState(c *config.Config, lease *cluster.Lease) store.Spec {
+	s := StateOf(c)
+	if lease != nil {
+		s.Server.Fence, s.Server.Limit = &lease.Fence, lease.Limit()
+	}
+	return s
+}
+
 // FilesOf is where the state's files are, if not in its directory. It connects to nothing.
 func FilesOf(c *config.Config) (blob.Place, error) {
 	f := c.State.Files
@@ -57,13 +67,13 @@ func FilesOf(c *config.Config) (blob.Place, error) {
 	return nil, nil
 }
 
-// OpenState opens the state of an installation, see [state.OpenAt].
-func OpenState(ctx context.Context, c *config.Config, log *slog.Logger) (*state.DB, error) {
+// OpenState opens the state of an installation for its owner, see [OwnState] and [state.OpenAt].
+func OpenState(ctx context.Context, c *config.Config, lease *cluster.Lease, log *slog.Logger) (*state.DB, error) {
 	files, err := FilesOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return state.OpenAt(ctx, StateOf(c), files, log)
+	return state.OpenAt(ctx, OwnState(c, lease), files, log)
 }
 
 // StoresOf are the stores of an installation that can be there, in the order
