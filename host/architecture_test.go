@@ -78,7 +78,7 @@ var rooms = map[string][]string{
 	"host/inbound":             {"host/state", "groups/mounts", "host/channel", "groups", "ipc", "media"},
 	"host/turns":               {"host/inbound", "host/state", "groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
 	"host/move":                {"host/audit", "host/state", "host/store"},
-	"host/backup":              {"host/state", "host/blob", "host/store", "groups", "media"},
+	"host/backup":              {"host/move", "host/state", "host/blob", "host/store", "groups", "media"},
 	"host/tasks":               {"host/state", "host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":            {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":          {"media", "media/probe", "media/convert", "internal/confine"},

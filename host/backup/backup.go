@@ -157,12 +157,15 @@ func (o Options) enter() (dir string, lock *os.File, err error) {
 }
 
 // need is how many bytes a whole backup takes.
-func (o Options) need() (bytes int64) {
+func (o Options) need(ctx context.Context) (bytes int64) {
 	for _, private := range o.Layout.Private() {
 		bytes += store.Allocated(private)
 	}
 	bytes -= store.Allocated(o.Layout.Backups())
 	for _, s := range o.Stores {
+		if s.OnServer() { // a file in the backup
+			bytes += databaseBytes(ctx, s)
+		}
 		if s.Files != "" && safefs.SameVolume(o.Dir, o.Layout.State) { // linked, and so there already
 			bytes -= store.Allocated(filepath.Join(s.Dir, s.Files))
 		}
@@ -184,7 +187,7 @@ func (o Options) room(need int64) error {
 
 // fill does the steps of the package's documentation.
 func (o Options) fill(ctx context.Context, temp string, r *Report) (err error) {
-	if err := o.room(o.need()); err != nil {
+	if err := o.room(o.need(ctx)); err != nil {
 		return err
 	}
 	c := newCopier(ctx, o, filepath.Join(temp, stateDir))

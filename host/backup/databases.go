@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/longshore-bridge/longshore/host/move"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -16,7 +17,7 @@ import (
 func (c *copier) database(s *store.Snapshot) (StoreEntry, error) {
 	path := c.rel(filepath.Join(s.Dir, s.File))
 	at := StoreEntry{Name: s.Name, Path: stateDir + "/" + path, Version: s.Version}
-	if err := s.CopyTo(c.ctx, c.target(path)); err != nil {
+	if err := move.CopyTo(c.ctx, s, c.target(path)); err != nil {
 		return at, err
 	}
 	return at, c.record(path, stateDir+"/"+path, c.target(path), "")

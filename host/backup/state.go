@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/move"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -51,8 +52,7 @@ type stateAlone struct {
 
 func (s stateAlone) fill(ctx context.Context, temp string, r *Report) error {
 	spec := s.db.Spec
-	database := filepath.Join(spec.Dir, spec.File)
-	if err := s.room(sizes * (store.Allocated(database) + store.Allocated(database+"-wal"))); err != nil {
+	if err := s.room(sizes * databaseBytes(ctx, spec)); err != nil {
 		return err
 	}
 	own, _ := safefs.Below(s.Layout.State, spec.Dir)
@@ -67,7 +67,7 @@ func (s stateAlone) fill(ctx context.Context, temp string, r *Report) error {
 		return err
 	}
 	copied := filepath.Join(to, spec.File)
-	if err := errors.Join(one.CopyTo(ctx, copied), one.Close()); err != nil { // the log grows no longer
+	if err := errors.Join(move.CopyTo(ctx, one, copied), one.Close()); err != nil { // the log grows no longer
 		return err
 	}
 	if err := store.CheckCopy(ctx, copied); err != nil { // else damage would drive the last good backup out
@@ -79,6 +79,15 @@ func (s stateAlone) fill(ctx context.Context, temp string, r *Report) error {
 	rel, _ := safefs.Below(temp, copied)
 	header.Stores, header.LeftOut = []StoreEntry{{Name: spec.Name, Path: filepath.ToSlash(rel), Version: one.Version}}, r.LeftOut
 	return s.manifest(ctx, temp, header, r)
+}
+
+// databaseBytes is how much a store's database takes.
+func databaseBytes(ctx context.Context, s store.Spec) int64 {
+	if s.OnServer() {
+		return store.PlanOf(ctx, s).Bytes
+	}
+	path := filepath.Join(s.Dir, s.File)
+	return store.Allocated(path) + store.Allocated(path+"-wal")
 }
 
 // link gives a blob a second name in the directory to.

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/backup"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/move"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/serve"
@@ -147,8 +149,18 @@ func (e *env) restore(ctx context.Context, dir string, nothingSent bool) error {
 	if err != nil {
 		return err
 	}
+	if cfg, err := e.load(); err == nil { // else it comes with the backup, or the restore says what is wrong
+		if there, err := serve.StateOf(cfg).Present(ctx); err != nil {
+			return err
+		} else if there && serve.StateOf(cfg).OnServer() {
+			return terminal.Hinted(errors.New("the PostgreSQL database has a state"), "to move it away: "+e.Command("store", "set-aside", "state"))
+		}
+	}
 	into := restored{env: e, nothingSent: nothingSent}
 	done, err := backup.Restore(ctx, backup.Restoring{Backup: dir, Config: path, Into: &into})
+	if err == nil {
+		err = e.toServer(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -156,6 +168,24 @@ func (e *env) restore(ctx context.Context, dir string, nothingSent bool) error {
 		return e.PrintJSON(map[string]any{"restored": done, "doubtful_messages": into.parts, "held_requests": into.requests})
 	}
 	e.printRestored(dir, done, into.parts, into.requests)
+	return nil
+}
+
+// toServer moves a restored state to the PostgreSQL that the configuration names, if it names one.
+func (e *env) toServer(ctx context.Context) error {
+	cfg, err := e.load()
+	if err != nil || !serve.StateOf(cfg).OnServer() {
+		return nil //nolint:nilerr // doctor and serve say what is wrong with the configuration
+	}
+	m := moving{to: "postgres"}
+	o, err := m.options(cfg)
+	if err != nil {
+		return err
+	}
+	o.Progress = moveSteps{e}
+	if _, err := move.Move(ctx, o); err != nil {
+		return terminal.Hinted(err, "the backup is restored into the state directory; when this is mended: "+e.Command("state", "move", "--to", "postgres"))
+	}
 	return nil
 }
 
@@ -178,10 +208,34 @@ func (r *restored) LayoutOf(path string) (groups.Layout, error) {
 
 // Prepare implements backup.Installation.
 func (r *restored) Prepare(ctx context.Context, l groups.Layout, taken time.Time) (err error) {
+	if err := trailToFiles(ctx, l); err != nil {
+		return err
+	}
 	if !r.nothingSent {
 		r.parts, r.requests, err = doubt(ctx, l, taken)
 	}
 	return err
+}
+
+// trailToFiles makes files of the audit trail of a state that was in PostgreSQL.
+func trailToFiles(ctx context.Context, l groups.Layout) (err error) {
+	spec := state.Spec(l.Own(), store.Home{Installation: l.Installation(), Aside: l.Aside()})
+	if there, err := store.Examine(ctx, spec, false); err != nil || !there {
+		return err
+	}
+	db, err := state.Open(ctx, spec, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := audit.ToFiles(ctx, tx, l.Audit()); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
 }
 
 // doubt marks the messages that the old host may have sent since the backup was taken, and holds its

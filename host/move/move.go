@@ -66,6 +66,13 @@ func Move(ctx context.Context, o Options) (r Report, err error) {
 		return r, err
 	}
 	defer lock.Close()
+	for _, s := range []store.Spec{o.From, o.To} {
+		release, failed := s.HoldOff(ctx)
+		if failed != nil {
+			return r, failed
+		}
+		defer func() { err = errors.Join(err, release()) }()
+	}
 	from, err := o.From.Present(ctx)
 	if err != nil {
 		return r, err
@@ -218,6 +225,28 @@ func (o *Options) compare(ctx context.Context, from Side, r *Report) (err error)
 	}
 	return nil
 }
+
+// CopyTo writes a snapshot of a state on either engine to a new SQLite database.
+func CopyTo(ctx context.Context, one *store.Snapshot, path string) error {
+	if !one.OnServer() {
+		return one.CopyTo(ctx, path)
+	}
+	return one.MakeCopy(ctx, path, rowsFrom{one})
+}
+
+// rowsFrom are the rows of a snapshot in PostgreSQL.
+type rowsFrom struct{ *store.Snapshot }
+
+// Fill implements store.Filler.
+func (f rowsFrom) Fill(ctx context.Context, tx *sql.Tx) error {
+	o := Options{Progress: silence{}}
+	_, err := o.tables(ctx, Side{f.Conn(), true}, Side{tx, false})
+	return err
+}
+
+type silence struct{}
+
+func (silence) Say(string, ...any) {}
 
 // trail are the tables that are files beside SQLite.
 var trail = map[string]bool{"audit_entry": true, "audit_key": true}

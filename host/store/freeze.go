@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 
 	"modernc.org/sqlite"
 )
@@ -29,11 +30,11 @@ func Freeze(ctx context.Context, stores []Spec) (_ *Frozen, err error) {
 		}
 	}()
 	for _, s := range stores {
-		found, err := s.survey()
+		there, err := s.surveyed(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if !found.present {
+		if !there {
 			continue
 		}
 		one, err := s.opened()
@@ -56,10 +57,29 @@ func (f *Frozen) freeze(ctx context.Context, one *Snapshot) error {
 		return err
 	}
 	f.writers = append(f.writers, writer)
-	if _, err = writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return err
+	begin := []string{"BEGIN IMMEDIATE"}
+	if one.OnServer() { // each commit writes that row
+		begin = []string{"BEGIN", "LOCK TABLE longshore_store IN SHARE MODE"}
+	}
+	for _, statement := range begin {
+		if _, err = writer.ExecContext(ctx, statement); err != nil {
+			return err
+		}
 	}
 	return one.begin(ctx)
+}
+
+// surveyed is Present with the errors of Open.
+func (s Spec) surveyed(ctx context.Context) (bool, error) {
+	if !s.OnServer() {
+		found, err := s.survey()
+		return found.present, err
+	}
+	v, err := s.lookServer(ctx)
+	if v == nil {
+		return false, err
+	}
+	return true, v.Close()
 }
 
 // Thaw lets others commit again.
@@ -189,6 +209,17 @@ func copyPages(ctx context.Context, conn any, path string) error {
 		}
 	}
 	return errors.Join(err, b.Finish())
+}
+
+// MakeCopy writes a new SQLite database with the rows of a snapshot in PostgreSQL.
+func (s *Snapshot) MakeCopy(ctx context.Context, path string, rows Filler) error {
+	var id string
+	if err := s.from.QueryRowContext(ctx, `SELECT installation FROM longshore_store`).Scan(&id); err != nil {
+		return s.ofServer("copy", err)
+	}
+	to := s.Spec
+	to.Server, to.Files, to.Dir, to.File = Server{}, "", filepath.Dir(path), filepath.Base(path)
+	return to.create(ctx, id, rows)
 }
 
 // CheckCopy reads a whole database that nobody has open, and changes nothing. The error
