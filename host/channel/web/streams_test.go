@@ -65,10 +65,11 @@ func TestAStreamThatIsNotReadEndsAndCatchesUp(t *testing.T) {
 		ids = append(ids, s.send(channel.Message{Text: strings.Repeat("Some words. ", 1250)}).ID)
 	}
 	got := heard(t, res.Body)
-	if len(got) == 0 || len(got) >= n/2 {
+	if len(got) >= n/2 {
 		t.Fatalf("a stream that was not read has %d of %d messages", len(got), n)
 	}
-	again := s.listen("?after=" + got[len(got)-1])
+	last := append([]string{first}, got...)[len(got)] // it may end before it has sent one
+	again := s.listen("?after=" + last)
 	for _, id := range ids[len(got):] {
 		if m := again.message(); m.ID != id {
 			t.Fatalf("then comes %s, not %s", m.ID, id)
