@@ -150,7 +150,7 @@ func (e *env) openState(ctx context.Context, cfg *config.Config) (*state.DB, err
 	if err := cfg.Layout().Prepare(nil); err != nil { // after an interrupted restore, nothing is made
 		return nil, err
 	}
-	db, err := state.Open(ctx, serve.StateOf(cfg), newLog(e.Stderr, config.Log{Level: "warn"}))
+	db, err := serve.OpenState(ctx, cfg, newLog(e.Stderr, config.Log{Level: "warn"}))
 	if errors.Is(err, store.ErrLocked) {
 		return nil, stateInUse()
 	}

@@ -1,6 +1,11 @@
 package serve
 
 import (
+	"context"
+	"log/slog"
+
+	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/blob/s3"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/state"
@@ -17,6 +22,27 @@ func StateOf(c *config.Config) store.Spec {
 	s := state.Spec(c.Layout().Own(), HomeOf(c))
 	s.Server.File = c.State.Postgres.FromFile
 	return s
+}
+
+// FilesOf is where the state's files are, if not in its directory. It connects to nothing.
+func FilesOf(c *config.Config) (blob.Place, error) {
+	f := c.State.Files
+	switch {
+	case f.Directory != "":
+		return blob.NewDirectory(f.Directory), nil
+	case f.S3 != (config.S3{}):
+		return s3.New(s3.Settings{Endpoint: f.S3.Endpoint, Region: f.S3.Region, Bucket: f.S3.Bucket, Prefix: f.S3.Prefix, KeyFile: f.S3.KeyFromFile, SecretFile: f.S3.SecretFromFile})
+	}
+	return nil, nil
+}
+
+// OpenState opens the state of an installation, see [state.OpenAt].
+func OpenState(ctx context.Context, c *config.Config, log *slog.Logger) (*state.DB, error) {
+	files, err := FilesOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return state.OpenAt(ctx, StateOf(c), files, log)
 }
 
 // StoresOf are the stores of an installation that can be there, in the order

@@ -58,7 +58,11 @@ type Tx struct {
 	KeepFiles bool // the names of new files must be found after a power loss
 
 	session session
+	files   Files
 }
+
+// Files returns what Committer was given; nil if the database names no files.
+func (t *Tx) Files() Files { return t.files }
 
 // Files are those that a database names.
 type Files interface {
@@ -206,7 +210,7 @@ func (c *Committer) try(batch []*change) (failed int, err error) {
 	if err := c.session.Begin(); err != nil {
 		return -1, fmt.Errorf("begin: %w", Words(err))
 	}
-	t := &Tx{session: c.session}
+	t := &Tx{session: c.session, files: c.files}
 	for i, ch := range batch {
 		c.session.Next()
 		if err := caught(func() error { return ch.run(t) }); err != nil {
