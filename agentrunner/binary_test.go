@@ -22,7 +22,7 @@ func binary(t testing.TB) string {
 
 var build = sync.OnceValues(func() (string, error) { // shared by tests, which is what a process-wide value is for
 	path := filepath.Join(os.Getenv(binDir), "agentrunner")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

@@ -3,6 +3,7 @@ package remoteclient
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -88,5 +89,27 @@ func TestAFetchSaysWhyItFails(t *testing.T) {
 	hanging := serve(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
 	if _, err := hanging.Inbox(ctx, "", time.Minute); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// A host that had taken the question could not know the repeated call.
+func TestALostAnswerMadeTwoQuestions(t *testing.T) {
+	var ids []string
+	c := serve(t, func(rw http.ResponseWriter, r *http.Request) {
+		var asks struct{ ID, Tool, Description, Input string }
+		if err := json.NewDecoder(r.Body).Decode(&asks); err != nil || len(asks.ID) != 32 {
+			t.Errorf("%+v, %v", asks, err)
+		}
+		if ids = append(ids, asks.ID); len(ids) == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprintf(rw, `{"id":%q}`, asks.ID)
+	})
+	p, err := c.AskPermission(t.Context(), ipc.Permission{Tool: "Bash"})
+	if err != nil || len(ids) != 2 || ids[0] != ids[1] || p.ID != ids[0] {
+		t.Errorf("%v: %+v, %v", ids, p, err)
+	}
+	if _, err := c.AskPermission(t.Context(), ipc.Permission{Tool: "Bash"}); err != nil || ids[2] == ids[0] {
+		t.Errorf("a further question has the id %v, %v", ids, err)
 	}
 }

@@ -2,6 +2,8 @@ package remoteclient
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"time"
@@ -28,10 +30,12 @@ func (c *Client) Unheard(ctx context.Context, id string) (waits bool, err error)
 }
 
 // AskPermission has the host ask the members whom the operator has named whether a session
-// may use a tool. The answer comes by Permission. Errors are those of Inbox; after a lost
-// answer the members may be asked twice.
+// may use a tool. The answer comes by Permission. Errors are those of Inbox. The question has an id
+// of its own, so a host that has taken it asks nobody twice when its answer is lost.
 func (c *Client) AskPermission(ctx context.Context, p ipc.Permission) (ipc.Permission, error) {
-	body, err := json.Marshal(map[string]string{"tool": p.Tool, "description": p.Description, "input": p.Input})
+	var id [16]byte
+	rand.Read(id[:])
+	body, err := json.Marshal(map[string]string{"id": hex.EncodeToString(id[:]), "tool": p.Tool, "description": p.Description, "input": p.Input})
 	if err != nil {
 		return p, err
 	}

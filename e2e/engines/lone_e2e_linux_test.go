@@ -53,7 +53,7 @@ func newLoneBoxesOf(t *testing.T, n int, cli, more string) *loneBoxes {
 			if id := h.container(folder); id != "" {
 				_, _ = h.api.ContainerRemove(context.Background(), id, client.ContainerRemoveOptions{Force: true})
 			}
-			_, _ = h.api.VolumeRemove(context.Background(), docker.Volume(h.state, folder), client.VolumeRemoveOptions{Force: true})
+			_, _ = h.api.VolumeRemove(context.Background(), docker.Volume(stage.OwnerOf(h.state), folder), client.VolumeRemoveOptions{Force: true})
 		}
 	})
 	return h
@@ -161,7 +161,7 @@ func TestContainerThatSharesNoDirectorySendsItsFiles(t *testing.T) {
 	}
 
 	engine, _ := containertest.Engine(t)
-	if err := refusal.Of(engine.RemoveVolume(t.Context(), h.state, "g0")); err == nil || err.Code != "workspace_in_use" {
+	if err := refusal.Of(engine.RemoveVolume(t.Context(), stage.OwnerOf(h.state), "g0")); err == nil || err.Code != "workspace_in_use" {
 		t.Errorf("the removal of a workspace in use says %v", err)
 	}
 	if err := first.Process.Kill(); err != nil {
@@ -237,7 +237,7 @@ func TestSocketOfAContainerIsItsOwn(t *testing.T) {
 				t.Errorf("it has %s of the host at %s", at.Source, at.Destination)
 			}
 		case mount.TypeVolume:
-			if at.Name != docker.Volume(h.state, "g0") {
+			if at.Name != docker.Volume(stage.OwnerOf(h.state), "g0") {
 				t.Errorf("it has the volume %s", at.Name)
 			}
 		}

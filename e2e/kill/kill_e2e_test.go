@@ -38,12 +38,18 @@ const crashFolders = 3
 
 func newCrashSite(t *testing.T, dedupe bool) *crashSite {
 	t.Helper()
+	return newCrashSiteOn(t, dedupe, "./state")
+}
+
+// newCrashSiteOn is newCrashSite with that value of the key state.
+func newCrashSiteOn(t *testing.T, dedupe bool, state string) *crashSite {
+	t.Helper()
 	s := &crashSite{t: t, dir: t.TempDir(), platform: &platform{dedupe: dedupe, ids: map[string]bool{}}}
 	srv := httptest.NewServer(s.platform)
 	t.Cleanup(srv.Close)
 	s.url = srv.URL
 	var b strings.Builder
-	b.WriteString("state: ./state\nlimits: {rate: {per_minute: 100000, burst: 10000}, pending: 10000}\ngroups:\n")
+	b.WriteString("state: " + state + "\nlimits: {rate: {per_minute: 100000, burst: 10000}, pending: 10000}\ngroups:\n")
 	for i := range crashFolders {
 		fmt.Fprintf(&b, "  - {name: G%d, folder: g%d, chat: \"mem:g%d\"}\n", i, i, i)
 	}

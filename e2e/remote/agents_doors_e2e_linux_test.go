@@ -96,7 +96,7 @@ func (d *doors) leaveNoContainer(engine string) {
 			for _, c := range list.Items {
 				_, err = api.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true})
 			}
-			_, gone := api.VolumeRemove(ctx, docker.Volume(filepath.Join(d.Dir, "state"), "lone-"+cli), client.VolumeRemoveOptions{Force: true})
+			_, gone := api.VolumeRemove(ctx, docker.Volume(stage.OwnerOf(filepath.Join(d.Dir, "state")), "lone-"+cli), client.VolumeRemoveOptions{Force: true})
 			if err := errors.Join(err, gone); err != nil {
 				d.T.Log(err)
 			}

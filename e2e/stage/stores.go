@@ -70,3 +70,9 @@ func BytesBelow(t *testing.T, root string) map[string]string {
 	}
 	return all
 }
+
+// OwnerOf is serve.OwnerOf of the state in a directory.
+func OwnerOf(state string) string {
+	id, _ := os.ReadFile(filepath.Join(state, "installation", "id")) // without one, nothing is its own yet
+	return strings.TrimSpace(string(id)) + " " + state
+}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,7 @@ var ErrNoPermission error = &refusal.Error{
 // AskPermission asks in the approvers' chat whether a session elsewhere may use a tool. The
 // answer is no if nobody has said yes after ten minutes, or if the session has not asked for the
 // answer for about two. The error is ErrNoPermissions, or a refusal if too many of the group's questions
-// are open; other errors pass.
+// are open; other errors pass. A question that comes again under the ID that the session gave it is the same question.
 func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks ipc.Permission) (ipc.Permission, error) {
 	if b.Approvers() == "" || !b.MayAsk(folder) {
 		return asks, ErrNoPermissions
@@ -38,13 +39,18 @@ func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks 
 	}
 	b.asking.Lock()
 	defer b.asking.Unlock()
+	if asks.ID != "" {
+		if known, err := b.askedBefore(ctx, folder, thread, asks); err != nil || known.ID != "" {
+			return known, err
+		}
+	}
 	if err := b.mayAskMore(ctx, folder, records.PolicyPermission, 0, refusal.Error{Code: "busy", Hint: "answer in the terminal"}); err != nil {
 		return asks, err
 	}
 	// The approvers' chat knows it by another id than the session: a session that writes into
 	// that chat cannot forge a question with the same id.
 	now, p := time.Now(), policies[records.PolicyPermission]
-	asks.ID, asks.Answer, asks.Expires = outbox.RandomID(), "", now.Add(p.within).UTC()
+	asks.ID, asks.Answer, asks.Expires = cmp.Or(asks.ID, outbox.RandomID()), "", now.Add(p.within).UTC()
 	about, err := json.Marshal(asks)
 	if err != nil {
 		return asks, err
@@ -57,6 +63,21 @@ func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks 
 	d.Parts = showAsk(report.Permission(folder, asks), &a, dst.limits)
 	a.Expires, d.Asks = now.Add(p.heed), &a
 	return asks, b.judgeAndPut(ctx, dst, d)
+}
+
+// askedBefore returns the conversation's question that has this ID; the zero Permission if there is none.
+func (b *Bridge) askedBefore(ctx context.Context, folder, thread string, asks ipc.Permission) (known ipc.Permission, err error) {
+	a, err := b.Outbox.Reader().Permission(ctx, asks.ID)
+	if errors.Is(err, records.ErrNotFound) {
+		return known, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(a.About), &known)
+	}
+	if err == nil && (a.Folder != folder || a.Thread != thread || known.Tool != asks.Tool || known.Description != asks.Description || known.Input != asks.Input) {
+		return ipc.Permission{}, &refusal.Error{Code: ipc.CodeWrongValue, Message: "another question has this id", Hint: "choose a random id for each question"}
+	}
+	return known, err
 }
 
 // Permission returns a question of a conversation, as soon as it is answered or after the time to

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -102,6 +104,42 @@ func TestAYesDoesNotCountAfterTheOperatorsNo(t *testing.T) {
 		if p, err := s.Permission(t.Context(), "family", "", id, time.Hour); p.Answer != ipc.Denied || err != nil {
 			t.Error(p, err)
 		}
+	}
+}
+
+// The host was killed before it answered the session's call. The session asked again, members saw a
+// second question, and the answer to the first one reached nobody.
+func TestAQuestionWhoseAnswerWasLostWasAskedTwice(t *testing.T) {
+	s := newSite(t)
+	s.set.approvers, s.set.mayAsk = "ops", []string{"family", "work"}
+	asks := ipc.Permission{ID: strings.Repeat("7", 32), Tool: "Bash", Input: "ls"}
+	first, err := s.AskPermission(t.Context(), "family", "t1", asks)
+	check(t, err)
+	again, err := s.AskPermission(t.Context(), "family", "t1", asks)
+	check(t, err)
+	if diff := cmp.Diff(first, again); diff != "" || first.ID != asks.ID {
+		t.Error(diff)
+	}
+	for name, other := range map[string]func() error{
+		"another group":  func() error { return second(s.AskPermission(t.Context(), "work", "t1", asks)) },
+		"another thread": func() error { return second(s.AskPermission(t.Context(), "family", "", asks)) },
+		"another tool": func() error {
+			return second(s.AskPermission(t.Context(), "family", "t1", ipc.Permission{ID: asks.ID, Tool: "Write"}))
+		},
+	} {
+		if r := bridge.AsRefusal(other()); r == nil || r.Code != ipc.CodeWrongValue {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	s.answers(s.shown("mem:ops", 1)[0].Text, true)
+	if p, err := s.Permission(t.Context(), "family", "t1", asks.ID, 0); p.Answer != ipc.Allowed || err != nil {
+		t.Error(p, err)
+	}
+	if again, err := s.AskPermission(t.Context(), "family", "t1", asks); again.ID != asks.ID || err != nil {
+		t.Error(again, err)
+	}
+	if all := s.shown("mem:ops", 2); len(all) != 2 { // the question, and who has answered it
+		t.Errorf("members see %+v", all)
 	}
 }
 

@@ -80,7 +80,7 @@ func newRoot(e *env) *cobra.Command {
 	root := terminal.Family("longshore", "carry the files of assistants in containers to their groups' chats",
 		newDemo(e), newSetup(e), newInit(e), newImport(e), newServe(e), newReload(e), newSend(e),
 		newQueue(e), newErrors(e), newApprovals(e), newTasks(e), newLinks(e), newChannels(e), newTokens(e), newWorkspace(e), newScreen(e), newAudit(e), newStatus(e), newTop(e), newLogs(e), newPage(e), newWhy(e), newDoctor(e), newNotify(e), newState(e), newStore(e),
-		newPair(e), newUnpair(e), newGroups(e), newService(e),
+		newPair(e), newUnpair(e), newGroups(e), newService(e), newCluster(e),
 		newBackup(e), newRestore(e), newUpgrade(e),
 		newConfig(e), newMCPConfig(e), newImage(e), newAgentrunner(), newMan(), newVersion(e), newExitCodes(),
 	)

@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
@@ -126,7 +127,12 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, messages boo
 	}
 	var db *state.DB
 	if messages {
-		if db, err = e.openState(ctx, cfg); err != nil {
+		var t *tenure
+		if t, err = e.own(ctx, cfg); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, t.end()) }()
+		if db, err = e.openState(ctx, cfg, t.of()); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
@@ -146,11 +152,11 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, messages boo
 }
 
 // openState opens the state as a host does. The error says so if another command uses it.
-func (e *env) openState(ctx context.Context, cfg *config.Config) (*state.DB, error) {
+func (e *env) openState(ctx context.Context, cfg *config.Config, lease *cluster.Lease) (*state.DB, error) {
 	if err := cfg.Layout().Prepare(nil); err != nil { // after an interrupted restore, nothing is made
 		return nil, err
 	}
-	db, err := serve.OpenState(ctx, cfg, newLog(e.Stderr, config.Log{Level: "warn"}))
+	db, err := serve.OpenState(ctx, cfg, lease, newLog(e.Stderr, config.Log{Level: "warn"}))
 	if errors.Is(err, store.ErrLocked) {
 		return nil, stateInUse()
 	}
@@ -166,9 +172,14 @@ type installation struct {
 // Act implements operator.Installation. It opens the stores that a host would open, with channels
 // that send nothing.
 func (i installation) Act(ctx context.Context, do func(*operator.Local) error) (err error) {
+	t, err := i.env.own(ctx, i.config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.end()) }()
 	h, err := serve.New(ctx, i.config, serve.Options{
 		Version: readVersion(i.env.version).Version,
-		Log:     slog.New(slog.DiscardHandler), Idle: true,
+		Log:     slog.New(slog.DiscardHandler), Idle: true, Lease: t.of(),
 		Channels: serve.OfflineChannels(i.config),
 	})
 	if errors.Is(err, store.ErrLocked) {

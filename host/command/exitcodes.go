@@ -20,6 +20,8 @@ func newExitCodes() *cobra.Command {
      verify), no running service (service status), a target that did not take
      "notify test", a key or model that its service refused (setup)
   5  the file is kept and was not sent yet
+  7  serve: this host of a cluster owns no longer; it has lost the lease, or given it
+     to another host
   130  ctrl-c or SIGTERM ended the command before it was done, such as at a question
      of setup; a host or --watch that you end this way ends with 0
 

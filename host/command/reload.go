@@ -13,7 +13,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/service"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -84,9 +83,14 @@ func (e *env) printReloaded(r operator.Reloaded) {
 	}
 }
 
+// reloader takes up a changed configuration: *serve.Host, *standby.Standby.
+type reloader interface {
+	Reload(ctx context.Context, remove bool) (operator.Reloaded, error)
+}
+
 // reloadOnHangup reloads h on each SIGHUP, until the caller calls stop, which waits for the goroutine.
 // h logs the result; n reports to the service manager when a reload begins and ends.
-func reloadOnHangup(ctx context.Context, h *serve.Host, n service.Notifier) (stop func()) {
+func reloadOnHangup(ctx context.Context, h reloader, n service.Notifier) (stop func()) {
 	hangups, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)
 	go func() {

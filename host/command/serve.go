@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/cluster/guard"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
@@ -38,12 +39,15 @@ On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
 				e.printProblems("", problems)
 				return tooManyProblems(e.Config, len(problems))
 			}
+			if cfg.Cluster.Name != "" && e.getenv(guard.Variable) == "" {
+				return e.guarded(cmd.Context(), cfg)
+			}
 			return e.serve(cmd.Context(), cfg)
 		},
 	}
 }
 
-func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
+func (e *env) serve(ctx context.Context, cfg *config.Config) error {
 	// Ask first: otherwise a second host would complain of a port in use.
 	if host, err := e.hostOf(ctx, cfg.Layout()); err != nil && len(doctor.NoSocket(cfg.Layout())) == 0 { // the state has a lock, too
 		return err
@@ -53,13 +57,22 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	if message, remedy := doctor.NoProc("/proc"); message != "" {
 		return terminal.Hinted(errors.New(message), remedy)
 	}
-	log := newLog(e.Stderr, cfg.Log)
-	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, File: configFile{e}})
+	options := serve.Options{Version: readVersion(e.version).Version, Log: newLog(e.Stderr, cfg.Log), File: configFile{e}}
+	if cfg.State.Postgres.FromFile != "" {
+		return e.serveShared(ctx, cfg, options)
+	}
+	return e.runHost(ctx, cfg, options)
+}
+
+// runHost runs the host until ctx is done.
+func (e *env) runHost(ctx context.Context, cfg *config.Config, options serve.Options) (err error) {
+	log := options.Log
+	h, err := serve.New(ctx, cfg, options)
 	if err != nil {
 		return ofStart(err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State.Directory, "version", readVersion(e.version).Version)
+	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State.Directory, "version", options.Version)
 	notifier := service.NotifierOf(e.getenv, os.Getpid())
 	defer reloadOnHangup(ctx, h, notifier)()
 	defer notifyManager(ctx, notifier, log, cfg.Layout())()

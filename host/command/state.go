@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ compares them; --to directory brings them back.`,
 	return cmd
 }
 
-func (e *env) moveState(ctx context.Context, m moving) error {
+func (e *env) moveState(ctx context.Context, m moving) (err error) {
 	if !slices.Contains([]string{"postgres", "sqlite", "place", "directory"}, m.to) {
 		return terminal.Usage("--to wants postgres, sqlite, place or directory", "to take the state to PostgreSQL: "+e.Command("state", "move", "--to", "postgres"))
 	}
@@ -74,6 +75,13 @@ func (e *env) moveState(ctx context.Context, m moving) error {
 	if err != nil {
 		return err
 	}
+	named := *cfg
+	named.State.Postgres.FromFile = cmp.Or(o.From.Server.File, o.To.Server.File)
+	t, err := e.own(ctx, &named) // no host of another machine may own it meanwhile
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.end()) }()
 	o.Progress = moveSteps{e}
 	r, err := move.Move(ctx, o)
 	if err != nil {
@@ -94,10 +102,15 @@ func (e *env) moveFiles(ctx context.Context, cfg *config.Config, m moving) error
 	if place == nil {
 		return terminal.Usage("no place is named", "write state.files into longshore.yaml, as docs/operations.md says")
 	}
+	t, err := e.own(ctx, cfg) // no host of another machine may own the state meanwhile
+	if err != nil {
+		return err
+	}
 	r, err := move.Files(ctx, move.FilesOptions{
 		State: serve.StateOf(cfg), Place: place, Back: m.to == "directory", Now: time.Now(),
 		Log: newLog(e.Stderr, config.Log{Level: "warn"}), Progress: moveSteps{e},
 	})
+	err = errors.Join(err, t.end())
 	if trouble, ok := errors.AsType[*blob.Trouble](err); ok {
 		return terminal.Hinted(errors.New(trouble.Cause), trouble.Remedy)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/turns"
@@ -25,7 +26,10 @@ func (e *env) printStatus(s operator.Status) error {
 	if s.Running {
 		up := time.Since(s.Started).Round(time.Second)
 		e.Say("the host runs as process %d since %s (%s), version %s", s.PID, terminal.ClockText(s.Started), up.String(), s.Version)
-		e.Say("configuration applied at %s", terminal.ClockText(s.Applied))
+		if !s.Applied.IsZero() {
+			e.Say("configuration applied at %s", terminal.ClockText(s.Applied))
+		}
+		e.printCluster(s.Cluster)
 	} else {
 		e.Say("no host is running; to start it: %s", e.Command("serve"))
 	}
@@ -64,6 +68,32 @@ func (e *env) printStatus(s operator.Status) error {
 		return err
 	}
 	return e.printFailures(s)
+}
+
+// printCluster prints the host's place in its cluster.
+func (e *env) printCluster(v *cluster.View) {
+	switch {
+	case v == nil:
+		return
+	case v.Owned && v.Owner == v.Host:
+		e.Say("host %s owns cluster %s since %s, fence %d", v.Host, v.Cluster, terminal.ClockText(v.Since), v.Fence)
+	case v.Owned:
+		e.Say("host %s stands by in cluster %s: %s owns since %s, fence %d, last seen %.1f s ago", v.Host, v.Cluster, v.Owner, terminal.ClockText(v.Since), v.Fence, v.Lag)
+	default:
+		e.Say("host %s stands by in cluster %s, and nobody owns: %s", v.Host, v.Cluster, cmp.Or(v.Reason, "it is about to take over"))
+	}
+	for _, m := range v.Hosts {
+		if m.Name != v.Host {
+			e.Say("host %s was last seen %.1f s ago, version %s, %s", m.Name, m.Ago, m.Program, sameText(m))
+		}
+	}
+}
+
+func sameText(m cluster.Member) string {
+	if m.Same {
+		return "the owner's configuration"
+	}
+	return "another configuration than the owner's"
 }
 
 // printWrong prints what an operator has to know, and what to do about it.

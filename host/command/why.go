@@ -92,6 +92,9 @@ func (w *why) ask(ctx context.Context, probe bool) {
 	}
 	w.well("host", "runs as process %d", w.status.PID)
 	for _, f := range all {
+		if f.Name == string(cause.Engine) && strings.HasPrefix(f.Part, "assistant ") && len(w.engines()) > 0 {
+			continue // of the assistant's groups on any engine; the engine of this group has a finding of its own
+		}
 		ofAssistant := f.Severity == finding.Note && f.Part == "assistant "+w.group.Assistant
 		if (f.Wrong() || f.Severity == finding.Fine || ofAssistant) && slices.Contains(w.way(), w.kindOf(f)) {
 			w.findings = append(w.findings, f)

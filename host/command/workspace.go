@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -80,16 +81,19 @@ func (e *env) workspaces(ctx context.Context, engine string) ([]workspace, error
 	if err != nil {
 		return nil, err
 	}
-	state := cfg.Layout().State
+	owner, err := serve.OwnerOf(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
 	found, errs := make([][]workspace, len(names)), make([]error, len(names))
 	var each sync.WaitGroup
 	for i, name := range names {
 		each.Go(func() {
 			errs[i] = e.withEngine(ctx, name, func(engine *docker.Engine) error {
-				folders, err := engine.Volumes(ctx, state)
+				folders, err := engine.Volumes(ctx, owner)
 				slices.Sort(folders)
 				for _, folder := range folders {
-					found[i] = append(found[i], workspace{folder, docker.Volume(state, folder), name})
+					found[i] = append(found[i], workspace{folder, docker.Volume(owner, folder), name})
 				}
 				return err
 			})
@@ -104,7 +108,11 @@ func (e *env) removeWorkspace(ctx context.Context, w workspace) error {
 	if err != nil {
 		return err
 	}
-	return e.withEngine(ctx, w.Engine, func(engine *docker.Engine) error { return engine.RemoveVolume(ctx, cfg.Layout().State, w.Group) })
+	owner, err := serve.OwnerOf(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return e.withEngine(ctx, w.Engine, func(engine *docker.Engine) error { return engine.RemoveVolume(ctx, owner, w.Group) })
 }
 
 // withEngine calls fn with the engine of that name.

@@ -46,9 +46,9 @@ type Config struct {
 	Name    string `yaml:"name" form:"label" help:"The assistants' name, as members see it."`
 	State   State  `yaml:"state" restart:"true" help:"The state directory. Or a block, if not all of the state is to lie there."`
 	Style   string `yaml:"layout" restart:"true" enum:"longshore,v1" help:"How the state directory is laid out: v1 for that of NanoClaw v1."`
-	Project string `yaml:"project" restart:"true" help:"What the main group sees, read-only, at /workspace/project."`
+	Project string `yaml:"project" restart:"true" local:"true" help:"What the main group sees, read-only, at /workspace/project."`
 
-	MediaTools string `yaml:"media_tools" restart:"true" enum:"confined,unconfined,off" help:"How ffmpeg, ffprobe, pdfinfo and pdftoppm read files, for thumbnails and durations. confined: without rights, or not at all. unconfined: with the host's own rights."`
+	MediaTools string `yaml:"media_tools" restart:"true" local:"true" enum:"confined,unconfined,off" help:"How ffmpeg, ffprobe, pdfinfo and pdftoppm read files, for thumbnails and durations. confined: without rights, or not at all. unconfined: with the host's own rights."`
 
 	Direct string `yaml:"direct" enum:"off,pairing" help:"What becomes of people who write to an account in a direct chat that no group has. off: nothing. pairing: they get a code that the operator can approve."`
 
@@ -56,9 +56,9 @@ type Config struct {
 
 	Timezone string `yaml:"timezone" form:"zone" help:"The time zone of prompts and schedules, such as Europe/Berlin."`
 
-	Log          Log          `yaml:"log" restart:"true" help:"How the host logs."`
-	Metrics      Metrics      `yaml:"metrics" restart:"true" help:"Where the host answers /healthz, /readyz and /metrics, beside its control socket."`
-	OperatorPage OperatorPage `yaml:"operator_page" restart:"true" help:"The page on which the operator sees the host and acts on it."`
+	Log          Log          `yaml:"log" restart:"true" local:"true" help:"How the host logs."`
+	Metrics      Metrics      `yaml:"metrics" restart:"true" local:"true" help:"Where the host answers /healthz, /readyz and /metrics, beside its control socket."`
+	OperatorPage OperatorPage `yaml:"operator_page" restart:"true" local:"true" help:"The page on which the operator sees the host and acts on it."`
 
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
 	Engines    map[string]Engine    `yaml:"engines" restart:"true" keys:"engine" help:"The container engines, by name. Without this key, that of this machine."`
@@ -74,7 +74,8 @@ type Config struct {
 	Screen   Screen      `yaml:"screen" help:"Which files may not leave."`
 	Approval Approval    `yaml:"approval" help:"Which members are asked about what waits for an approval."`
 	Audit    Audit       `yaml:"audit" help:"The trail of what left the host and what was refused."`
-	Backup   Backup      `yaml:"backup" help:"The daily backup of the state."`
+	Cluster  Cluster     `yaml:"cluster" restart:"true" help:"The hosts that share this state on PostgreSQL: one owns, the others stand by."`
+	Backup   Backup      `yaml:"backup" local:"true" help:"The daily backup of the state."`
 	Remote   Remote      `yaml:"remote" restart:"true" help:"Where assistants are let in that share no directory with the host."`
 	Notify   Notify      `yaml:"notify" help:"Where the host tells of its lasting faults."`
 	Limits   Limits      `yaml:"limits" help:"What one group can take from the host and from the others."`
@@ -192,7 +193,7 @@ type Limits struct {
 	Threads     int               `yaml:"threads" above:"0" help:"Threads of a group's chat that its assistant remembers."`
 	NoticeAfter Duration          `yaml:"notice_after" above:"0" help:"How long a model may not answer before the chat is told."`
 	Hold        Duration          `yaml:"hold" above:"0" help:"How long messages wait for an operator, if the assistant cannot answer before."`
-	Assistants  int               `yaml:"assistants" above:"0" help:"Assistants running at once."`
+	Assistants  int               `yaml:"assistants" above:"0" help:"Assistants running at once: on each of the engines, and on this machine."`
 	Retry       Retry             `yaml:"retry" help:"How a send that failed for the moment is repeated."`
 	FreeDisk    Size              `yaml:"free_disk" help:"Below this much free disk nothing more is accepted."`
 	Inbox       Size              `yaml:"inbox" help:"What a group's inbox may hold. Above it no further file of a member is kept. 0 is no bound."`
@@ -221,6 +222,7 @@ func defaults() Config {
 		Register:   Register{Most: 50, Restrictions: "inherited"},
 		Audit:      Audit{Keep: 400 * 24 * hour, LeaveOut: []string{"captions", "numbers"}},
 		Backup:     Backup{Keep: 7},
+		Cluster:    Cluster{Lease: Duration(10 * time.Second)},
 		Notify:     Notify{After: Duration(2 * time.Minute), Ntfy: NotifyNtfy{Server: "https://ntfy.sh"}},
 		Log:        Log{Level: "info", Format: "auto"},
 		Remote: Remote{Limits: RemoteLimits{

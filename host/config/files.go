@@ -53,9 +53,9 @@ func (c *checker) files() {
 }
 
 func (c *checker) bucket(key string, s *S3) {
-	for at, value := range map[string]string{".endpoint": s.Endpoint, ".bucket": s.Bucket, ".key_from_file": s.KeyFromFile, ".secret_from_file": s.SecretFromFile} {
-		if value == "" {
-			c.bad(key, "it has no "+at[1:], "add "+at[1:]+"; docs/operations.md has an example")
+	for _, of := range [][2]string{{"endpoint", s.Endpoint}, {"bucket", s.Bucket}, {"key_from_file", s.KeyFromFile}, {"secret_from_file", s.SecretFromFile}} {
+		if of[1] == "" {
+			c.bad(key, "it has no "+of[0], "add "+of[0]+"; docs/operations.md has an example")
 		}
 	}
 	if c.upstream(key+".endpoint", s.Endpoint); strings.Count(strings.TrimRight(s.Endpoint, "/"), "/") > 2 {

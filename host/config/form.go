@@ -30,6 +30,7 @@ import (
 //	required         the key must be there with a value
 //	private          the value may hold a secret and is never shown
 //	restart          a running host does not take up another value
+//	local            each host of a cluster may have its own value, see Common
 
 // form is what a text must look like.
 type form struct {
@@ -94,6 +95,8 @@ var forms = map[string]form{
 		"%q is no name of a provider", "use 1 to 32 lower-case letters, digits and -, beginning with a letter, such as mistral"},
 	"model": {later(`^([A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}\*?|\*)$`),
 		"%q is no name of a model", "write it as the service does; a * at the end stands for any ending: claude-*"},
+	"cluster": {later(`^([a-z][a-z0-9-]{0,31})?$`),
+		"%q is no name of a cluster", "use 1 to 32 lower-case letters, digits and -, beginning with a letter, such as harbour"},
 	"asked": {later(`^[!-~]{1,64}$`),
 		"%q is no name of a key, a kind of tool or a model", "write it as the refusal does, such as web_search_options"},
 	"variable": {later(`^[A-Za-z_][A-Za-z0-9_]*$`),

@@ -32,6 +32,7 @@ type engine struct {
 	conn  *docker.Engine // nil: it has never answered
 	why   error          // why it does not answer; nil: it does, or nobody has looked
 	since time.Time      // of why
+	left  bool           // the groups that may leave it were called to
 	up    context.Context
 	down  context.CancelCauseFunc // ends up
 }
@@ -70,6 +71,7 @@ func (e *engine) note(conn *docker.Engine, why error) (changed bool) {
 		}
 	}
 	if e.why = why; why == nil && changed {
+		e.left = false
 		e.conn = conn
 		e.up, e.down = context.WithCancelCause(context.Background())
 	}
@@ -77,6 +79,17 @@ func (e *engine) note(conn *docker.Engine, why error) (changed bool) {
 		close(e.looked)
 	}
 	return changed
+}
+
+// isLeft reports, once, that the groups that may leave the engine can do so now.
+func (e *engine) isLeft() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.why == nil || e.left || time.Since(e.since) <= moveAfter {
+		return false
+	}
+	e.left = true
+	return true
 }
 
 // use calls start with the connection, once somebody has looked at the engine. If the engine stops to

@@ -29,15 +29,14 @@ import (
 // Host is what the engines are for: *serve.Host.
 type Host interface {
 	Config() *config.Config // in force
-	// EngineChanged hears that an engine answers, or that it does not any more or has never: conn is
-	// nil then. Containers of an earlier host are ended before.
+	// EngineChanged hears that an engine answers, and that containers of an earlier host are ended; or
+	// that it does not answer, and again when groups may leave it: conn is nil then.
 	EngineChanged(ctx context.Context, name string, conn *docker.Engine)
 }
 
 // Options say what Engines work with. All are needed but Getenv.
 type Options struct {
 	Host   Host
-	Owner  string                   // of the containers: see docker.Engine.Reap
 	Getenv func(name string) string // names this machine's engine; nil: the process's environment
 	Log    *slog.Logger
 }
@@ -48,7 +47,8 @@ type Engines struct {
 	all []*engine // sorted by name
 
 	mu     sync.Mutex
-	db     *state.DB            // nil before Load
+	db     *state.DB            // nil before Load, as owner is empty
+	owner  string               // of the containers: docker.Runtime.Owner
 	placed map[string]placement // by folder
 	groups map[string]int       // how many are placed, by engine
 }
@@ -135,6 +135,8 @@ func (s *Engines) look(ctx context.Context, e *engine) {
 			conn = nil
 		}
 		s.o.Host.EngineChanged(ctx, e.name, conn)
+	} else if e.isLeft() {
+		s.o.Host.EngineChanged(ctx, e.name, nil)
 	}
 	if err == nil {
 		conn.Sweep(ctx)
@@ -150,11 +152,6 @@ func (s *Engines) connect(ctx context.Context, e *engine) (*docker.Engine, error
 		return nil, err
 	}
 	facts := conn.Facts()
-	for _, other := range s.all {
-		if had, _ := other.answers(); had != nil && facts.ID != "" && had.Facts().ID == facts.ID {
-			return nil, errors.Join(fmt.Errorf("it is the same engine as %s: name it once below engines:", other.name), conn.Close())
-		}
-	}
 	log := s.o.Log.With("engine", facts.Name, "at", facts.Host)
 	log.Info("container engine", "name", e.name, "rootless", facts.Rootless)
 	if len(facts.Lacks) > 0 {
@@ -162,7 +159,13 @@ func (s *Engines) connect(ctx context.Context, e *engine) (*docker.Engine, error
 	}
 	reaping, cancel := context.WithTimeout(ctx, reapTime)
 	defer cancel()
-	left, err := conn.Reap(reaping, s.o.Owner)
+	var others []string // their containers are not an earlier host's, if two names are of one engine
+	for _, other := range s.all {
+		if other != e {
+			others = append(others, other.name)
+		}
+	}
+	left, err := conn.Reap(reaping, s.owner, others...)
 	for _, folder := range left {
 		log.Warn("container of an earlier host ended", "group", folder)
 	}

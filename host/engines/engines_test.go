@@ -70,14 +70,14 @@ func newPort(t *testing.T, whenAway string, names ...string) *port {
 
 // begin starts an engine.
 func (p *port) begin(name string) {
-	p.ends[name] = containertest.Docker(p.t, p.cfg.Engines[name].Socket, "id of "+name)
+	p.ends[name] = containertest.Docker(p.t, p.cfg.Engines[name].Socket)
 }
 
 // open makes the engines of a host that starts on the state, and looks once at each.
 func (p *port) open() {
 	p.t.Helper()
-	p.Engines = New(p.cfg, Options{Host: p, Owner: "x", Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err := p.Load(p.t.Context(), p.db); err != nil {
+	p.Engines = New(p.cfg, Options{Host: p, Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if _, err := p.Load(p.t.Context(), p.db, Installation{}); err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() {
@@ -182,6 +182,15 @@ func TestAGroupMovesFromAnEngineThatStaysAway(t *testing.T) {
 		t.Errorf("it does not wait for a moment: %+v", at)
 	}
 	p.longer("dock", moveAfter)
+	for len(p.heard) > 0 {
+		<-p.heard
+	}
+	for range 3 {
+		p.look(t.Context(), p.named("dock"))
+	}
+	if len(p.heard) != 1 || <-p.heard != "dock false" {
+		t.Error("the host does not hear, once, that groups may leave")
+	}
 	if engine, former := p.place("g0", map[string]int{"quay": 9}); engine != "quay" || former != "dock" {
 		t.Errorf("it is on %q, from %q", engine, former)
 	}
@@ -245,8 +254,8 @@ func TestAnEngineThatHangsDelaysNobodyOfAnotherOne(t *testing.T) {
 	p := newPort(t, config.AwayWait) // none is looked at
 	p.cfg.Engines = map[string]config.Engine{"dock": {Socket: filepath.Join(t.TempDir(), "dock")}, "quay": {Socket: filepath.Join(t.TempDir(), "quay")}}
 	asked := hangs(t, p.cfg.Engines["dock"].Socket)
-	p.Engines = New(p.cfg, Options{Host: p, Owner: "x", Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err := p.Load(t.Context(), p.db); err != nil {
+	p.Engines = New(p.cfg, Options{Host: p, Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if _, err := p.Load(t.Context(), p.db, Installation{}); err != nil {
 		t.Fatal(err)
 	}
 	if engine, why := p.place("g0", nil); why != "unknown" {
@@ -296,19 +305,33 @@ func TestAStartEndsWhenItsEngineGoesAway(t *testing.T) {
 	}
 }
 
-// Two names of one engine: what runs under one would be ended as an earlier host's under the other.
-func TestTwoNamesOfOneEngineAreRefused(t *testing.T) {
-	p := newPort(t, config.AwayWait, "dock+")
-	p.cfg.Engines["twin"] = config.Engine{Socket: filepath.Join(t.TempDir(), "twin")}
-	containertest.Docker(t, p.cfg.Engines["twin"].Socket, "id of dock")
-	s := New(p.cfg, p.o)
-	for _, e := range s.all {
-		s.look(t.Context(), e)
+// A restored copy beside the running host ended its containers; and a state that had moved to another
+// machine, or to PostgreSQL, lost its volumes.
+func TestACopyOwnsNoContainersAndAMovedStateOwnsItsOwn(t *testing.T) {
+	db, _ := statetest.Start(t, t.TempDir())
+	of := func(i Installation) string {
+		t.Helper()
+		owner, err := i.own(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, kept, err := i.OwnerIn(t.Context(), db.DB.DB)
+		if err != nil || !kept || read != owner {
+			t.Errorf("a command finds %q, %v, %v; the host is %q", read, kept, err, owner)
+		}
+		return owner
 	}
-	if all := s.Findings(t.Context()); len(all) != 1 || all[0].Part != "engine twin" || !strings.Contains(all[0].Cause, "the same engine as dock") {
-		t.Errorf("%+v", all)
+	first := of(Installation{ID: "1", Dir: "/a"})
+	if again := of(Installation{ID: "1", Dir: "/a"}); again != first {
+		t.Errorf("after a restart it owns what is %q's, not %q's", again, first)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
+	if other := of(Installation{ID: "2", Dir: "/other", Shared: true}); other != first {
+		t.Errorf("the next host of a cluster owns what is %q's, not %q's", other, first)
+	}
+	if back := of(Installation{ID: "2", Dir: "/a"}); back != first {
+		t.Errorf("moved back, it owns what is %q's, not %q's", back, first)
+	}
+	if copied := of(Installation{ID: "1", Dir: "/copy"}); copied == first {
+		t.Error("a copy in another directory owns the same containers")
 	}
 }

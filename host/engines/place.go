@@ -21,8 +21,12 @@ const moveAfter = time.Minute
 // placement is where a group's container runs, and the engine that the group has left its workspace on.
 type placement struct{ engine, former string }
 
-// Load reads the placements of the state, in which the Engines keep them.
-func (s *Engines) Load(ctx context.Context, db *state.DB) error {
+// Load reads the placements of the state, in which the Engines keep them, and returns docker.Runtime.Owner.
+// Nothing looks at an engine before.
+func (s *Engines) Load(ctx context.Context, db *state.DB, of Installation) (owner string, err error) {
+	if owner, err = of.own(ctx, db); err != nil {
+		return "", err
+	}
 	type row struct {
 		folder string
 		placement
@@ -33,16 +37,16 @@ func (s *Engines) Load(ctx context.Context, db *state.DB) error {
 		return r, err
 	})
 	if err != nil {
-		return fmt.Errorf("read on which engines the groups are: %w", store.Words(err))
+		return "", fmt.Errorf("read on which engines the groups are: %w", store.Words(err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.db = db
+	s.db, s.owner = db, owner
 	for _, r := range all {
 		s.placed[r.folder] = r.placement
 		s.groups[r.engine]++
 	}
-	return nil
+	return owner, nil
 }
 
 // Placement implements turns.Plans.

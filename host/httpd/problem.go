@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -73,10 +74,14 @@ func Decode(body []byte, into any) error {
 // Quote makes untrusted text safe for a message.
 func Quote(s string) string { return strconv.QuoteToASCII(media.Cut(s, 80)) }
 
-// Internal answers with a general text and logs the cause, which may name paths. It does
-// nothing if the client is gone.
+// Internal answers with a general text and logs the cause, which may name paths. A text that the
+// database has no form for is the client's fault. It does nothing if the client is gone.
 func Internal(rw http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	if r.Context().Err() != nil {
+		return
+	}
+	if errors.Is(err, store.ErrText) {
+		Fail(rw, Refuse(http.StatusBadRequest, "bad_text", "a text holds a zero byte or is not UTF-8", "send it as UTF-8 without zero bytes"))
 		return
 	}
 	log.Error("request failed", "path", r.URL.Path, "error", err)

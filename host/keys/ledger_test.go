@@ -168,6 +168,7 @@ func TestCallIsSettledOnce(t *testing.T) {
 // TestASettlementThatFailedOnceWasNeverRepeated: until the host's restart its reservation stood
 // in the way of other calls, on later days too, and the budget never counted as used up.
 func TestASettlementThatFailedOnceWasNeverRepeated(t *testing.T) {
+	statetest.SQLiteOnly(t, "a trigger makes it fail")
 	l := newLedger(t, t.TempDir())
 	disk := func(statement string) {
 		t.Helper()

@@ -40,13 +40,8 @@ type FilesReport struct {
 
 // Files copies the files of a state to the place, or back, compares their hashes, and then notes in one commit
 // where they are. What is in the directory is set aside then; what is in the place stays. If it is cut off, the
-// next call goes on. The error is store.ErrLocked while a host runs, or ErrMoved.
+// next call goes on. The caller has the lease, if there is one. The error is store.ErrLocked while a host runs, or ErrMoved.
 func Files(ctx context.Context, o FilesOptions) (r FilesReport, err error) {
-	release, err := o.State.HoldOff(ctx)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, release()) }()
 	place := o.Place
 	if !o.Back {
 		place = nil // the files are in the directory still

@@ -38,8 +38,8 @@ func (l *Local) Health() http.Handler {
 	return mux
 }
 
-// wellness is the answer of /healthz and /readyz. If the host is not ready, it is a refusal too.
-type wellness struct {
+// Wellness is the answer of /healthz and /readyz. If the host is not ready, it is a refusal too.
+type Wellness struct {
 	Status   string            `json:"status"`
 	Findings []finding.Finding `json:"findings"`
 	Error    *refusal.Error    `json:"error,omitempty"`
@@ -47,7 +47,7 @@ type wellness struct {
 
 func (l *Local) well(w http.ResponseWriter, r *http.Request, status string, ready bool) {
 	all, _ := l.Findings(r.Context(), false) // Local returns no error
-	answer := wellness{Status: status, Findings: finding.Wrong(all)}
+	answer := Wellness{Status: status, Findings: finding.Wrong(all)}
 	code := http.StatusOK
 	if why := RefusalOf(all); ready && why != nil {
 		answer.Status, answer.Error, code = "unready", why, http.StatusServiceUnavailable
@@ -139,7 +139,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		gauge(c.errors, float64(n))
 	}
 	gauge(c.waiting, float64(c.local.waiting()))
-	gauge(c.free, float64(diskOf(c.local.Layout.State).Free))
+	gauge(c.free, float64(DiskOf(c.local.Layout.State).Free))
 	c.turned(out)
 	c.wrong(out, gauge)
 	c.outbox(out, gauge)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
@@ -14,7 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc/spool"
 )
 
-// Running are the parts of a host that runs in this process. All but Remote and Page are set.
+// Running are the parts of a host that runs in this process. All but Remote, Page and Cluster are set.
 type Running struct {
 	Started    time.Time
 	Host       Host
@@ -28,6 +29,7 @@ type Running struct {
 	Tasks      Tasks
 	Remote     *tokens.Tokens // nil: the configuration lets no assistants in by HTTP
 	Page       Page           // nil: the host serves no operator's page
+	Cluster    *cluster.Host  // nil: the host is in none
 	Recent     *Recent        // of the host's log
 }
 

@@ -31,6 +31,7 @@ const maxBody = 64 << 10
 type Server struct {
 	Dir     string       // directory of the socket, see ControlDir
 	Control Control      // what the socket offers
+	Standby Standby      // answers in place of Control, if not nil
 	Health  http.Handler // see Local.Health; may be nil
 	Runtime string       // directory for the socket if its own path would be too long; empty: from the environment
 	Log     *slog.Logger // may be nil
@@ -114,7 +115,7 @@ func (s *Server) Handler() http.Handler {
 			case !utf8.Valid(in):
 				reply(w, nil, badCall("the call is no text"))
 			default:
-				out, err := do(r.Context(), s.Control, in)
+				out, err := s.answer(r.Context(), name, do, in)
 				reply(w, out, err)
 			}
 		})
@@ -125,6 +126,13 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle("GET /metrics", s.Health)
 	}
 	return mux
+}
+
+func (s *Server) answer(ctx context.Context, name string, do op, in []byte) (any, error) {
+	if s.Standby != nil {
+		return s.Standby.Answer(ctx, name)
+	}
+	return do(ctx, s.Control, in)
 }
 
 // reply writes v, or err. The operator may see the text of every error, as only the host's own user
@@ -144,7 +152,7 @@ func httpStatus(code string) int {
 	switch code {
 	case CodeNotFound:
 		return http.StatusNotFound
-	case CodeUnwell:
+	case CodeUnwell, CodeStandby:
 		return http.StatusServiceUnavailable
 	case CodeBadCall:
 		return http.StatusBadRequest

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/finding"
@@ -33,7 +34,8 @@ type Status struct {
 	Quota        Quota             `json:"quota,omitzero"`
 	Findings     []finding.Finding `json:"findings"` // what an operator has to know and to do, see Control.Findings
 	UnknownChats []UnknownChat     `json:"unknown_chats,omitempty"`
-	Told         []turns.Told      `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
+	Cluster      *cluster.View     `json:"cluster,omitempty"` // nil: the host is in none
+	Told         []turns.Told      `json:"told,omitempty"`    // messages of members that could only be told in words, since the host's start
 }
 
 // RecentFailures is how many failures a Status lists.
@@ -124,9 +126,9 @@ type Disk struct {
 	Floor int64  `json:"floor,omitempty"` // free bytes below which nothing is accepted; 0: unknown
 }
 
-// diskOf returns the space on the file system of the state directory; zero if
+// DiskOf returns the space on the file system of the state directory; zero if
 // it is unknown.
-func diskOf(state string) Disk {
+func DiskOf(state string) Disk {
 	v, err := safefs.VolumeOf(state)
 	if err != nil {
 		return Disk{}
@@ -205,7 +207,7 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 // Status describes the host. If none runs, it fills in what the disk shows.
 func (l *Local) Status(ctx context.Context) (Status, error) {
 	s := Status{
-		Version: l.Version, State: l.Layout.State, Disk: diskOf(l.Layout.State), Channels: []Channel{},
+		Version: l.Version, State: l.Layout.State, Disk: DiskOf(l.Layout.State), Channels: []Channel{},
 		Assistants: l.assistants(), Failures: []Item{},
 	}
 	if l.Running != nil {
@@ -233,11 +235,19 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 func (l *Local) describeHost(s *Status) {
 	r := l.Running
 	s.Running, s.PID, s.Started, s.Applied = true, os.Getpid(), r.Started, r.Host.Applied()
-	s.Backup = r.Machine.Backup().Last
+	s.Backup, s.Cluster = r.Machine.Backup().Last, clusterOf(r.Cluster)
 	s.Quota, s.Disk.Floor, s.UnknownChats, s.Told = r.Host.Quota(), r.Host.FreeDisk(), r.Pairing.UnknownChats(), r.Assistants.Told()
 	for _, c := range l.Channels {
 		one := channelOf(c)
 		one.Scan = r.Linker.Scan(c.Name())
 		s.Channels = append(s.Channels, one)
 	}
+}
+
+func clusterOf(h *cluster.Host) *cluster.View {
+	if h == nil {
+		return nil
+	}
+	v := h.View()
+	return &v
 }

@@ -257,7 +257,7 @@ func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
 		doubt(now) // first: an outcome of the attempt before may be recorded meanwhile
 		marked := a.part
 		marked.State, marked.Doubt = records.Sending, now
-		if err := o.state.Do(context.Background(), func(t *state.Tx) error {
+		if err := o.state.DoBeside(context.Background(), func(t *state.Tx) error {
 			_, err := records.Update(t, a.it.ID, a.pos, &marked, now)
 			return err
 		}, nil); err != nil {

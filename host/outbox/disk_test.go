@@ -2,8 +2,8 @@ package outbox_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
@@ -35,16 +37,16 @@ func blobs(t testing.TB, o *box) []string {
 			names = append(names, e.Name())
 		}
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(o.dir, "longshore.db"))
+	db := statetest.Raw(t, o.dir)
+	rows, err := db.Query(`SELECT id FROM bytes`)
+	ids, err := state.All(rows, err, state.One[int64])
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	var rows string
-	if err := db.QueryRow(`SELECT coalesce(group_concat(printf('%016x', id), ' '), '') FROM bytes`).Scan(&rows); err != nil {
-		t.Fatal(err)
+	for _, id := range ids {
+		names = append(names, fmt.Sprintf("%016x", id))
 	}
-	return append(names, strings.Fields(rows)...)
+	return names
 }
 
 func TestOnlyTheHostReadsTheOutbox(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -304,16 +303,6 @@ func TestACodeOfTheChannelIsNoDoubt(t *testing.T) {
 			t.Errorf("what was never sent is %s", p.State)
 		}
 	})
-}
-
-func sqlite(t *testing.T, dir string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "longshore.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return db
 }
 
 func execute(t *testing.T, db *sql.DB, query string, args ...any) {

@@ -17,7 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
-	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -235,7 +235,7 @@ func TestListAndRecall(t *testing.T) {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
-	view, err := store.Look(t.Context(), state.Spec(o.dir, store.Home{})) // as a command would, beside the host
+	view, err := store.Look(t.Context(), statetest.Spec(o.dir)) // as a command would, beside the host
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,6 +377,7 @@ func (r *room) OutboxLimits() outbox.Limits {
 
 // TestManyFailedFilesWereForgottenInOneCommit, for which all others waited.
 func TestManyFailedFilesWereForgottenInOneCommit(t *testing.T) {
+	statetest.SQLiteOnly(t, "a trigger makes it fail")
 	synctest.Test(t, func(t *testing.T) {
 		ch, most := &fake{name: "fake"}, &room{}
 		most.bytes.Store(1 << 20)
@@ -390,7 +391,7 @@ func TestManyFailedFilesWereForgottenInOneCommit(t *testing.T) {
 		if n := len(blobs(t, o)); n != 150 {
 			t.Fatalf("%d failed files are kept", n)
 		}
-		execute(t, sqlite(t, o.dir), `CREATE TRIGGER many BEFORE UPDATE OF blob ON part
+		execute(t, statetest.Raw(t, o.dir), `CREATE TRIGGER many BEFORE UPDATE OF blob ON part
 			WHEN new.blob = '' AND old.blob <> '' AND old.delivery = (SELECT max(id) - 10 FROM delivery) BEGIN SELECT RAISE(ABORT, 'not this one'); END`)
 		most.bytes.Store(8)
 		put(t, o, file(t, o, "fake:a", "last", "four"))

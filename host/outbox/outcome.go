@@ -240,7 +240,11 @@ func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 // the bytes that are no longer needed. The outcomes of a [channel.StateSender] need none,
 // see together.
 func (o *Outbox) record(batch []outcome) error {
-	err := o.state.Do(context.Background(), func(t *state.Tx) error { return o.write(t, batch) }, func() { o.recorded(batch) })
+	do := o.state.DoBeside
+	if slices.ContainsFunc(batch, isLower) { // which reads what was recorded before
+		do = o.state.Do
+	}
+	err := do(context.Background(), func(t *state.Tx) error { return o.write(t, batch) }, func() { o.recorded(batch) })
 	if err == nil {
 		o.settled(batch)
 	}
@@ -251,22 +255,32 @@ func (o *Outbox) record(batch []outcome) error {
 func (o *Outbox) write(t *state.Tx, batch []outcome) error {
 	o.prepareOutcomes(batch)
 	now := time.Now()
-	for i := range batch {
-		out := &batch[i]
-		var err error
-		if out.lower != nil {
-			out.ended, out.unsends, err = records.Lower(t, &out.it.Record, out.pos, out.lower, now)
-		} else {
-			out.ended, err = records.Update(t, out.it.ID, out.pos, &out.part, now)
+	for len(batch) > 0 {
+		n := slices.IndexFunc(batch, isLower)
+		if n < 0 {
+			n = len(batch)
 		}
-		if err != nil {
+		some := batch[:max(1, n)]
+		if err := t.Each(len(some), func(i int) error { return some[i].write(t, now) }); err != nil {
 			return err
 		}
-		if out.lower == nil && out.ended && len(out.part.Blobs()) == 0 {
-			if err := blob.Delete(t, out.attempt.part.Blobs()...); err != nil {
-				return fmt.Errorf("record an outcome: %w", store.Words(err))
-			}
-		}
+		batch = batch[len(some):]
+	}
+	return nil
+}
+
+func isLower(out outcome) bool { return out.lower != nil }
+
+func (out *outcome) write(t *state.Tx, now time.Time) (err error) {
+	if out.lower != nil {
+		out.ended, out.unsends, err = records.Lower(t, &out.it.Record, out.pos, out.lower, now)
+		return err
+	}
+	if out.ended, err = records.Update(t, out.it.ID, out.pos, &out.part, now); err != nil || !out.ended || len(out.part.Blobs()) > 0 {
+		return err
+	}
+	if err := blob.Delete(t, out.attempt.part.Blobs()...); err != nil {
+		return fmt.Errorf("record an outcome: %w", store.Words(err))
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (o *Outbox) Put(ctx context.Context, ds []records.Delivery) error {
 		o.discard(p.blobs...)
 		return fmt.Errorf("put: %w", orDiskFull(err))
 	}
-	if err := o.state.Do(ctx, p.record, p.recorded); err != nil {
+	if err := o.state.DoBeside(ctx, p.record, p.recorded); err != nil {
 		if !errors.Is(err, store.ErrDoubtful) {
 			o.discard(p.blobs...)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // accepts says whether a file can be accepted, by accepting one.
@@ -63,6 +64,9 @@ func TestTheCheckSaysWhetherADeliveryCanBeAccepted(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.words == "moved or replaced" {
+				statetest.SQLiteOnly(t, "there is a file")
+			}
 			o := open(t, outbox.Options{Settings: limits(outbox.Limits{FreeDisk: tt.free})})
 			tt.spoil(t, o.dir)
 			for what, err := range map[string]error{"accepted": accepts(o), "checked": o.Check(t.Context())} {

@@ -2,10 +2,8 @@ package outbox_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // TestCutOffSendIsTakenUpAgain stops the host while a part is on its way, and
@@ -125,9 +124,10 @@ func TestPlatformThatForgetsIsAsked(t *testing.T) {
 // The disk took records again, but the host that ended while it waited to try once
 // more did not.
 func TestOutcomesAreTriedOnceMoreAtTheEnd(t *testing.T) {
+	statetest.SQLiteOnly(t, "a trigger makes it fail")
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t, outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}})
-		db := sqlite(t, o.dir)
+		db := statetest.Raw(t, o.dir)
 		execute(t, db, `CREATE TRIGGER full BEFORE UPDATE OF state ON part BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
 		put(t, o, text("fake:a", "x"))
 		stop := run(t, o)
@@ -186,11 +186,7 @@ func TestAClockThatWasSetBackKeepsNothingWaiting(t *testing.T) {
 // shiftTimes makes the times in an outbox those of a clock that was ahead.
 func shiftTimes(t *testing.T, dir string, by time.Duration) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "longshore.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := statetest.Raw(t, dir)
 	for _, q := range []string{
 		`UPDATE part SET next = next + ? WHERE next > 0`, `UPDATE part SET doubt = doubt + ? WHERE doubt > 0`,
 		`UPDATE delivery SET created = created + ?`,

@@ -12,6 +12,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/fstest"
+
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // bytesAndNames are the rows of bytes, and the rows that records name, each in order.
@@ -39,6 +41,7 @@ func bytesAndNames(t testing.TB, path string) (rows, names string) {
 // TestAKillLeavesBytesAndRecordTogether cuts the log off at every place of the way of
 // small files: two accepted, one sent, one failed, tried again and dropped.
 func TestAKillLeavesBytesAndRecordTogether(t *testing.T) {
+	statetest.SQLiteOnly(t, "it cuts off the log of the database file")
 	ch := &fake{name: "fake"}
 	ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		if m.Text == "bad" {
@@ -87,7 +90,7 @@ func TestChangedBytesDoNotPassForThoseThatWereAccepted(t *testing.T) {
 	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 	d := file(t, o, "fake:a", "a.txt", "the bytes")
 	put(t, o, d)
-	execute(t, sqlite(t, o.dir), `UPDATE bytes SET data = CAST('other ones' AS BLOB)`)
+	execute(t, statetest.Raw(t, o.dir), `UPDATE bytes SET data = ?`, []byte("other ones"))
 	run(t, o)
 	b.settled(t, d)
 	if diff := cmp.Diff([]string{"other ones", d.Parts[0].Files[0].SHA256}, got); diff != "" {

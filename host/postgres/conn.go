@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -124,9 +125,6 @@ func (c *conn) end(how string) error {
 // ExecContext runs a statement. Outside a transaction the fence is in the statement's own.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	s := c.statement(query, args)
-	if c.change != nil {
-		return c.change.exec(ctx, c, s)
-	}
 	if c.raw.IsClosed() {
 		return nil, driver.ErrBadConn
 	}
@@ -145,13 +143,16 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	s := c.statement(query, args)
 	switch {
 	case c.change != nil:
-		return c.change.query(ctx, c, s)
+		return c.change.take()
 	case c.raw.IsClosed():
 		return nil, driver.ErrBadConn
 	case c.Fence != nil && !c.inTx && !reads(s.query):
 		return c.ask(ctx, []statement{c.fence(), s})
 	}
-	ctx, end := c.limited(ctx)
+	ctx, end := context.WithCancel(ctx)
+	if c.Limit > 0 { // for the first row; who reads the others may take their time
+		defer time.AfterFunc(c.Limit+c.Limit/4, end).Stop()
+	}
 	from, _ := c.raw.Query(ctx, s.query, s.args...) // its error is that of the rows
 	answer := &rows{from: from, end: end}
 	if answer.has = from.Next(); !answer.has && from.Err() != nil {
@@ -159,7 +160,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		if c.raw.IsClosed() && !c.inTx && reads(s.query) && ctx.Err() == nil {
 			return nil, driver.ErrBadConn // another connection may have the answer
 		}
-		return nil, known(from.Err())
+		return nil, c.known(from.Err())
 	}
 	return answer, nil
 }

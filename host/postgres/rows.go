@@ -47,6 +47,9 @@ type kept struct {
 
 func keep(from pgx.Rows) (*kept, error) {
 	defer from.Close()
+	if err := from.Err(); err != nil { // there are no columns
+		return nil, err
+	}
 	k := &kept{names: columns(from.FieldDescriptions())}
 	for from.Next() {
 		row := make([]driver.Value, len(k.names))

@@ -22,6 +22,8 @@ type Writer struct {
 	db   *sql.DB
 	conn *sql.Conn // nil: none is open
 	pid  uint32    // of its session
+
+	pause func(struct{}) bool // of the change that runs now, beside others; nil: it runs alone
 }
 
 // maxIdle is more than the connections that may have been lost while nobody used them.
@@ -57,49 +59,87 @@ func (w *Writer) raw(use func(*conn) error) error {
 	return w.conn.Raw(func(c any) error { return use(c.(*conn)) })
 }
 
+// add gives the transaction a statement.
+func (w *Writer) add(query string, args []any, asks bool) (one *sending, err error) {
+	err = w.raw(func(c *conn) error {
+		s := statement{c.numbers.of(query), make([]any, len(args))}
+		for i, a := range args {
+			if s.args[i], err = plain(a); err != nil {
+				return fmt.Errorf("value %d: %w", i+1, err)
+			}
+		}
+		one = c.change.add(s, asks)
+		return c.change.failed
+	})
+	return one, err
+}
+
 // Exec runs a statement. Its error is that of a later statement or of Commit, unless a value
 // has no form in PostgreSQL.
 func (w *Writer) Exec(query string, args []any) error {
-	return w.raw(func(c *conn) error {
-		s := statement{c.numbers.of(query), make([]any, len(args))}
-		for i, a := range args {
-			v, err := plain(a)
-			if err != nil {
-				return fmt.Errorf("value %d: %w", i+1, err)
-			}
-			s.args[i] = v
+	_, err := w.add(query, args, false)
+	return err
+}
+
+// ask adds a statement and waits for its answer.
+func (w *Writer) ask(query string, args []any, asks bool) (*sending, error) {
+	one, err := w.add(query, args, asks)
+	if err != nil {
+		return nil, err
+	}
+	if w.pause != nil {
+		if !w.pause(struct{}{}) { // another change has failed
+			return nil, errStopped
 		}
-		c.change.add(s)
-		return c.change.failed
-	})
+		return one, nil
+	}
+	return one, w.flush()
+}
+
+func (w *Writer) flush() error {
+	return w.raw(func(c *conn) error { return c.change.flush(c) })
 }
 
 // Query runs a query. Its answer has been read as a whole.
 func (w *Writer) Query(query string, args []any) (*sql.Rows, error) {
-	return w.conn.QueryContext(context.Background(), query, args...)
+	one, err := w.ask(query, args, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.raw(func(c *conn) error { c.change.ready = one; return nil }); err != nil {
+		return nil, err
+	}
+	return w.conn.QueryContext(context.Background(), "")
 }
 
-// QueryRow runs a query for one row. Its error is that of Scan.
+// QueryRow runs a query for one row.
 func (w *Writer) QueryRow(query string, args []any) (*sql.Row, error) {
-	return w.conn.QueryRowContext(context.Background(), query, args...), nil
+	one, err := w.ask(query, args, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.raw(func(c *conn) error { c.change.ready = one; return nil }); err != nil {
+		return nil, err
+	}
+	return w.conn.QueryRowContext(context.Background(), ""), nil
 }
 
 // Changed runs a statement and returns how many rows it changed.
 func (w *Writer) Changed(query string, args []any) (int64, error) {
-	done, err := w.conn.ExecContext(context.Background(), query, args...)
+	one, err := w.ask(query, args, false)
 	if err != nil {
 		return 0, err
 	}
-	return done.RowsAffected()
+	return one.tag.RowsAffected(), nil
 }
 
-// Next begins the statements of the next change, for Blame.
-func (w *Writer) Next() {
-	_ = w.raw(func(c *conn) error { c.change.changes = append(c.change.changes, c.change.given); return nil })
+// Next begins the statements of a change, for Blame.
+func (w *Writer) Next(change int) {
+	_ = w.raw(func(c *conn) error { c.change.change = change; return nil })
 }
 
-// Blame returns which change the server refuses, counted from 0, and the error. It returns -1 if no
-// change is to blame.
+// Blame returns which change the server refuses, and the error. It returns -1 if no change is to
+// blame.
 func (w *Writer) Blame() (n int, err error) {
 	n = -1
 	_ = w.raw(func(c *conn) error {
@@ -137,17 +177,21 @@ func (w *Writer) Commit() error {
 	asked := false
 	err := w.raw(func(c *conn) error {
 		b := c.change
-		if b.failed != nil {
+		if b.failed != nil || !b.begun && len(b.waiting) == 0 {
 			return b.failed
 		}
-		if !b.begun && len(b.waiting) == 0 {
-			return nil
-		}
 		if b.wrote {
-			b.waiting = append(b.waiting, statement{`UPDATE longshore_store SET last = $1`, []any{mark}})
+			b.own(statement{`UPDATE longshore_store SET last = $1`, []any{mark}})
 		}
 		asked = true
-		return b.flush(context.Background(), c, statement{query: "COMMIT"}, committed)
+		last := b.own(statement{query: "COMMIT"})
+		if err := b.flush(c); err != nil {
+			return err
+		}
+		if last.tag.String() != "COMMIT" { // the server answers ROLLBACK if the transaction has failed
+			return pgx.ErrTxCommitRollback
+		}
+		return nil
 	})
 	if err == nil {
 		return w.raw(func(c *conn) error { c.change = nil; return nil })
@@ -157,15 +201,6 @@ func (w *Writer) Commit() error {
 		return w.resolve(mark, err)
 	}
 	return known(err)
-}
-
-// committed reads the answer to COMMIT: the server answers ROLLBACK if the transaction has failed.
-func committed(sent pgx.BatchResults) error {
-	tag, err := sent.Exec()
-	if err == nil && tag.String() != "COMMIT" {
-		err = pgx.ErrTxCommitRollback
-	}
-	return err
 }
 
 const resolveTime = 5 * time.Second
@@ -184,7 +219,12 @@ func (w *Writer) resolve(mark int64, cause error) error {
 		if ended.Valid && !ended.Bool {
 			return ErrAway // it has not ended yet
 		}
-		return w.db.QueryRowContext(ctx, `SELECT last FROM longshore_store`).Scan(&last)
+		tx, err := w.db.BeginTx(ctx, nil) // with the fence: another owner has overwritten the mark
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }()
+		return tx.QueryRowContext(ctx, `SELECT last FROM longshore_store`).Scan(&last)
 	})
 	switch {
 	case err != nil:

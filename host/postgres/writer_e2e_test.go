@@ -134,8 +134,8 @@ func TestTheStatementThatIsToBlameIsKnown(t *testing.T) {
 		"a commit": w.Commit,
 	} {
 		must(t, w.Begin())
-		for _, words := range []string{"a b", "c", "a", "d"} { // a change each
-			w.Next()
+		for i, words := range []string{"a b", "c", "a", "d"} { // a change each
+			w.Next(i)
 			for _, word := range strings.Fields(words) {
 				must(t, w.Exec(insert, []any{word, nil, 0}))
 			}
@@ -370,4 +370,35 @@ func sees(db *sql.DB, name string) bool {
 	defer cancel()
 	_ = db.QueryRowContext(ctx, `SELECT count(*) > 0 FROM note WHERE words = ?`, name).Scan(&there)
 	return there
+}
+
+// The caller heard that nothing was committed, and deleted the files that the next owner was about to send.
+func TestACommitThatTheNextOwnerHasPassedIsDoubtful(t *testing.T) {
+	s := pgtest.Start(t)
+	c := config(t, s)
+	p := start(t, filepath.Join(s.Dir, fmt.Sprintf(".s.PGSQL.%d", s.Port)))
+	must(t, os.Chmod(p.dir, 0o755))
+	db := open(t, read(t, pgtest.Write(t, "host="+p.dir+" port=5432 user=longshore dbname=postgres")),
+		postgres.Options{Limit: postgres.DefaultLimit, Fence: &postgres.Fence{Cluster: "x", Number: 1}})
+	w := postgres.NewWriter(db)
+	defer w.Close()
+	straight := open(t, c, postgres.Options{})
+	must(t, w.Begin(), w.Exec(insert, []any{"first", nil, 0}), w.Commit()) // the statements are prepared
+	must(t, w.Begin(), w.Exec(insert, []any{"lost", nil, 0}))
+	p.deaf.Store(true)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for over := time.Now().Add(20 * time.Second); !sees(straight, "lost") && time.Now().Before(over); {
+			continue
+		}
+		_, _ = straight.Exec(`UPDATE owner SET number = 2`)
+		_, _ = straight.Exec(`UPDATE longshore_store SET last = 7`)
+		p.deaf.Store(false)
+	}()
+	if err := w.Commit(); !errors.Is(err, postgres.ErrDoubtful) {
+		t.Error(err)
+	}
+	<-done
+	w.Rollback()
 }

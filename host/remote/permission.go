@@ -3,6 +3,7 @@ package remote
 import (
 	"io"
 	"net/http"
+	"regexp"
 
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
@@ -29,20 +30,26 @@ func (s *Server) askPermission(rw http.ResponseWriter, r *http.Request, who toke
 	return nil
 }
 
+// permissionID is the form of an id that the session chooses.
+var permissionID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
 // readPermission reads a question.
 func readPermission(body io.Reader) (p ipc.Permission, err error) {
 	b, err := io.ReadAll(body)
 	if err != nil {
 		return p, tooLarge(err, maxPermission)
 	}
-	fields, err := flatObject(b, []string{"tool", "description", "input"})
+	fields, err := flatObject(b, []string{"id", "tool", "description", "input"})
 	if err != nil {
 		return p, err
+	}
+	if id := fields["id"]; id != "" && !permissionID.MatchString(id) {
+		return p, httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, `"id" is not 32 lower-case hex digits`, "choose a random id, or leave it out")
 	}
 	if fields["tool"] == "" {
 		return p, httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, `"tool" is missing`, "name the tool")
 	}
-	return ipc.Permission{Tool: fields["tool"], Description: fields["description"], Input: fields["input"]}, nil
+	return ipc.Permission{ID: fields["id"], Tool: fields["tool"], Description: fields["description"], Input: fields["input"]}, nil
 }
 
 // permission answers with a question, after its answer or the time to wait.

@@ -20,7 +20,7 @@ func TestASessionAsksForAPermission(t *testing.T) {
 	token := w.token("b", "")
 	body := func(s string) *strings.Reader { return strings.NewReader(s) }
 	for name, bad := range map[string]string{
-		"no object": `[]`, "no tool": `{"description":"x"}`, "another field": `{"tool":"Bash","answer":"allow"}`, "no text": `{"tool":{}}`, "too long": `{"tool":"` + strings.Repeat("x", maxPermission) + `"}`,
+		"no object": `[]`, "no tool": `{"description":"x"}`, "a short id": `{"id":"7","tool":"Bash"}`, "another field": `{"tool":"Bash","answer":"allow"}`, "no text": `{"tool":{}}`, "too long": `{"tool":"` + strings.Repeat("x", maxPermission) + `"}`,
 	} {
 		if a := w.ask("POST", permissionsPath, token, body(bad)); a.http < 400 || a.http >= 500 || a.Error.Hint == "" {
 			t.Errorf("%s: %d %s", name, a.http, a.body)
@@ -84,13 +84,13 @@ func TestAMessageThatASessionDoesNotTakeIsTold(t *testing.T) {
 
 // FuzzPermission: any body is a question of bounded texts, or refused with a remedy.
 func FuzzPermission(f *testing.F) {
-	for _, seed := range []string{`{"tool":"Bash","description":"List files","input":"ls"}`, `{"tool":""}`, `{"tool":"a","tool":"b"}`, `{`, `{"tool":null}`} {
+	for _, seed := range []string{`{"tool":"Bash","description":"List files","input":"ls"}`, `{"tool":""}`, `{"tool":"a","tool":"b"}`, `{"id":"0123456789abcdef0123456789abcdef","tool":"a"}`, `{`, `{"tool":null}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := readPermission(bytes.NewReader(b))
 		var refused *httpd.Problem
-		if err != nil && (!errors.As(err, &refused) || refused.Hint == "") || err == nil && (p.Tool == "" || p.ID != "" || p.Answer != "") {
+		if err != nil && (!errors.As(err, &refused) || refused.Hint == "") || err == nil && (p.Tool == "" || len(p.ID) != 0 && len(p.ID) != 32 || p.Answer != "") {
 			t.Errorf("%q: %+v, %v", b, p, err)
 		}
 	})

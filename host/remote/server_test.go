@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -245,6 +246,7 @@ func TestAnothersIdsAreUnknown(t *testing.T) {
 
 // TestWhoHasNoTokenIsToldTheSame whatever is wrong with the token.
 func TestWhoHasNoTokenIsToldTheSame(t *testing.T) {
+	statetest.SQLiteOnly(t, "it reads the database file")
 	w := newWorld(t)
 	ended, err := w.Make(t.Context(), "a", "", "")
 	if err != nil {
@@ -296,6 +298,7 @@ func TestWhoHasNoTokenIsToldTheSame(t *testing.T) {
 	if err != nil || len(list) != 4 {
 		t.Errorf("%d tokens, %v", len(list), err)
 	}
+	statetest.SQLiteOnly(t, "it reads the database file")
 	raw, err := os.ReadFile(filepath.Join(w.dir, "longshore.db-wal"))
 	if err != nil || bytes.Contains(raw, []byte(strings.SplitN(good, "_", 3)[2])) {
 		t.Error("the store holds the token", err)

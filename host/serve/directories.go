@@ -68,8 +68,9 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 	}
 	h.Set(first)
 	if !h.opts.Idle {
-		h.engines.LookHere(ctx) // they say what their containers may use
-		h.checkGroups(cfg, h.Registry())
+		if h.engines.LookHere(ctx); len(h.engines.Answering(cfg.EngineNames())) > 0 { // they say what their containers may use
+			h.checkGroups(cfg, h.Registry())
+		}
 		h.noteServed(false)
 	}
 	p := &directories{h: h, open: first, applied: make(chan struct{}, 1)}

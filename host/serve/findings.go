@@ -15,6 +15,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
@@ -23,6 +24,7 @@ import (
 type partFindings struct {
 	h                           *Host
 	doctor, mounts, environment finding.Background
+	database                    finding.Background
 
 	tried time.Time // when the engine last started a container as a test; zero: it did not
 }
@@ -38,6 +40,7 @@ func newParts(h *Host) *partFindings {
 	p := &partFindings{h: h}
 	p.doctor = finding.Background{Every: 2 * time.Second, Source: finding.Func(func(ctx context.Context) []finding.Finding { return h.doctor().Findings(ctx) })}
 	p.mounts.Source = finding.Func(h.ofMounts)
+	p.database = finding.Background{Every: databaseEvery, Source: finding.Func(h.ofDatabase)}
 	p.environment = finding.Background{Every: programsEvery, Source: finding.Func(p.ofEnvironment)}
 	return p
 }
@@ -59,12 +62,15 @@ func (p *partFindings) ofEnvironment(ctx context.Context) []finding.Finding {
 // Findings implements finding.Source. Each part of the host that is a finding.Source is asked.
 func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
 	own := slices.Concat(p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls(), p.h.down.Findings(ctx))
+	if p.h.opts.Lease != nil {
+		own = append(own, p.h.opts.Lease.Host().Findings(ctx)...)
+	}
 	for _, one := range p.h.parts {
 		if s, ok := one.(finding.Source); ok {
 			own = append(own, s.Findings(ctx)...)
 		}
 	}
-	return finding.Merge(own, p.mounts.Findings(ctx), p.doctor.Findings(ctx), p.environment.Findings(ctx))
+	return finding.Merge(own, p.mounts.Findings(ctx), p.database.Findings(ctx), p.doctor.Findings(ctx), p.environment.Findings(ctx))
 }
 
 // Examine implements operator.Examiner.
@@ -154,4 +160,47 @@ func (h *Host) ofCalls() (all []finding.Finding) {
 		})
 	}
 	return all
+}
+
+const (
+	databaseEvery = 5 * time.Second
+	slowDatabase  = time.Second // for one small commit
+)
+
+// ofDatabase commits a change without effect, if the state's database is a server of its own, and
+// finds what keeps the server from it.
+func (h *Host) ofDatabase(ctx context.Context) []finding.Finding {
+	if h.State == nil || !h.State.Spec.OnServer() {
+		return nil
+	}
+	began := time.Now()
+	_, err := h.State.Exec(ctx, store.Probe, began.UnixNano())
+	took := time.Since(began)
+	f := finding.Finding{Name: finding.State, Part: "state", Severity: finding.Fault}
+	switch err = store.Words(err); {
+	case err == nil && took < slowDatabase:
+		return nil
+	case err == nil:
+		f.Severity, f.Cause = finding.Warning, fmt.Sprintf("the state's PostgreSQL is slow: a small commit took %s", took.Round(10*time.Millisecond))
+		f.Remedy = "look for what occupies its machine, its disk or the way to it"
+	default:
+		f.Cause = fmt.Sprintf("the state's PostgreSQL takes no changes: %v", err)
+		f.Remedy = remedyForDatabase(err) + "; the host goes on by itself"
+	}
+	return []finding.Finding{f}
+}
+
+func remedyForDatabase(err error) string {
+	var known *store.Error
+	switch {
+	case errors.As(err, &known):
+		return cmp.Or(known.Remedy, "see PostgreSQL's log")
+	case errors.Is(err, store.ErrAway):
+		return "start PostgreSQL; if it runs, look at the way to it, and whether max_connections leaves the host its ten"
+	case errors.Is(err, store.ErrFull):
+		return "free space on its disk"
+	case errors.Is(err, store.ErrUnreadable):
+		return "let it take writes, or name the primary in the connection string"
+	}
+	return "see PostgreSQL's log"
 }

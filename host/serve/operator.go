@@ -25,6 +25,9 @@ func (h *Host) Local(running bool) *operator.Local {
 			Started: h.started, Host: h, Machine: h, Assistants: h.assistants, Models: h, Pairing: h, Queue: h.spool,
 			Linker: h.linker, Tasks: h.tasks, Recent: h.recent,
 		}
+		if h.opts.Lease != nil && h.Config().Cluster.Name != "" {
+			o.Running.Cluster = h.opts.Lease.Host()
+		}
 		if h.Config().Remote.Listen != "" {
 			o.Running.Remote = h.remote.Tokens
 		}

@@ -150,10 +150,14 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	if err := cfg.Layout().Prepare(nil); err != nil { // after an interrupted restore, nothing is made
 		return nil, err
 	}
-	if h.State, err = OpenState(ctx, cfg, h.opts.Log); err != nil {
+	if h.State, err = OpenState(ctx, cfg, h.opts.Lease, h.opts.Log); err != nil {
 		return nil, err
 	}
-	if err := h.engines.Load(ctx, h.State); err != nil {
+	of, err := installationOf(cfg)
+	if err == nil {
+		h.owner, err = h.engines.Load(ctx, h.State, of)
+	}
+	if err != nil {
 		return statePart{DB: h.State, h: h}, err
 	}
 	h.pairing = newPairing(h.State, &h.Current, h.opts.Log)

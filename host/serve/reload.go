@@ -77,6 +77,9 @@ func (h *Host) apply(cfg *config.Config, before *live.Live) error {
 	h.tellDown(cfg)
 	cfg.Forget()
 	h.Set(next)
+	if h.opts.Lease != nil {
+		h.opts.Lease.Host().SetConfig(cfg.Common())
+	}
 	for _, p := range h.parts {
 		p.Apply(next)
 	}

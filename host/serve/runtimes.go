@@ -40,7 +40,7 @@ func (r *runtimes) Of(g groups.Group) runtime.Runtime {
 func (r *runtimes) container(a config.Assistant) runtime.Runtime {
 	h := r.h
 	d := docker.Runtime{
-		Image: a.Image, State: h.Layout.State, Homes: h.Layout.Homes(), Network: a.Network,
+		Image: a.Image, State: h.Layout.State, Owner: h.owner, Homes: h.Layout.Homes(), Network: a.Network,
 		Memory: int64(a.Memory), CPUs: a.CPUs, Pids: int64(a.Pids), Log: h.opts.Log,
 	}
 	if a.Share == config.ShareNone {
@@ -117,7 +117,7 @@ func (m mended) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, 
 type enginesPart struct{ *engines.Engines }
 
 func (h *Host) openEngines(cfg *config.Config) (Part, error) {
-	h.engines = engines.New(cfg, engines.Options{Host: h, Owner: h.Layout.State, Getenv: h.opts.Getenv, Log: h.opts.Log})
+	h.engines = engines.New(cfg, engines.Options{Host: h, Getenv: h.opts.Getenv, Log: h.opts.Log})
 	return enginesPart{h.engines}, nil
 }
 

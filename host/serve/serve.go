@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/backup"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/console"
 	"github.com/longshore-bridge/longshore/host/engines"
@@ -40,6 +41,7 @@ type Options struct {
 	Version string                             // of the program
 	Trace   func(folder, request, step string) // hears of each step of a request; may be nil
 
+	Lease  *cluster.Lease      // with which this host owns; nil: the state is on this machine
 	File   File                // nil: the configuration comes from no file
 	Idle   bool                // the host will not run: it opens only what the action of a command needs
 	Getenv func(string) string // names the container engine; nil: the process's environment
@@ -74,6 +76,7 @@ type Host struct {
 	Bridge     *bridge.Bridge
 	spool      *spool.Spool
 	engines    *engines.Engines
+	owner      string // of containers: see OwnerOf
 	assistants *turns.Manager
 	local      *operator.Local  // nil if the host is not to run
 	console    *console.Console // nil: no page

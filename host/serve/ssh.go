@@ -16,7 +16,7 @@ func (r *runtimes) machine(a config.Assistant) runtime.Runtime {
 	if err != nil {
 		return absent{cause.With(cause.NotInstalled, err)}
 	}
-	s := ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: r.h.Layout.State, Access: gateway{r.h}, Log: r.h.opts.Log}
+	s := ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: r.h.owner, Access: gateway{r.h}, Log: r.h.opts.Log}
 	if a.Keys == "proxy" {
 		s.Model = r.h.models.guarded
 	}

@@ -2,12 +2,15 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/blob/s3"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/engines"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -17,10 +20,38 @@ func HomeOf(c *config.Config) store.Home {
 	return store.Home{Installation: c.Layout().Installation(), Aside: c.Layout().Aside()}
 }
 
+func installationOf(c *config.Config) (engines.Installation, error) {
+	id, err := HomeOf(c).ID()
+	return engines.Installation{ID: id, Dir: c.Layout().State, Shared: StateOf(c).OnServer()}, err
+}
+
+// OwnerOf returns whose the containers and volumes of c are: docker.Runtime.Owner. It changes nothing.
+func OwnerOf(ctx context.Context, c *config.Config) (owner string, err error) {
+	of, err := installationOf(c)
+	if err != nil {
+		return "", err
+	}
+	view, err := store.Look(ctx, StateOf(c))
+	if err != nil || view == nil {
+		return "", err
+	}
+	owner, _, err = of.OwnerIn(ctx, view.DB)
+	return owner, errors.Join(err, view.Close())
+}
+
 // StateOf describes the state of an installation.
 func StateOf(c *config.Config) store.Spec {
 	s := state.Spec(c.Layout().Own(), HomeOf(c))
 	s.Server.File = c.State.Postgres.FromFile
+	return s
+}
+
+// OwnState is StateOf for the owner of the state; nil: it is on this machine.
+func OwnState(c *config.Config, lease *cluster.Lease) store.Spec {
+	s := StateOf(c)
+	if lease != nil {
+		s.Server.Fence, s.Server.Limit = &lease.Fence, lease.Limit()
+	}
 	return s
 }
 
@@ -36,13 +67,13 @@ func FilesOf(c *config.Config) (blob.Place, error) {
 	return nil, nil
 }
 
-// OpenState opens the state of an installation, see [state.OpenAt].
-func OpenState(ctx context.Context, c *config.Config, log *slog.Logger) (*state.DB, error) {
+// OpenState opens the state of an installation for its owner, see [OwnState] and [state.OpenAt].
+func OpenState(ctx context.Context, c *config.Config, lease *cluster.Lease, log *slog.Logger) (*state.DB, error) {
 	files, err := FilesOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return state.OpenAt(ctx, StateOf(c), files, log)
+	return state.OpenAt(ctx, OwnState(c, lease), files, log)
 }
 
 // StoresOf are the stores of an installation that can be there, in the order

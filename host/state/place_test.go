@@ -35,6 +35,7 @@ func share(t *testing.T, dir, files string) (_ *sharing, end func()) {
 // shareOnly is share of a host that runs once run is called.
 func shareOnly(t *testing.T, dir, files string) (_ *sharing, run func() (end func())) {
 	t.Helper()
+	statetest.SQLiteOnly(t, "a bubble of synctest cannot hold a socket")
 	s := &sharing{T: t, files: files}
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
 	db, err := state.OpenAt(t.Context(), statetest.Spec(dir), blob.NewDirectory(files), log)

@@ -561,3 +561,9 @@ CREATE TABLE placement (
 	engine TEXT NOT NULL,
 	former TEXT NOT NULL -- the engine before, which may have an older volume; empty: none
 ) WITHOUT ROWID;
+
+-- Whose the containers and volumes on the engines are; one row.
+CREATE TABLE engine_owner (
+	name      TEXT PRIMARY KEY,
+	directory TEXT NOT NULL -- the state directory of the host that began with it
+) WITHOUT ROWID;

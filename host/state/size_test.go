@@ -42,6 +42,7 @@ func TestReadersOpenedConnectionsWithoutEnd(t *testing.T) {
 
 // The file stayed as large as it had been when it held most.
 func TestTheSpaceOfDeletedRowsWasNeverGivenBack(t *testing.T) {
+	statetest.SQLiteOnly(t, "it is about the size of the database file")
 	db := statetest.Open(t, t.TempDir())
 	fill(t, db, 400)
 	exec(t, db, `DELETE FROM bytes WHERE id % 8 <> 0`)
@@ -62,6 +63,7 @@ func TestTheSpaceOfDeletedRowsWasNeverGivenBack(t *testing.T) {
 
 // A database that was repaired by hand gives no page back: it was shrunk without end.
 func TestARepairedDatabaseWasShrunkWithoutEnd(t *testing.T) {
+	statetest.SQLiteOnly(t, "it is about the size of the database file")
 	dir := t.TempDir()
 	_, end := statetest.Start(t, dir)
 	end()
@@ -90,6 +92,7 @@ func TestARepairedDatabaseWasShrunkWithoutEnd(t *testing.T) {
 
 // The log stayed as large as the largest change.
 func TestTheLogStayedAsLargeAsTheLargestChange(t *testing.T) {
+	statetest.SQLiteOnly(t, "it is about the size of the database file")
 	dir := t.TempDir()
 	db := statetest.Open(t, dir)
 	size := func() int64 {

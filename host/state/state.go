@@ -168,9 +168,17 @@ func (d *DB) Do(ctx context.Context, change func(t *Tx) error, after func()) err
 	return d.commit.Do(ctx, change, after)
 }
 
+// DoBeside is Do for a change that does not depend on its neighbours, see [store.Committer.DoBeside].
+func (d *DB) DoBeside(ctx context.Context, change func(t *Tx) error, after func()) error {
+	if err := d.Replaced(); err != nil {
+		return err
+	}
+	return d.commit.DoBeside(ctx, change, after)
+}
+
 // Exec is Do for one constant statement. It returns how many rows that has changed.
 func (d *DB) Exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
-	err = d.Do(ctx, func(t *Tx) (err error) {
+	err = d.DoBeside(ctx, func(t *Tx) (err error) {
 		rows, err = t.Changed(query, args...)
 		return err
 	}, nil)

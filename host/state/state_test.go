@@ -31,6 +31,7 @@ func TestSecondHostRefusesToStart(t *testing.T) {
 
 // TestAStateOfBeforeIsNotTakenForAnEmptyOne: its messages would never be sent.
 func TestAStateOfBeforeIsNotTakenForAnEmptyOne(t *testing.T) {
+	statetest.SQLiteOnly(t, "it is about the database file")
 	dir := t.TempDir()
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "outbox"), 0o700), os.WriteFile(filepath.Join(dir, "outbox", "outbox.db"), []byte("old"), 0o600)); err != nil {
 		t.Fatal(err)
@@ -45,6 +46,7 @@ func TestAStateOfBeforeIsNotTakenForAnEmptyOne(t *testing.T) {
 }
 
 func TestUnusableDatabaseNamesTheRemedy(t *testing.T) {
+	statetest.SQLiteOnly(t, "it is about the database file")
 	// spoil overwrites some of the bytes of each page, from the given place on.
 	spoil := func(t *testing.T, path string, from, step int64, with []byte) {
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -92,6 +94,7 @@ func TestUnusableDatabaseNamesTheRemedy(t *testing.T) {
 
 // TestAChangeWasAcknowledgedIntoAFileThatIsGone: nobody finds it there.
 func TestAChangeWasAcknowledgedIntoAFileThatIsGone(t *testing.T) {
+	statetest.SQLiteOnly(t, "it is about the database file")
 	dir := t.TempDir()
 	d := statetest.Open(t, dir)
 	path := filepath.Join(dir, "longshore.db")

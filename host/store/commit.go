@@ -19,9 +19,10 @@ import (
 // goroutine for it: of the callers that wait, one commits for all of them. Its
 // methods may be called from several goroutines.
 type Committer struct {
-	session session // used by whoever commits
-	files   Files
-	token   chan struct{} // of capacity one: in it while somebody commits, and after Close
+	session  session // used by whoever commits
+	together together
+	files    Files
+	token    chan struct{} // of capacity one: in it while somebody commits, and after Close
 
 	closed chan struct{} // closed by Close
 
@@ -32,7 +33,7 @@ type Committer struct {
 // session is the one connection by which a database is changed, in one transaction after another.
 type session interface {
 	Begin() error
-	Next() // what follows is of the next change
+	Next(change int) // what follows is of that change of the transaction, counted from 0
 	Exec(query string, args []any) error
 	Changed(query string, args []any) (int64, error)
 	Query(query string, args []any) (*sql.Rows, error)
@@ -48,18 +49,24 @@ type session interface {
 
 // change is what one caller wants done.
 type change struct {
-	run   func(t *Tx) error
-	after func()
-	done  chan error
+	run    func(t *Tx) error
+	after  func()
+	beside bool // its neighbours may run at the same time
+	done   chan error
 }
 
 // Tx is the transaction that a batch of changes shares.
 type Tx struct {
 	KeepFiles bool // the names of new files must be found after a power loss
 
-	session session
-	files   Files
+	session  session
+	together together
+	files    Files
 }
+
+// together runs changes beside each other, see [postgres.Writer.Together]. SQLite's is nil: its answers
+// cost no way.
+type together func(first int, changes []func() error) (failed int, err error)
 
 // Files returns what Committer was given; nil if the database names no files.
 func (t *Tx) Files() Files { return t.files }
@@ -76,7 +83,11 @@ func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 	if err != nil {
 		return nil, Words(err)
 	}
-	return &Committer{session: s, files: files, token: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+	c := &Committer{session: s, files: files, token: make(chan struct{}, 1), closed: make(chan struct{})}
+	if w, ok := s.(*postgres.Writer); ok {
+		c.together = w.Together
+	}
+	return c, nil
 }
 
 // Do returns once run's changes are durable and after has run, or with the
@@ -85,10 +96,19 @@ func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 // once, after the commit, in the order of the commits. ctx ends the wait for a commit
 // to begin, and Close does too. If run or after panics, Do panics, and the others' changes go on.
 func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func()) error {
+	return c.do(ctx, &change{run: run, after: after, done: make(chan error, 1)})
+}
+
+// DoBeside is Do for a change that neither reads what its neighbours in the same commit write, nor
+// minds if their statements come between its own: on PostgreSQL, many of them need the round trips of one.
+func (c *Committer) DoBeside(ctx context.Context, run func(t *Tx) error, after func()) error {
+	return c.do(ctx, &change{run: run, after: after, beside: true, done: make(chan error, 1)})
+}
+
+func (c *Committer) do(ctx context.Context, ch *change) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ch := &change{run: run, after: after, done: make(chan error, 1)}
 	c.mu.Lock()
 	c.queue = append(c.queue, ch)
 	c.mu.Unlock()
@@ -210,12 +230,9 @@ func (c *Committer) try(batch []*change) (failed int, err error) {
 	if err := c.session.Begin(); err != nil {
 		return -1, fmt.Errorf("begin: %w", Words(err))
 	}
-	t := &Tx{session: c.session, files: c.files}
-	for i, ch := range batch {
-		c.session.Next()
-		if err := caught(func() error { return ch.run(t) }); err != nil {
-			return c.blame(i, err)
-		}
+	t := &Tx{session: c.session, together: c.together, files: c.files}
+	if failed, err := c.run(t, batch); err != nil {
+		return c.blame(failed, err)
 	}
 	if t.KeepFiles {
 		if err := c.files.Keep(); err != nil {
@@ -226,6 +243,53 @@ func (c *Committer) try(batch []*change) (failed int, err error) {
 		return c.blame(-1, ofCommit(err))
 	}
 	return -1, nil
+}
+
+// run runs the changes of a batch, and returns the one that failed.
+func (c *Committer) run(t *Tx, batch []*change) (failed int, err error) {
+	for i := 0; i < len(batch); {
+		n := i
+		for c.together != nil && n < len(batch) && batch[n].beside {
+			n++
+		}
+		if n > i+1 {
+			runs := make([]func() error, 0, n-i)
+			for _, ch := range batch[i:n] {
+				runs = append(runs, func() error { return caught(func() error { return ch.run(t) }) })
+			}
+			if failed, err := c.together(i, runs); err != nil {
+				return failed, err
+			}
+			i = n
+			continue
+		}
+		ch := batch[i]
+		c.session.Next(i)
+		if err := caught(func() error { return ch.run(t) }); err != nil {
+			return i, err
+		}
+		i++
+	}
+	return -1, nil
+}
+
+// Each calls run with the numbers from 0 to n-1. The calls neither read what the others write, nor mind if
+// statements of the others come between their own: on PostgreSQL they need the round trips of one.
+func (t *Tx) Each(n int, run func(i int) error) error {
+	if t.together != nil && n > 1 {
+		runs := make([]func() error, n)
+		for i := range n {
+			runs[i] = func() error { return caught(func() error { return run(i) }) }
+		}
+		_, err := t.together(-1, runs)
+		return panics(err)
+	}
+	for i := range n {
+		if err := run(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // blame returns the change that failed earlier, if the error is known only now.

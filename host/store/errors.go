@@ -26,6 +26,12 @@ var (
 	ErrFull       = errors.New("the disk is full")
 )
 
+// Errors of a database in PostgreSQL, see package postgres.
+var (
+	ErrAway = postgres.ErrAway // a kind of Error, too; temporary
+	ErrText = postgres.ErrText // permanent
+)
+
 // Error says why a store cannot be used, and what to do. It is permanent until
 // the operator acts, except for ErrLocked and ErrFull.
 type Error struct {

@@ -35,7 +35,7 @@ func (l *local) prepare(query string) (*sql.Stmt, error) {
 }
 
 func (l *local) Begin() error  { return l.Exec("BEGIN IMMEDIATE", nil) }
-func (l *local) Next()         {}
+func (l *local) Next(int)      {}
 func (l *local) Commit() error { return l.Exec("COMMIT", nil) }
 
 // Rollback fails if SQLite has rolled back by itself.

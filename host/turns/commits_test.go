@@ -24,6 +24,7 @@ import (
 // the message or the assistant: the hand-over was two commits, and a kill between them left it
 // with both.
 func TestKilledBetweenAnyTwoCommitsOfAMessage(t *testing.T) {
+	statetest.SQLiteOnly(t, "it cuts off the log of the database file")
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.outbox = true

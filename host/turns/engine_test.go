@@ -164,3 +164,20 @@ func TestALostRunSentSomethingWhileTheNextOneStarted(t *testing.T) {
 		equal(t, "told after that", w.texts(), []string{tryingAgain, interrupted, "hi"})
 	})
 }
+
+// What waited for an engine was tried again up to half a minute after it was back.
+func TestAnEngineThatIsBackIsTriedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.runtime.refuses(errAway)
+		w.write("family", "1", "hello")
+		time.Sleep(time.Hour)
+		w.runtime.refuses(nil)
+		began := time.Now()
+		w.m.Reload()
+		if w.runtime.next() == nil || time.Since(began) > 0 {
+			t.Error("the message still waits")
+		}
+	})
+}

@@ -13,8 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
-// Reload makes Run look at Options.Plans again, and has messages that wait for an operator
-// retried at once. Run then calls follow, which finds what has changed.
+// Reload makes Run look at Options.Plans again, and has messages that wait for an operator or for
+// an engine retried at once. Run then calls follow, which finds what has changed.
 func (m *Manager) Reload() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/inbound"
+	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -69,10 +70,11 @@ func (m *Manager) takeTooMany(since time.Time) map[*conversation][]*record {
 }
 
 // mended makes conversations retry at once whose cause may be gone: those of the assistant
-// with that name, or all. The caller holds mu.
+// with that name; or all, and those that wait for an engine. The caller holds mu.
 func (m *Manager) mended(assistant string) {
 	for _, c := range m.all {
-		if c.held() && (assistant == "" || c.configured().Assistant == assistant) {
+		engine := assistant == "" && c.cause == cause.Engine && c.phase != running
+		if engine || c.held() && (assistant == "" || c.configured().Assistant == assistant) {
 			c.notBefore = time.Time{}
 		}
 	}

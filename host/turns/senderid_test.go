@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 var senderIDs = regexp.MustCompile(`(sender|from)_id="([^"]*)"`)
@@ -50,6 +51,7 @@ func TestTwoOfOneNameAreToldApart(t *testing.T) {
 				t.Errorf("%s: a number is in the prompt:\n%s", folder, prompt)
 			}
 		}
+		statetest.SQLiteOnly(t, "it reads the database file")
 		for _, name := range []string{"longshore.db", "longshore.db-wal"} {
 			if data, err := os.ReadFile(filepath.Join(w.state, name)); err != nil || strings.Contains(string(data), "49155500") {
 				t.Errorf("%s holds a number, or %v", name, err)

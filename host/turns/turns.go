@@ -4,7 +4,7 @@
 // [Manager] takes members' messages from the channels. A message that calls the assistant,
 // by its trigger word or directly, starts the group's assistant, or goes into the input
 // directory of the running one. Messages that do not call it are kept as context for the
-// next call. Only a few assistants run at once. Other groups wait, in the order in which
+// next call. Only a few assistants run at once on each container engine. Other groups wait, in the order in which
 // they were called; an idle assistant is ended to make room.
 //
 // Package inbound keeps the messages and their files. This package has the tables of turns, runs

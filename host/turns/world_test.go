@@ -133,6 +133,7 @@ func (w *world) restart() *world {
 	}
 	// While nobody commits, the database and its log are those of one moment.
 	check(w.t, w.db.Do(context.Background(), func(*state.Tx) error { return os.CopyFS(next.state, os.DirFS(w.state)) }, nil))
+	statetest.Copy(w.t, w.state, next.state)
 	next.open()
 	return next
 }

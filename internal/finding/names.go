@@ -20,6 +20,12 @@ const (
 	Advice     = "config_advice"  // longshore.yaml has something that is unsafe or uncertain
 	Groups     = "groups_gone"    // the file has lost groups that the host has served
 
+	ClusterConfig   = "cluster_config"   // a host of the cluster has another configuration than the owner
+	ClusterVersion  = "cluster_version"  // a host's program is older than the state
+	ClusterName     = "cluster_name"     // two hosts of a cluster have one name
+	ClusterHost     = "cluster_host"     // a host of the cluster is gone
+	ClusterDatabase = "cluster_database" // the lease cannot be asked for or renewed
+
 	StateGone = "state_gone"          // the state, or a file of it, went away while the host runs
 	State     = "state_unusable"      // the host cannot read and write a part of the state
 	StateOpen = "state_open"          // other users may see or change a part of the state

@@ -89,7 +89,7 @@ func listsEveryModule(t *testing.T, sbom string) {
 			got[c.Name+" "+c.Version] = true
 		}
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "../../host")
+	list := exec.CommandContext(t.Context(), "go", "list", "-buildvcs=false", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "../../host")
 	list.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := list.Output()
 	if err != nil {

@@ -53,6 +53,7 @@ func TestASlackChannelGotTheMessagesOfATelegramChannel(t *testing.T) {
 
 // TestAKillLeftHalfOfAnOldAccount: each commit of Clear took some of its messages.
 func TestAKillLeftHalfOfAnOldAccount(t *testing.T) {
+	statetest.SQLiteOnly(t, "a trigger makes it fail")
 	j, ctx := newJournal(t), t.Context()
 	for i := range 2 * chunk {
 		must(t, j.Keep(ctx, from("a", "anna", fmt.Sprint(i), "")))
@@ -72,6 +73,7 @@ func TestAKillLeftHalfOfAnOldAccount(t *testing.T) {
 
 // What waits is found by the index that holds it alone, however much was done before.
 func TestWhatIsDoneCostsNothing(t *testing.T) {
+	statetest.SQLiteOnly(t, "it reads the plan of SQLite")
 	j := newJournal(t)
 	for _, query := range []string{waiting, inboundColumns + next} {
 		args := []any{j.channel, "a"}[:strings.Count(query, "?")]

@@ -3,9 +3,9 @@ package web_test
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -20,6 +20,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -98,16 +100,15 @@ func stored(t testing.TB, dir string) []string {
 			names = append(names, e.Name())
 		}
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "longshore.db")+"?mode=ro")
+	rows, err := statetest.Raw(t, dir).Query(`SELECT id FROM bytes`)
+	ids, err := state.All(rows, err, state.One[int64])
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	var rows string
-	if db.QueryRow(`SELECT coalesce(group_concat(printf('%016x', id), ' '), '') FROM bytes`).Scan(&rows) != nil {
 		return names // the database is gone
 	}
-	return append(names, strings.Fields(rows)...)
+	for _, id := range ids {
+		names = append(names, fmt.Sprintf("%016x", id))
+	}
+	return names
 }
 
 // A crash can leave a file under its .part name, or under its final name with

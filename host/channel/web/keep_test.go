@@ -3,7 +3,6 @@ package web_test
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -24,10 +24,7 @@ const day = 24 * time.Hour
 // alter changes a history that no host has open.
 func alter(t testing.TB, dir, statement string, args ...any) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "longshore.db")+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := statetest.Raw(t, dir)
 	defer db.Close()
 	if _, err := db.Exec(statement, args...); err != nil {
 		t.Fatal(err)
@@ -225,11 +222,7 @@ func restartUntil(t *testing.T, opts setup, query string, want int) {
 // ask reads one number from a history.
 func ask(t *testing.T, dir, query string) (n int) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "longshore.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(db.QueryRow(query).Scan(&n), db.Close()); err != nil {
+	if err := statetest.Raw(t, dir).QueryRow(query).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -14,6 +15,7 @@ import (
 // TestAKillLeavesBytesAndMessageTogether cuts the log off at every place of the way of
 // small files: one by a member, one by the assistant, and both deleted.
 func TestAKillLeavesBytesAndMessageTogether(t *testing.T) {
+	statetest.SQLiteOnly(t, "it cuts off the log of the database file")
 	opts := options(t.TempDir())
 	opts.Quota, opts.Roll, opts.MaxUpload, opts.MaxFiles = 2500, true, 1000, 3
 	s := start(t, opts)

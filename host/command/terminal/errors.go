@@ -11,6 +11,8 @@ const (
 	ExitFailed  = 4 // a delivery failed, or what the command checked is not well
 	exitPending = 5 // kept, not yet sent
 
+	ExitLost = 7 // the host of a cluster owns no longer
+
 	ExitInterrupted = 130 // a signal ended the command before it was done, as in a shell
 )
 

@@ -11,13 +11,13 @@ import (
 )
 
 // Docker serves the part of Docker's API that a host asks before a container runs, at a unix socket,
-// until end or the test's end. It has every image, and starts nothing. Two of the same id are one engine.
-func Docker(t testing.TB, socket, id string) (end func()) {
+// until end or the test's end. It has every image, and starts nothing.
+func Docker(t testing.TB, socket string) (end func()) {
 	t.Helper()
 	api := http.NewServeMux()
 	for pattern, body := range map[string]string{
 		"/_ping": "OK", "/v1.41/version": `{"Version":"20.10.24"}`, "/v1.41/containers/json": `[]`,
-		"/v1.41/info":    `{"ID":"` + id + `","ServerVersion":"20.10.24","OperatingSystem":"debian","Architecture":"x86_64","MemoryLimit":true,"PidsLimit":true,"CpuCfsQuota":true}`,
+		"/v1.41/info":    `{"ServerVersion":"20.10.24","OperatingSystem":"debian","Architecture":"x86_64","MemoryLimit":true,"PidsLimit":true,"CpuCfsQuota":true}`,
 		"/v1.41/images/": `{"Id":"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}`,
 	} {
 		api.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {

@@ -20,7 +20,7 @@
 // read-only the directory of one socket, over which its tools reach the host.
 //
 // A container is called longshore-<state>-<folder>, so that a group cannot have
-// two. Its labels name the state directory and the group. A host that was
+// two. Its labels name the installation and the group. A host that was
 // killed leaves its containers running; [Engine.Reap] ends them. A new host
 // does not adopt them: their outputs since then are lost, and the messages that
 // they were given are recorded elsewhere.
@@ -55,7 +55,8 @@ const Home = "/home/agent"
 type Runtime struct {
 	Engine  *Engine
 	Image   string
-	State   string        // the state directory that the containers belong to, absolute
+	State   string        // the state directory, absolute
+	Owner   string        // the installation that the containers and volumes belong to, on whatever machine its host runs; empty: State
 	Home    string        // value of HOME; empty: the constant Home
 	Homes   string        // directory on the host that keeps each group's home, absolute; empty: homes are in memory
 	Network string        // name for the engine: none, bridge, host, or a network of the operator; empty: bridge
@@ -74,7 +75,7 @@ type Runtime struct {
 var _ runtime.Runtime = Runtime{}
 
 func (r Runtime) withDefaults() Runtime {
-	r.Home = cmp.Or(r.Home, Home)
+	r.Home, r.Owner = cmp.Or(r.Home, Home), cmp.Or(r.Owner, r.State)
 	r.Network = cmp.Or(r.Network, "bridge")
 	if r.Memory <= 0 {
 		r.Memory = 2 << 30

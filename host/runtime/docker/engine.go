@@ -39,7 +39,6 @@ type Engine struct {
 
 // Facts describes an engine.
 type Facts struct {
-	ID       string   // its own, if it keeps one: Podman does not
 	Host     string   // its address, in the form of DOCKER_HOST
 	Name     string   // its version and system, as it reports them
 	Podman   bool     // the engine is Podman, whose API differs in parts
@@ -154,10 +153,9 @@ func (e *Engine) ask(ctx context.Context) error {
 	}
 	info := answer.Info
 	e.facts = Facts{Host: e.host, Name: strings.TrimSpace(info.ServerVersion + " on " + info.OperatingSystem), Arch: goArch(info.Architecture)}
-	e.facts.ID = info.ID
 	for _, part := range version.Components {
-		if part.Name == podmanEngine { // it makes up an ID for each answer
-			e.facts.ID, e.facts.Podman, e.facts.Name = "", true, "Podman "+e.facts.Name
+		if part.Name == podmanEngine {
+			e.facts.Podman, e.facts.Name = true, "Podman "+e.facts.Name
 		}
 	}
 	for _, option := range info.SecurityOptions {

@@ -53,8 +53,8 @@ func (r Runtime) socketDir(folder string) string {
 	return filepath.Join(r.State, "sockets", folder)
 }
 
-// Volume is the name of a group's volume.
-func Volume(state, folder string) string { return "longshore-" + stateID(state) + "-" + folder }
+// Volume is the name of a group's volume, of an installation whose Runtime.Owner is owner.
+func Volume(owner, folder string) string { return "longshore-" + ownerID(owner) + "-" + folder }
 
 // ErrFarEngine is returned if the engine may run on another machine, where no socket of
 // this one can be mounted. It is permanent.
@@ -157,7 +157,7 @@ func (r Runtime) listen(ctx context.Context, folder, socket string) (net.Listene
 		return l, dir, err
 	}
 	uid, gid := r.Engine.Owner()
-	sum := sha256.Sum256([]byte(r.State + "\x00" + folder + "\x00" + socket))
+	sum := sha256.Sum256([]byte(r.Owner + "\x00" + folder + "\x00" + socket))
 	return r.Engine.link.ListenFor(ctx, hex.EncodeToString(sum[:6]), socket, uid, gid)
 }
 
@@ -216,7 +216,7 @@ func (r Runtime) isolatedOptions(o client.ContainerCreateOptions, model []mount.
 	o.Config.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}} // the image's looks for a queue
 	o.HostConfig.Mounts = append(model,
 		mount.Mount{
-			Type: mount.TypeVolume, Source: Volume(r.State, o.Config.Labels[labelGroup]), Target: ownDir,
+			Type: mount.TypeVolume, Source: Volume(r.Owner, o.Config.Labels[labelGroup]), Target: ownDir,
 			VolumeOptions: &mount.VolumeOptions{NoCopy: true},
 		},
 		// Read-only, so that no assistant can put another socket there. The directory and
@@ -231,7 +231,7 @@ func (r Runtime) isolatedOptions(o client.ContainerCreateOptions, model []mount.
 
 // makeVolume makes the group's volume, if it is missing. Its labels are the container's.
 func (r Runtime) makeVolume(ctx context.Context, labels map[string]string) error {
-	name := Volume(r.State, labels[labelGroup])
+	name := Volume(r.Owner, labels[labelGroup])
 	_, err := r.Engine.api.VolumeInspect(ctx, name, client.VolumeInspectOptions{})
 	if errdefs.IsNotFound(err) {
 		_, err = r.Engine.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Labels: labels})

@@ -19,8 +19,10 @@ import (
 
 // The labels of a container.
 const (
-	labelState = "longshore.state" // id of the state directory, see stateID
+	labelState = "longshore.state" // id of the installation, see ownerID
 	labelGroup = "longshore.group" // the group's folder
+
+	labelEngine = "longshore.engine" // the engine's name in the configuration; may be empty
 )
 
 // ModelDir is where a container has the directory Spec.Model.
@@ -29,9 +31,9 @@ const ModelDir = mounts.Workspace + "/model"
 // maxFiles is how many files a process may have open.
 const maxFiles = 16384
 
-// stateID identifies a state directory without revealing its path.
-func stateID(state string) string {
-	sum := sha256.Sum256([]byte(state))
+// ownerID identifies an installation without revealing its owner, which may be a path.
+func ownerID(owner string) string {
+	sum := sha256.Sum256([]byte(owner))
 	return hex.EncodeToString(sum[:6])
 }
 
@@ -58,7 +60,7 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 			BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
 		})
 	}
-	id := stateID(r.State)
+	id := ownerID(r.Owner)
 	name := "longshore-" + id + "-" + spec.Group.Folder
 	if spec.Place > 0 { // no folder's name has a dot
 		name += "." + strconv.Itoa(spec.Place)
@@ -70,7 +72,7 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 		Config: &container.Config{
 			Image: r.Image, Entrypoint: spec.Command, Env: env,
 			User: fmt.Sprintf("%d:%d", uid, gid), WorkingDir: mounts.Workspace + "/group", Hostname: "assistant",
-			Labels:    map[string]string{labelState: id, labelGroup: spec.Group.Folder},
+			Labels:    map[string]string{labelState: id, labelGroup: spec.Group.Folder, labelEngine: spec.Engine},
 			OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		},
 		HostConfig: r.confine(binds),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -13,18 +14,23 @@ import (
 // removeTime limits the removal of one container.
 const removeTime = 30 * time.Second
 
-// Reap ends and removes every container that belongs to the state directory,
-// and returns their groups. A host calls it before it starts any container, and
-// must be the only host that works on the directory.
-func (e *Engine) Reap(ctx context.Context, state string) (folders []string, err error) {
+// Reap ends and removes every container that belongs to the owner, which is
+// Runtime.Owner, and returns their groups. A host calls it before it starts any
+// container, and must be the only host of the installation. Containers of
+// sessions whose Spec.Engine is one of those others stay: an engine may have
+// two names.
+func (e *Engine) Reap(ctx context.Context, owner string, others ...string) (folders []string, err error) {
 	left, err := e.api.ContainerList(ctx, client.ContainerListOptions{
-		All: true, Filters: client.Filters{}.Add("label", labelState+"="+stateID(state)),
+		All: true, Filters: client.Filters{}.Add("label", labelState+"="+ownerID(owner)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list containers of an earlier host: %w", err)
 	}
 	var errs []error
 	for _, c := range left.Items {
+		if slices.Contains(others, c.Labels[labelEngine]) {
+			continue
+		}
 		if err := e.remove(ctx, c.ID); err != nil {
 			errs = append(errs, fmt.Errorf("remove container of group %s: %w", c.Labels[labelGroup], err))
 			continue

@@ -18,8 +18,8 @@ const (
 )
 
 // Volumes lists the groups that have a volume with their assistant's workspace.
-func (e *Engine) Volumes(ctx context.Context, state string) (folders []string, err error) {
-	found, err := e.api.VolumeList(ctx, client.VolumeListOptions{Filters: client.Filters{}.Add("label", labelState+"="+stateID(state))})
+func (e *Engine) Volumes(ctx context.Context, owner string) (folders []string, err error) {
+	found, err := e.api.VolumeList(ctx, client.VolumeListOptions{Filters: client.Filters{}.Add("label", labelState+"="+ownerID(owner))})
 	if err != nil {
 		return nil, fmt.Errorf("list volumes: %w", err)
 	}
@@ -31,10 +31,10 @@ func (e *Engine) Volumes(ctx context.Context, state string) (folders []string, e
 
 // RemoveVolume removes the volume with a group's workspace, and all that is in it. The error
 // is a *refusal.Error if there is none, or if a container has it.
-func (e *Engine) RemoveVolume(ctx context.Context, state, folder string) error {
-	name := Volume(state, folder)
+func (e *Engine) RemoveVolume(ctx context.Context, owner, folder string) error {
+	name := Volume(owner, folder)
 	found, err := e.api.VolumeInspect(ctx, name, client.VolumeInspectOptions{})
-	if errdefs.IsNotFound(err) || err == nil && found.Volume.Labels[labelState] != stateID(state) {
+	if errdefs.IsNotFound(err) || err == nil && found.Volume.Labels[labelState] != ownerID(owner) {
 		return &refusal.Error{Code: CodeNoVolume, Message: fmt.Sprintf("no volume has a workspace of %q", folder), Hint: "see: longshore workspace list"}
 	}
 	if err == nil {

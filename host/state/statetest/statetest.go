@@ -4,8 +4,10 @@ package statetest
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -83,4 +85,51 @@ func Start(t testing.TB, dir string) (d *state.DB, end func()) {
 	})
 	t.Cleanup(end)
 	return d, end
+}
+
+// copied copies the tables of one schema into another, each with its next id.
+const copied = `DO $$ DECLARE one record; last bigint; BEGIN
+	FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = '%[1]s' LOOP
+		EXECUTE format('CREATE TABLE %[2]s.%%I (LIKE %[1]s.%%1$I INCLUDING ALL)', one.name);
+		EXECUTE format('INSERT INTO %[2]s.%%I OVERRIDING SYSTEM VALUE SELECT * FROM %[1]s.%%1$I', one.name);
+	END LOOP;
+	FOR one IN SELECT table_name AS name, column_name AS id FROM information_schema.columns WHERE table_schema = '%[1]s' AND is_identity = 'YES' LOOP
+		EXECUTE format('SELECT COALESCE(MAX(%%I), 0) + 1 FROM %[2]s.%%I', one.id, one.name) INTO last;
+		PERFORM setval(pg_get_serial_sequence(format('%[2]s.%%I', one.name), one.id), last, false);
+	END LOOP; END $$`
+
+// Copy copies the database of the state in one directory for another one, if it does not lie there.
+func Copy(t testing.TB, from, to string) {
+	t.Helper()
+	if os.Getenv(Postgres) == "" {
+		return
+	}
+	old, fresh := filepath.Base(Spec(from).Server.File), filepath.Base(Spec(to).Server.File)
+	if _, err := Raw(t, to).Exec(fmt.Sprintf(copied, old, fresh)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Raw opens the database of the state in dir beside the host, for a test that changes rows under its
+// hands. It is closed when the test ends.
+func Raw(t testing.TB, dir string) *sql.DB {
+	t.Helper()
+	s := Spec(dir)
+	db, err := open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func open(s store.Spec) (*sql.DB, error) {
+	if !s.OnServer() {
+		return sql.Open("sqlite", "file:"+filepath.Join(s.Dir, s.File)+"?_pragma=busy_timeout(10000)")
+	}
+	c, err := postgres.Read(s.Server.File)
+	if err != nil {
+		return nil, err
+	}
+	return c.Open(postgres.Options{}), nil
 }

@@ -19,8 +19,8 @@ func put(t *testing.T, db *state.DB, channel, chat string, count int, age time.D
 	t.Helper()
 	if _, err := db.Exec(t.Context(), `INSERT INTO page_message (channel, chat, id, key, author, sender, assistant, time, reply_to, quote, forwarded, status, file, blob, size, text, tree, short, poll)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-		SELECT ?, ?, lower(hex(randomblob(16))), '', '', 'Ada', 0, ?, '', '', '', 'delivered', '', '', 0, '', '', '', '' FROM n`,
-		count, channel, chat, time.Now().Add(-age).UnixMilli()); err != nil {
+		SELECT ?, ?, ? || CAST(i AS TEXT), '', '', 'Ada', 0, ?, '', '', '', 'delivered', '', '', 0, '', '', '', '' FROM n`,
+		count, channel, chat, age.String(), time.Now().Add(-age).UnixMilli()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -51,6 +51,7 @@ func TestOneMessageOfTheFutureKeptTheOldOnesOfAllChats(t *testing.T) {
 // Each look for expired messages read and sorted all messages of the channel, while nobody
 // could write.
 func TestALookForExpiredMessagesReadTheWholeChannelInTheWriter(t *testing.T) {
+	statetest.SQLiteOnly(t, "it reads the plan of SQLite")
 	db := statetest.Open(t, t.TempDir())
 	for query, args := range map[string][]any{
 		pickExpired: {"web", 0, 64},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -76,8 +77,11 @@ func (s *Store) Insert(ctx context.Context, chat string, msgs []*Message) (fresh
 // question itself may just be going in; an unknown quote is no error. record is part of the
 // transaction, and recorded runs after it.
 func (s *Store) Answer(ctx context.Context, chat string, msgs []*Message, record func(*state.Tx) error, recorded func()) error {
-	at := now()
-	err := s.db.Do(ctx, func(t *state.Tx) error {
+	at, do := now(), s.db.DoBeside
+	if slices.ContainsFunc(msgs, func(m *Message) bool { return m.ReplyTo != "" }) {
+		do = s.db.Do
+	}
+	err := do(ctx, func(t *state.Tx) error {
 		for _, m := range msgs {
 			m.Seq, m.Time = 0, at
 			if err := s.quoteIn(t, chat, m); err != nil {

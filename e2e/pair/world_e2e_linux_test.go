@@ -1,0 +1,296 @@
+//go:build e2e
+
+package pair
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/channel/web/history"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/pgtest"
+)
+
+// lease is that of every pair here.
+const lease = 2 * time.Second
+
+// pair is two hosts with one state.
+type pair struct {
+	*testing.T
+	db    *pgtest.Server
+	hosts [2]*host
+	token string
+	sent  int
+}
+
+// host is one of them, with its guard.
+type host struct {
+	*testing.T
+	name, dir             string
+	page, remote, metrics string // addresses
+	guard                 *exec.Cmd
+	ended                 chan struct{}
+	log                   *stage.LockedBuffer
+	way                   *proxy // to PostgreSQL
+}
+
+func newPair(t *testing.T, more string) *pair {
+	t.Helper()
+	p := &pair{T: t, db: pgtest.Start(t)}
+	for i, name := range []string{"a", "b"} {
+		h := &host{T: t, name: name, dir: t.TempDir(), page: stage.FreeAddress(t), remote: stage.FreeAddress(t), metrics: stage.FreeAddress(t), log: &stage.LockedBuffer{}}
+		h.way = newProxy(t, fmt.Sprintf("127.0.0.1:%d", p.db.Port))
+		stage.Write(t, filepath.Join(h.dir, "postgres"), fmt.Sprintf("host=127.0.0.1 port=%d user=longshore dbname=postgres sslmode=disable", h.way.port()))
+		h.write(more)
+		p.hosts[i] = h
+	}
+	t.Cleanup(func() {
+		for _, h := range p.hosts {
+			h.kill()
+			if t.Failed() {
+				t.Logf("%s:\n%s", h.name, h.log)
+			}
+		}
+	})
+	return p
+}
+
+func (h *host) write(more string) {
+	h.Helper()
+	stage.Write(h.T, filepath.Join(h.dir, "longshore.yaml"), fmt.Sprintf(`state: {directory: state, postgres: {from_file: postgres}}
+cluster: {name: pair, host: %s, lease: %v}
+log: {format: text}
+channels: {web: {listen: "%s"}}
+remote: {listen: "%s"}
+metrics: {listen: "%s"}
+groups: [{folder: quay, chat: "web:quay"}]
+limits: {free_disk: 0, pending: 10000, rate: {per_minute: 100000, burst: 10000}}
+%s`, h.name, lease, h.page, h.remote, h.metrics, more))
+}
+
+func (h *host) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], append([]string{"-c", filepath.Join(h.dir, "longshore.yaml")}, args...)...)
+	cmd.Env = append(os.Environ(), stage.ServeEnv+"=1")
+	return cmd
+}
+
+func (h *host) start() {
+	h.Helper()
+	h.guard, h.ended = h.command("serve"), make(chan struct{})
+	h.guard.Stderr = h.log
+	if err := h.guard.Start(); err != nil {
+		h.Fatal(err)
+	}
+	cmd, ended := h.guard, h.ended
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+}
+
+// kill ends guard and child as a plug that is pulled.
+func (h *host) kill() {
+	if h.guard == nil {
+		return
+	}
+	child := h.child()
+	_ = h.guard.Process.Kill()
+	if child > 0 {
+		_ = syscall.Kill(child, syscall.SIGKILL)
+	}
+	<-h.ended
+	h.guard = nil
+}
+
+// child is the process id of the host below its guard; 0: there is none now.
+func (h *host) child() int {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", h.guard.Process.Pid, h.guard.Process.Pid))
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", h.guard.Process.Pid))
+	for _, one := range tasks { // of the thread that started it
+		more, _ := os.ReadFile(one)
+		text = append(text, more...)
+	}
+	for _, field := range strings.Fields(string(text)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			return pid
+		}
+	}
+	return 0
+}
+
+// get returns the status and the answer of an address; 0: nobody listens.
+func get(url, token string) (int, string) {
+	req, _ := http.NewRequest(http.MethodGet, url, nil)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body)
+}
+
+var client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+func (h *host) ready() int {
+	code, _ := get("http://"+h.metrics+"/readyz", "")
+	return code
+}
+
+func (h *host) owns() bool { return h.ready() == http.StatusOK }
+
+func (h *host) standsBy() bool { return h.ready() == http.StatusServiceUnavailable }
+
+func (h *host) status() (s operator.Status) {
+	h.Helper()
+	out, err := h.command("status", "--json").Output()
+	if err != nil || json.Unmarshal(out, &s) != nil {
+		h.Fatalf("status of %s: %v %s", h.name, err, out)
+	}
+	return s
+}
+
+// begin starts both hosts, a as the owner.
+func (p *pair) begin() (owner, other *host) {
+	p.Helper()
+	a, b := p.hosts[0], p.hosts[1]
+	a.start()
+	stage.Await(p, "a owns", a.owns)
+	b.start()
+	stage.Await(p, "b stands by", b.standsBy)
+	out, err := a.command("--json", "tokens", "new", "quay").Output()
+	var made struct{ Secret string }
+	if err != nil || json.Unmarshal(out, &made) != nil || made.Secret == "" {
+		p.Fatalf("tokens new: %v %s", err, out)
+	}
+	p.token = made.Secret
+	return a, b
+}
+
+// send has the next text sent, by whichever host owns, as often as it takes.
+func (p *pair) send() {
+	p.Helper()
+	body := fmt.Sprintf(`{"type":"message","text":"%d"}`, p.sent)
+	for over := time.Now().Add(time.Minute); ; {
+		for _, h := range p.hosts {
+			if h.guard != nil && p.post(h, body) {
+				p.sent++
+				return
+			}
+		}
+		if time.Now().After(over) {
+			p.Fatalf("nobody takes text %d", p.sent)
+		}
+	}
+}
+
+func (p *pair) post(h *host, body string) bool {
+	req, err := http.NewRequest(http.MethodPost, "http://"+h.remote+"/api/requests?wait=2s", strings.NewReader(body))
+	if err != nil {
+		p.Fatal(err)
+	}
+	for key, value := range map[string]string{"Authorization": "Bearer " + p.token, "Content-Type": "application/json", "Idempotency-Key": fmt.Sprintf("text-%d", p.sent)} {
+		req.Header.Set(key, value)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	answer, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode == http.StatusOK && bytes.Contains(answer, []byte(`"status":"sent"`))
+}
+
+// shown are the texts on the page of a host, in their order.
+func (p *pair) shown(h *host) (all []string) {
+	p.Helper()
+	code, body := get("http://"+h.page+"/api/chats/quay/messages", "")
+	var page struct{ Messages []history.Message }
+	if code != http.StatusOK || json.Unmarshal([]byte(body), &page) != nil {
+		p.Fatalf("the page of %s: %d %s", h.name, code, body)
+	}
+	for _, m := range page.Messages {
+		all = append(all, m.Text)
+	}
+	return all
+}
+
+// whole fails the test unless the page shows each text once, in order.
+func (p *pair) whole(h *host) {
+	p.Helper()
+	all := p.shown(h)
+	for i, text := range all {
+		if text != strconv.Itoa(i) {
+			p.Fatalf("the page of %s shows %v: lost, twice or in another order", h.name, all)
+		}
+	}
+	if len(all) != p.sent {
+		p.Fatalf("the page of %s shows %d of %d texts", h.name, len(all), p.sent)
+	}
+}
+
+// proxy is the way of a host to PostgreSQL. While it is deaf, it passes nothing on and closes nothing.
+type proxy struct {
+	net.Listener
+	to   string
+	deaf atomic.Bool
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: l, to: to}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", p.to)
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			go p.pass(from, to)
+			go p.pass(to, from)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) port() int { return p.Addr().(*net.TCPAddr).Port }
+
+func (p *proxy) pass(from, to net.Conn) {
+	defer to.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		for p.deaf.Load() {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
+			return
+		}
+	}
+}

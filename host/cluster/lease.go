@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/longshore-bridge/longshore/host/cluster/guard"
+	"github.com/longshore-bridge/longshore/host/postgres"
+)
+
+// ErrLost means that this process owns no longer, or does not know whether it does. It must end at once
+// and do nothing else.
+var ErrLost = errors.New("the lease is lost")
+
+// Lease is a host's right to be the cluster's owner. It lasts until its Keep returns.
+type Lease struct {
+	postgres.Fence
+	host     *Host
+	deadline atomic.Int64 // by guard.Now: when the owner stops by its own clock
+	asked    chan struct{}
+}
+
+// take takes a lease that is over. It returns nil if another host was faster.
+func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
+	last := postgres.Fence{Cluster: h.o.Cluster, Number: v.Fence}
+	if v.Owner != "" { // a frozen owner's session would keep the row until it thaws
+		if _, err := h.conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()`, last.Session()); err != nil {
+			return nil, fmt.Errorf("end the last owner's sessions: %w", err)
+		}
+	}
+	l := &Lease{Fence: postgres.Fence{Cluster: h.o.Cluster}, host: h, asked: make(chan struct{}, 1)}
+	began := guard.Now()
+	err := h.conn.QueryRow(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, version, config) VALUES ($1, $2, 1, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4, $5)
+		ON CONFLICT (cluster) DO UPDATE SET owner = excluded.owner, fence = l.fence + 1, expires = excluded.expires, since = excluded.since, version = excluded.version, config = excluded.config, heir = ''
+		WHERE l.fence = $6 AND l.expires <= clock_timestamp() RETURNING fence`,
+		h.o.Cluster, h.o.Name, h.o.Lease.Seconds(), h.o.Version, h.configNow(), v.Fence).Scan(&l.Number)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take the lease: %w", err)
+	}
+	if err := l.extend(began); err != nil {
+		return nil, err
+	}
+	v.Owner, v.Owned, v.Fence, v.Since, v.Heir, v.Lag, v.Left = h.o.Name, true, l.Number, time.Now(), "", 0, h.o.Lease
+	h.know(v)
+	h.o.Log.Info("owns", "cluster", h.o.Cluster, "host", h.o.Name, "fence", l.Number)
+	return l, nil
+}
+
+// extend moves the deadline, for a lease that was asked for at a time of guard.Now.
+func (l *Lease) extend(asked time.Duration) error {
+	at := asked + l.host.o.Lease - margin
+	l.deadline.Store(int64(at))
+	return l.host.o.Guard.Until(at)
+}
+
+// Host is the host that has the lease.
+func (l *Lease) Host() *Host { return l.host }
+
+// Limit is how long the database may take for a statement of the owner: less than a third of the lease.
+func (l *Lease) Limit() time.Duration { return l.host.patience() }
+
+// Left is how long this process may act as the owner, by its own clock.
+func (l *Lease) Left() time.Duration { return time.Duration(l.deadline.Load()) - guard.Now() }
+
+// Asked is closed when another host is to own: the owner ends its work and releases the lease.
+func (l *Lease) Asked() <-chan struct{} { return l.asked }
+
+// Keep renews the lease until ctx is done, which is no error, or it is lost: then the error is ErrLost.
+// It never waits for the database once the lease is lost.
+func (l *Lease) Keep(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	renewed := make(chan error, 1)
+	go func() { renewed <- l.renewing(ctx) }()
+	for {
+		left := l.Left()
+		if left <= 0 {
+			return fmt.Errorf("%w: the database has not renewed it in time", ErrLost)
+		}
+		select {
+		case err := <-renewed:
+			return err
+		case <-time.After(min(left, l.host.o.Lease/20)): // timers stand still while the machine sleeps
+		}
+	}
+}
+
+// renewing renews each third of the lease, and when a notification comes. After an error of the database it tries again.
+func (l *Lease) renewing(ctx context.Context) error {
+	failed := ""
+	for ctx.Err() == nil {
+		wait := l.host.o.Lease / 3
+		err := l.renew(ctx)
+		if errors.Is(err, ErrLost) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
+			if wait = l.host.o.Lease / 50; err.Error() != failed {
+				l.host.o.Log.Warn("the lease was not renewed; it is tried again", "left", l.Left().Round(time.Millisecond), "error", err)
+			}
+			failed = err.Error()
+			v := l.host.View()
+			v.kept = l.host.away(err)
+			l.host.know(v)
+		}
+		l.host.sleep(ctx, wait)
+	}
+	return nil
+}
+
+func (l *Lease) renew(ctx context.Context) error {
+	h := l.host
+	ctx, cancel := h.limited(ctx)
+	defer cancel()
+	if err := h.connect(ctx); err != nil {
+		return err
+	}
+	began := guard.Now()
+	var heir string
+	err := h.conn.QueryRow(ctx, `UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = $4, heir = CASE WHEN heir = owner THEN '' ELSE heir END WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING heir`,
+		l.Cluster, l.Number, h.o.Lease.Seconds(), h.configNow()).Scan(&heir)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("%w: another host owns", ErrLost)
+	}
+	if err != nil {
+		return fmt.Errorf("renew the lease: %w", err)
+	}
+	if err := l.extend(began); err != nil {
+		return errors.Join(ErrLost, err)
+	}
+	if heir != "" && heir != h.o.Name {
+		select {
+		case <-l.asked:
+		default:
+			h.o.Log.Info("gives the lease to another host", "heir", heir)
+			close(l.asked)
+		}
+	}
+	if _, err = h.announce(ctx); err != nil {
+		return err
+	}
+	v, err := Look(ctx, h.conn, h.o.Cluster)
+	if err == nil {
+		h.know(v)
+	}
+	return err
+}
+
+// Release gives the lease back, so that another host may own at once. Keep must have returned.
+func (l *Lease) Release(ctx context.Context) error {
+	h := l.host
+	ctx, cancel := h.limited(ctx)
+	defer cancel()
+	if err := h.connect(ctx); err != nil {
+		return err
+	}
+	_, err := h.conn.Exec(ctx, `WITH gone AS (UPDATE lease SET expires = clock_timestamp() WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING cluster)
+		SELECT pg_notify($3, cluster) FROM gone`, l.Cluster, l.Number, wakes)
+	if err != nil {
+		return fmt.Errorf("release the lease: %w", err)
+	}
+	h.o.Log.Info("has released the lease", "cluster", l.Cluster, "fence", l.Number)
+	return h.o.Guard.Until(0)
+}

@@ -1,0 +1,247 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/postgres"
+	"github.com/longshore-bridge/longshore/internal/pgtest"
+)
+
+// short is the shortest lease that a configuration takes.
+const short = 2 * time.Second
+
+// hostOf returns a host of the cluster "pair", with the same configuration as the others.
+func hostOf(t *testing.T, db *postgres.Config, name string) *Host {
+	t.Helper()
+	h := New(Options{Database: db, Cluster: "pair", Name: name, Instance: name, Program: "1", Version: 1, Config: "same", Lease: short, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Log(err)
+		}
+	})
+	return h
+}
+
+func mustTake(t *testing.T, h *Host) *Lease {
+	t.Helper()
+	l, err := h.Take(t.Context())
+	if err != nil || l == nil {
+		t.Fatalf("%s does not own: %v, %+v", h.o.Name, err, h.View())
+	}
+	return l
+}
+
+// refused fails the test if the host takes the lease. It returns why it does not.
+func refused(t *testing.T, h *Host) string {
+	t.Helper()
+	l, err := h.Take(t.Context())
+	if err != nil || l != nil {
+		t.Fatalf("%s: lease %v, error %v", h.o.Name, l, err)
+	}
+	return h.View().Reason
+}
+
+// session is an owner's connection, as the state opens them.
+func session(t *testing.T, db *postgres.Config, fence int64) *sql.Conn {
+	t.Helper()
+	c, err := db.OpenNative(postgres.Options{Fence: &postgres.Fence{Cluster: "pair", Number: fence}}).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// database starts a server for one test.
+func database(t *testing.T) *postgres.Config {
+	t.Helper()
+	c, err := postgres.Read(pgtest.Start(t).File("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+const writes = "CREATE TEMPORARY TABLE IF NOT EXISTS written (n BIGINT)"
+
+func TestAFrozenOwnerInATransactionNeitherHoldsTheLeaseNorWrites(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	a, b := hostOf(t, db, "a"), hostOf(t, db, "b")
+	lease := mustTake(t, a)
+	if said := refused(t, b); said != "a owns" {
+		t.Errorf("b stands by as %q", said)
+	}
+	tx, err := session(t, db, lease.Number).BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal("the owner may not write", err)
+	}
+	// A renewal does not wait for the open transaction.
+	if err := lease.renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	next, err := b.Wait(t.Context())
+	if err != nil || next.Number != lease.Number+1 {
+		t.Fatalf("b has %+v, %v", next, err)
+	}
+	if took := time.Since(began); took < short-100*time.Millisecond || took > short+2*time.Second {
+		t.Errorf("b owned after %v", took)
+	}
+	if tx.Commit() == nil {
+		t.Error("the frozen owner commits")
+	}
+	if _, err := session(t, db, lease.Number).ExecContext(t.Context(), writes); !errors.Is(err, postgres.ErrFenced) {
+		t.Errorf("the last owner writes: %v", err)
+	}
+	if _, err := session(t, db, next.Number).ExecContext(t.Context(), writes); err != nil {
+		t.Errorf("the next owner does not: %v", err)
+	}
+	if err := lease.Keep(t.Context()); !errors.Is(err, ErrLost) {
+		t.Errorf("the last owner goes on: %v", err)
+	}
+}
+
+func TestACommitBetweenItsFenceAndItsEndIsNotOvertaken(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	a, b := hostOf(t, db, "a"), hostOf(t, db, "b")
+	lease := mustTake(t, a)
+	other, err := db.Connect(t.Context(), 0) // whose session the taker does not know
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.Background())
+	tx, err := other.Begin(t.Context())
+	if err == nil {
+		_, err = tx.Exec(t.Context(), "SELECT longshore_fence('pair', $1)", lease.Number)
+	}
+	if err != nil {
+		t.Fatal("the owner may not write", err)
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := b.Take(t.Context()); l != nil {
+		t.Errorf("b owns while a commit of the last owner is under way: %v", err)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustTake(t, b)
+}
+
+func TestAReleasedLeaseIsTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	a, b := hostOf(t, db, "a"), hostOf(t, db, "b")
+	lease := mustTake(t, a)
+	if refused(t, b); b.View().Left <= 0 {
+		t.Error("b does not know when the lease ends")
+	}
+	owns := make(chan time.Time, 1)
+	go func() {
+		if _, err := b.Wait(t.Context()); err == nil {
+			owns <- time.Now()
+		}
+	}()
+	began := time.Now()
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := (<-owns).Sub(began); took > short/4 {
+		t.Errorf("b owned %v after the release", took)
+	}
+}
+
+func TestAHostWithAnotherConfigurationOwnsOnlyIfItIsTold(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	a, b, c := hostOf(t, db, "a"), hostOf(t, db, "b"), hostOf(t, db, "c")
+	b.SetConfig("other")
+	lease := mustTake(t, a)
+	refused(t, b)
+	refused(t, c)
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if said := refused(t, b); !strings.Contains(said, "yield --to b") {
+		t.Errorf("b stands by as %q", said)
+	}
+	if err := Yield(t.Context(), a.conn, "pair", "nobody"); !errors.Is(err, ErrNoHeir) {
+		t.Errorf("a host that nobody knows is the heir: %v", err)
+	}
+	if err := Yield(t.Context(), a.conn, "pair", "b"); err != nil {
+		t.Fatal(err)
+	}
+	if said := refused(t, c); said != "b is to own next" {
+		t.Errorf("c stands by as %q", said)
+	}
+	of := mustTake(t, b)
+	v, err := Look(t.Context(), a.conn, "pair")
+	if err != nil || v.Owner != "b" || v.Heir != "" || len(v.Hosts) != 3 || v.Hosts[0].Same || !v.Hosts[1].Same {
+		t.Errorf("%+v, %v", v, err)
+	}
+	// The owner that is to give the lease away hears of it at once.
+	ctx, cancel := context.WithCancel(t.Context())
+	kept := make(chan error, 1)
+	go func() { kept <- of.Keep(ctx) }()
+	if err := Yield(t.Context(), a.conn, "pair", "c"); err != nil {
+		t.Fatal(err)
+	}
+	<-of.Asked()
+	cancel()
+	if err := <-kept; err != nil {
+		t.Error(err)
+	}
+	// A host whose file was changed while it was away owns again: it was the last owner.
+	if err := of.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	was := mustTake(t, c)
+	if err := was.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.SetConfig("a third")
+	mustTake(t, c)
+}
+
+func TestAnOlderHostAndASecondOneOfTheSameNameStandBy(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	a, b := hostOf(t, db, "a"), hostOf(t, db, "b")
+	a.o.Version = 2
+	lease := mustTake(t, a)
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if said := refused(t, b); !strings.Contains(said, "newer longshore") {
+		t.Errorf("b stands by as %q", said)
+	}
+	same := hostOf(t, db, "a")
+	same.o.Instance, same.o.Version = "another", 2
+	if said := refused(t, same); !strings.Contains(said, "is called a") {
+		t.Errorf("the second a stands by as %q", said)
+	}
+	if err := a.Close(); err != nil { // a host that has left keeps its name from nobody
+		t.Fatal(err)
+	}
+	again := hostOf(t, db, "a")
+	again.o.Instance, again.o.Version = "a third", 2
+	last := mustTake(t, again)
+	if err := last.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if there, err := Remove(t.Context(), b.conn, "pair", "a"); err != nil || !there {
+		t.Errorf("%v, %v", there, err)
+	}
+	mustTake(t, same)
+}

@@ -1,0 +1,34 @@
+-- Which host owns each cluster. A change of fence waits for every commit that has called
+-- longshore_fence, as fence is part of a key; a renewal does not.
+CREATE TABLE IF NOT EXISTS lease (
+	cluster TEXT PRIMARY KEY,
+	owner   TEXT NOT NULL,             -- the host's name
+	fence   BIGINT NOT NULL,           -- one more with each owner
+	expires TIMESTAMPTZ NOT NULL,
+	since   TIMESTAMPTZ NOT NULL,      -- when the owner took it
+	version BIGINT NOT NULL,           -- of the state's tables that the owner knows
+	config  TEXT NOT NULL,             -- the hash of the owner's configuration
+	heir    TEXT NOT NULL DEFAULT '',  -- the host that is to own next; empty: none is named
+	UNIQUE (cluster, fence)
+) WITH (fillfactor = 50);
+
+CREATE TABLE IF NOT EXISTS cluster_host (
+	cluster  TEXT NOT NULL,
+	name     TEXT NOT NULL,
+	instance TEXT NOT NULL,            -- random; two hosts with one name differ in it; empty: the host has left
+	seen     TIMESTAMPTZ NOT NULL,
+	program  TEXT NOT NULL,            -- its version
+	version  BIGINT NOT NULL,          -- of the state's tables that it knows
+	config   TEXT NOT NULL,
+	PRIMARY KEY (cluster, name)
+) WITH (fillfactor = 50);
+
+-- Every transaction of an owner begins with this. It holds the lease's row until the end of the
+-- transaction, so that no other host takes the lease between the check and the commit.
+CREATE OR REPLACE FUNCTION longshore_fence(of_cluster TEXT, of_fence BIGINT) RETURNS VOID LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM 1 FROM lease WHERE cluster = of_cluster AND fence = of_fence AND expires > clock_timestamp() FOR KEY SHARE;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'fence % of cluster % is over', of_fence, of_cluster USING ERRCODE = 'LS001';
+	END IF;
+END $$;

@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/longshore-bridge/longshore/internal/finding"
+)
+
+// View is what a host knows of its cluster. Times are the database's.
+type View struct {
+	Cluster string    `json:"cluster"`
+	Host    string    `json:"host"`  // who looks
+	Owner   string    `json:"owner"` // of the lease, also of one that is over; empty: nobody has ever had it
+	Owned   bool      `json:"owned"` // the lease is not over
+	Fence   int64     `json:"fence"` // of the owner
+	Since   time.Time `json:"since,omitzero"`
+	Heir    string    `json:"heir,omitempty"`   // the host that is to own next
+	Reason  string    `json:"reason,omitempty"` // why the host that looks stands by; empty: it does not
+	Lag     float64   `json:"lag_seconds"`      // since the owner was last seen
+	Hosts   []Member  `json:"hosts,omitempty"`
+
+	Left    time.Duration `json:"-"` // of the lease; below 0: for how long it has been over
+	Version int64         `json:"-"` // of the owner's tables
+	Config  string        `json:"-"` // the hash of the owner's configuration
+
+	kept finding.Finding // what keeps the host that looks from owning; zero: nothing
+}
+
+// Member is a host of a cluster.
+type Member struct {
+	Name    string    `json:"name"`
+	Seen    time.Time `json:"seen"`
+	Ago     float64   `json:"ago_seconds"` // since then
+	Program string    `json:"version"`
+	Same    bool      `json:"same_configuration"` // as the owner's
+}
+
+// Look reads a cluster, with its hosts. Nobody may have made its tables yet: then it has no owner and no hosts.
+func Look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
+	var there bool
+	if err := conn.QueryRow(ctx, "SELECT to_regclass('lease') IS NOT NULL AND to_regclass('cluster_host') IS NOT NULL").Scan(&there); err != nil || !there {
+		return View{Cluster: cluster}, err
+	}
+	v, err := look(ctx, conn, cluster)
+	if err != nil {
+		return v, err
+	}
+	rows, err := conn.Query(ctx, `SELECT name, seen, extract(epoch FROM clock_timestamp() - seen)::float8, program, config = $2 FROM cluster_host WHERE cluster = $1 ORDER BY name`, cluster, v.Config)
+	if err != nil {
+		return v, fmt.Errorf("read the cluster's hosts: %w", err)
+	}
+	v.Hosts, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Member, err error) {
+		return m, row.Scan(&m.Name, &m.Seen, &m.Ago, &m.Program, &m.Same)
+	})
+	if err != nil {
+		return v, fmt.Errorf("read the cluster's hosts: %w", err)
+	}
+	return v, nil
+}
+
+// look is Look without hosts.
+func look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
+	v := View{Cluster: cluster}
+	var left float64
+	err := conn.QueryRow(ctx, `SELECT l.owner, l.fence, l.since, l.heir, l.version, l.config, extract(epoch FROM l.expires - clock_timestamp())::float8,
+		coalesce(extract(epoch FROM clock_timestamp() - h.seen), 0)::float8
+		FROM lease l LEFT JOIN cluster_host h ON h.cluster = l.cluster AND h.name = l.owner WHERE l.cluster = $1`, cluster).
+		Scan(&v.Owner, &v.Fence, &v.Since, &v.Heir, &v.Version, &v.Config, &left, &v.Lag)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return v, nil
+	}
+	if err != nil {
+		return v, fmt.Errorf("read the lease: %w", err)
+	}
+	v.Left = time.Duration(left * float64(time.Second))
+	v.Owned = v.Left > 0
+	return v, nil
+}
+
+// ErrNoHeir means that a lease cannot be given to a host of that name.
+var ErrNoHeir = errors.New("the cluster has no such host")
+
+// Yield names the host that owns next. The present owner gives the lease back as soon as it reads
+// that; one that is dead loses it at its end. The heir takes it even if its configuration is another
+// than the last owner's. The error is ErrNoHeir if the cluster has no host of that name.
+func Yield(ctx context.Context, conn *pgx.Conn, cluster, to string) error {
+	tag, err := conn.Exec(ctx, `UPDATE lease SET heir = $2 WHERE cluster = $1 AND EXISTS (SELECT 1 FROM cluster_host WHERE cluster = $1 AND name = $2)`, cluster, to)
+	if err == nil && tag.RowsAffected() == 0 {
+		return ErrNoHeir
+	}
+	if err == nil {
+		_, err = conn.Exec(ctx, "SELECT pg_notify($1, $2)", wakes, cluster)
+	}
+	if err != nil {
+		return fmt.Errorf("name the next owner: %w", err)
+	}
+	return nil
+}
+
+// Remove forgets a host that is gone, and reports whether the cluster had it. A host that runs comes back by itself.
+func Remove(ctx context.Context, conn *pgx.Conn, cluster, name string) (bool, error) {
+	tag, err := conn.Exec(ctx, `DELETE FROM cluster_host WHERE cluster = $1 AND name = $2`, cluster, name)
+	if err != nil {
+		return false, fmt.Errorf("forget the host: %w", err)
+	}
+	return tag.RowsAffected() > 0, nil
+}

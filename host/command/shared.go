@@ -1,0 +1,198 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/cluster"
+	"github.com/longshore-bridge/longshore/host/cluster/guard"
+	"github.com/longshore-bridge/longshore/host/command/terminal"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/postgres"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/service"
+	"github.com/longshore-bridge/longshore/host/standby"
+)
+
+// A state on PostgreSQL belongs to whoever has its lease. This file has what a process does for that.
+
+// guarded runs serve as a child, until a signal ends it.
+func (e *env) guarded(ctx context.Context, cfg *config.Config) error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("start the host: %w", err)
+	}
+	log := newLog(e.Stderr, cfg.Log)
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	defer notifyManager(ctx, service.NotifierOf(e.getenv, os.Getpid()), log, cfg.Layout())()
+	g := guard.Guard{Program: program, Args: []string{"-c", e.Config, "serve"}, Env: os.Environ(), Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Log: log}
+	code, err := g.Run(signals)
+	if err == nil && code != 0 {
+		return &terminal.Error{Code: max(code, terminal.ExitFault), Err: errors.New("the host's process has ended, see above")}
+	}
+	return err
+}
+
+// hostIn returns this host as one of its cluster. Without one, its state has a cluster of its own.
+func (e *env) hostIn(cfg *config.Config, child *guard.Child, log *slog.Logger) (*cluster.Host, error) {
+	db, err := postgres.Read(cfg.State.Postgres.FromFile)
+	if err != nil {
+		return nil, ofDatabase(err)
+	}
+	name, err := os.Hostname()
+	if name = cmp.Or(cfg.Cluster.Host, name); name == "" {
+		return nil, terminal.Hinted(fmt.Errorf("this machine has no name: %w", err), "write one into cluster.host")
+	}
+	o := cluster.Options{
+		Database: db, Cluster: clusterName(cfg), Name: name, Instance: rand.Text(), Program: readVersion(e.version).Version,
+		Version: int64(serve.StateOf(cfg).Newest()), Config: cfg.Common(), Lease: cfg.Cluster.Lease.Std(), Guard: child, Log: log,
+	}
+	if child != nil {
+		o.Instance = child.Instance
+	}
+	return cluster.New(o), nil
+}
+
+func clusterName(cfg *config.Config) string { return cmp.Or(cfg.Cluster.Name, "default") }
+
+// ofDatabase adds its remedy to an error of PostgreSQL.
+func ofDatabase(err error) error {
+	if p, ok := errors.AsType[*postgres.Problem](err); ok {
+		return terminal.Hinted(errors.New(p.Message), p.Remedy)
+	}
+	return err
+}
+
+// serveShared runs the host when it owns its state on PostgreSQL. In a cluster it stands by before.
+func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve.Options) (err error) {
+	child := guard.ChildOf(e.getenv)
+	if child != nil {
+		go func() {
+			child.Orphaned()
+			os.Exit(terminal.ExitLost)
+		}()
+	}
+	host, err := e.hostIn(cfg, child, options.Log)
+	if err != nil {
+		return err
+	}
+	lease, cfg, err := e.awaitLease(ctx, cfg, host, options)
+	if lease == nil {
+		return errors.Join(err, host.Close())
+	}
+	t := begin(lease, options.Log)
+	owning, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		select {
+		case <-lease.Asked():
+			end()
+		case <-owning.Done():
+		}
+	}()
+	options.Lease = lease
+	err = errors.Join(e.runHost(owning, cfg, options), t.end())
+	if err == nil && ctx.Err() == nil {
+		return &terminal.Error{Code: terminal.ExitLost, Err: errors.New("the lease is another host's now")}
+	}
+	return err
+}
+
+// awaitLease returns the lease and the configuration to own with; no lease if ctx is done. Outside a
+// cluster a lease of another host is an error, unless it ends soon: then its host has died.
+func (e *env) awaitLease(ctx context.Context, cfg *config.Config, host *cluster.Host, options serve.Options) (*cluster.Lease, *config.Config, error) {
+	if cfg.Cluster.Name != "" {
+		if err := cfg.Layout().Prepare(nil); err != nil { // the place of the control socket
+			return nil, nil, err
+		}
+		s := standby.New(cfg, standby.Options{Cluster: host, Version: options.Version, File: options.File, Log: options.Log})
+		defer reloadOnHangup(ctx, s, service.Notifier{})()
+		lease, cfg, _ := s.Wait(ctx) // the error is that of ctx
+		return lease, cfg, nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, cfg.Cluster.Lease.Std()+time.Second)
+	defer cancel()
+	lease, err := host.Wait(waiting)
+	if err == nil || ctx.Err() != nil {
+		return lease, cfg, nil
+	}
+	return nil, nil, notOwner(host)
+}
+
+// notOwner says why a host does not own.
+func notOwner(host *cluster.Host) error {
+	kept := host.Kept()
+	if kept.Wrong() {
+		return terminal.Hinted(errors.New(kept.Cause), kept.Remedy)
+	}
+	return terminal.Hinted(fmt.Errorf("the state is in use: %s", kept.Cause), "ask that host; for a second one that stands by, see docs/cluster.md")
+}
+
+// tenure is the time in which this process owns.
+type tenure struct {
+	lease *cluster.Lease
+	stop  context.CancelFunc
+	kept  chan struct{}
+}
+
+// begin keeps the lease until end. If it is lost, the process ends at once.
+func begin(lease *cluster.Lease, log *slog.Logger) *tenure {
+	ctx, stop := context.WithCancel(context.Background())
+	t := &tenure{lease, stop, make(chan struct{})}
+	go func() {
+		defer close(t.kept)
+		if err := lease.Keep(ctx); err != nil {
+			log.Error("the host ends at once", "error", err)
+			os.Exit(terminal.ExitLost)
+		}
+	}()
+	return t
+}
+
+// end gives the lease back. A nil tenure is of a state on this machine.
+func (t *tenure) end() error {
+	if t == nil {
+		return nil
+	}
+	t.stop()
+	<-t.kept
+	return errors.Join(t.lease.Release(context.Background()), t.lease.Host().Close())
+}
+
+func (t *tenure) of() *cluster.Lease {
+	if t == nil {
+		return nil
+	}
+	return t.lease
+}
+
+// own makes this process the owner for one command, if the state is on PostgreSQL; else it returns nil.
+// The error says if a host owns.
+func (e *env) own(ctx context.Context, cfg *config.Config) (*tenure, error) {
+	if cfg.State.Postgres.FromFile == "" {
+		return nil, nil
+	}
+	log := newLog(e.Stderr, config.Log{Level: "warn"})
+	host, err := e.hostIn(cfg, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	lease, err := host.Take(ctx)
+	if lease == nil {
+		if err = ofDatabase(err); err == nil {
+			err = notOwner(host)
+		}
+		return nil, errors.Join(err, host.Close())
+	}
+	return begin(lease, log), nil
+}
