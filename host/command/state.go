@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
@@ -108,7 +109,7 @@ func (e *env) moveFiles(ctx context.Context, cfg *config.Config, m moving) error
 	}
 	r, err := move.Files(ctx, move.FilesOptions{
 		State: serve.StateOf(cfg), Place: place, Back: m.to == "directory", Now: time.Now(),
-		Log: newLog(e.Stderr, config.Log{Level: "warn"}), Progress: moveSteps{e},
+		Log: slog.New(slog.DiscardHandler), Progress: moveSteps{e},
 	})
 	err = errors.Join(err, t.end())
 	if trouble, ok := errors.AsType[*blob.Trouble](err); ok {
