@@ -25,6 +25,7 @@ var rooms = map[string][]string{
 	"internal/need":        {},
 	"internal/pgtest":      {"internal/need"},
 	"internal/npmtest":     {},
+	"internal/s3test":      {},
 	"internal/refusal":     {},
 	"internal/safefs":      {},
 	"internal/confine":     {},
@@ -58,6 +59,7 @@ var rooms = map[string][]string{
 	"host/audit":               {"host/state", "media"},
 	"host/httpd":               {"host/store", "media"},
 	"host/blob":                {"host/store", "media"},
+	"host/blob/s3":             {"host/blob"},
 	"host/state":               {"host/blob", "host/store"},
 	"host/state/statetest":     {"host/postgres", "host/state", "host/store"},
 	"host/channel":             {"host/setting", "host/state", "host/store", "groups", "media"},
@@ -257,7 +259,7 @@ func TestTheDrawingIsTheHouse(t *testing.T) {
 
 // forTests are the rooms that only tests use.
 var forTests = []string{
-	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "internal/pgtest", "media/probe/probetest",
+	"internal/browsertest", "internal/fstest", "internal/need", "internal/npmtest", "internal/pgtest", "internal/s3test", "media/probe/probetest",
 	"agentrunner/agent/modeltest", "host/runtime/containertest", "host/runtime/ssh/sshtest",
 	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/whatsapp/whatsapptest/baileys", "host/channel/whatsapp/whatsapptest/wire", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
 	"host/channel/telegram/telegramtest", "host/screen/screentest", "host/state/statetest",
@@ -313,7 +315,7 @@ func testMay(dir, imported string) bool {
 	if !strings.HasPrefix(dir+"/", "host/") {
 		return false
 	}
-	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "host/setting", "host/screen/screentest", "host/state/statetest"}, imported)
+	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "internal/s3test", "host/setting", "host/screen/screentest", "host/state/statetest"}, imported)
 }
 
 func allowedFor(dir string) ([]string, bool) {

@@ -109,6 +109,10 @@ func TestAnInstallationMovesThereAndBack(t *testing.T) {
 	if blobs, _ := filepath.Glob(filepath.Join(second.dir, "state", "blobs", "????????????????????????????????")); len(blobs) != 1 {
 		t.Errorf("large files: %q", blobs)
 	}
+	server.Psql("two", `UPDATE lease SET owner = 'left', expires = clock_timestamp() + interval '1 hour'`)
+	second.refused("left", "state", "move", "--to", "sqlite") // a host on another machine owns
+	second.refused("left", "store", "set-aside", "state")
+	server.Psql("two", `UPDATE lease SET expires = clock_timestamp()`)
 	second.run("state", "move", "--to", "sqlite")
 	second.configure("./state")
 	if n := second.waiting(); n != 2 {

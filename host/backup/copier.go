@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
@@ -75,7 +76,7 @@ func newCopier(ctx context.Context, o Options, to string) *copier {
 	}
 	c.groups = maps.Clone(c.cold)
 	c.groups[c.rel(l.IPCDir())] = true
-	for _, path := range []string{l.Aside(), l.Backups(), filepath.Dir(l.Temp("x"))} {
+	for _, path := range []string{l.Aside(), l.Backups(), filepath.Dir(l.Temp("x")), filepath.Join(l.Own(), state.CopiesDir)} {
 		c.skip[c.rel(path)] = true
 	}
 	for _, s := range o.Stores {

@@ -17,14 +17,17 @@
 // The life of a blob, as the caller of a Store sees it:
 //
 //  1. [Store.Stage] or [Store.Snapshot] makes it. The name is not durable yet.
-//  2. [Store.Keep] makes the names durable. Then the caller commits the record
-//     that names the blob. In this order no record names bytes that a power
+//  2. [Store.Publish] and [Store.Keep] make it durable. Then the caller commits the
+//     record that names the blob. In this order no record names bytes that a power
 //     loss takes away.
 //  3. [Store.Open] reads it.
 //  4. [Store.Remove] deletes it, after the record that no longer needs it is
-//     committed.
+//     committed. [Store.Discard] deletes one that no record has ever named.
 //  5. [Store.Sweep], at the next start, finds what a crash left between these
 //     steps.
+//
+// With [OpenShared], blobs above [Small] lie in a [Place] that several hosts share, and the
+// directory has copies of them.
 //
 // Blobs never change. So a blob that goes from one store to another on the same
 // file system is not copied: Stage gives its bytes a second name.
@@ -68,6 +71,8 @@ type Store struct {
 	dir  *os.File     // the same directory, to sync it
 	row  *sql.Stmt    // reads a small blob; nil: all blobs are files
 	last atomic.Int64 // the newest row
+
+	shared *shared // nil: the directory has the only bytes
 
 	mu   sync.Mutex
 	held bool
@@ -118,29 +123,46 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.dir.Close())
 }
 
-// Keep makes the names of all present blobs durable.
+// Keep makes the names of all present blobs durable. Those of a shared store are, once they are
+// published.
 func (s *Store) Keep() error {
+	if s.shared != nil {
+		return nil
+	}
 	if err := s.dir.Sync(); err != nil {
 		return fmt.Errorf("sync the directory of files: %w", err)
 	}
 	return nil
 }
 
-// Open opens a blob, for the caller to close. A blob in the directory is a *File.
+// Open opens a blob, for the caller to close. A blob that is no row is a *File.
 // The error is fs.ErrNotExist if there is no such blob, or if name is not a
-// blob's name.
-func (s *Store) Open(name string) (io.ReadSeekCloser, error) {
+// blob's name. sum is the SHA-256 that the record has, in hex: a shared store fetches
+// the bytes first, until ctx is done, and never returns others. If it cannot, the error
+// is a *Trouble.
+func (s *Store) Open(ctx context.Context, name, sum string) (io.ReadSeekCloser, error) {
 	if id, ok := rowOf(name); ok {
 		return s.openRow(id)
 	}
 	if !IsName(name) {
 		return nil, fs.ErrNotExist
 	}
+	if s.shared != nil {
+		return opened(s.fetch(ctx, name, sum))
+	}
 	f, err := os.Open(s.file(name))
 	if err != nil {
 		return nil, err
 	}
 	return &File{f}, nil
+}
+
+// opened is f as an interface, which is nil with an error.
+func opened(f *File, err error) (io.ReadSeekCloser, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // Hold puts off what Remove deletes, until release is called: a backup links the blobs of one
@@ -161,6 +183,9 @@ func (s *Store) Hold() (release func() error) {
 // Remove deletes blobs in the directory and skips other names. A File that is open
 // can still be read. A blob that cannot be deleted is left to Sweep.
 func (s *Store) Remove(names ...string) error {
+	if s.shared != nil {
+		return s.dropped(names, false)
+	}
 	s.mu.Lock()
 	held := s.held
 	if held {
@@ -180,6 +205,14 @@ func (s *Store) Remove(names ...string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Discard deletes blobs that no record has ever named.
+func (s *Store) Discard(names ...string) error {
+	if s.shared != nil {
+		return s.dropped(names, true)
+	}
+	return s.Remove(names...)
 }
 
 // Sweep compares the directory with the caller's records: known holds the names
@@ -252,13 +285,22 @@ func (s *Store) list(ctx context.Context) (all []fs.DirEntry, err error) {
 }
 
 // Space returns how many bytes can still be written to the directory's file system, and
-// how many it has in all.
+// how many it has in all. Those of a shared directory count if it has less, as they were
+// when Reach last looked; a bucket has no bounds.
 func (s *Store) Space() (free, total int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.path, &st); err != nil {
 		return 0, 0, os.NewSyscallError("statfs", err)
 	}
-	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
+	free, total = int64(st.Bavail)*int64(st.Bsize), int64(st.Blocks)*int64(st.Bsize)
+	if h := s.shared; h != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.total > 0 && h.free < free {
+			return h.free, h.total, nil
+		}
+	}
+	return free, total, nil
 }
 
 // IsBlob reports whether s has the form of a blob's name.

@@ -33,9 +33,9 @@ func open(t *testing.T, dir string) *blob.Store {
 }
 
 // openFile opens a blob of the directory.
-func openFile(t *testing.T, s *blob.Store, name string) *blob.File {
+func openFile(t *testing.T, s *blob.Store, b blob.Blob) *blob.File {
 	t.Helper()
-	f, err := s.Open(name)
+	f, err := s.Open(t.Context(), b.Name, b.SHA256)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestALifeOfABlob(t *testing.T) {
 	if err := s.Keep(); err != nil {
 		t.Error(err)
 	}
-	f, err := s.Open(b.Name)
+	f, err := s.Open(t.Context(), b.Name, b.SHA256)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestALifeOfABlob(t *testing.T) {
 	if got, err := io.ReadAll(f); err != nil || string(got) != content {
 		t.Errorf("a reader has %d bytes after the blob was deleted: %v", len(got), err)
 	}
-	if _, err := s.Open(b.Name); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.Open(t.Context(), b.Name, b.SHA256); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("opened after it was deleted: %v", err)
 	}
 	if left := names(t, dir); len(left) != 0 {
@@ -142,7 +142,7 @@ func TestABlobOfAnotherStoreIsLinked(t *testing.T) {
 	a, b := open(t, filepath.Join(root, "a")), open(t, filepath.Join(root, "b"))
 	content := strings.Repeat("y", 2<<20) + "!"
 	from := stage(t, a, content)
-	f := openFile(t, a, from.Name)
+	f := openFile(t, a, from)
 	var last int64
 	to, err := b.Stage(context.Background(), f, from.Size, func(n int64) { last = n })
 	if err != nil {
@@ -179,7 +179,7 @@ func TestWhatCannotBeLinkedIsCopied(t *testing.T) {
 		"0123456789": func(_ *blob.File, from blob.Blob) { remove(t, a, from) },
 	} {
 		from := stage(t, a, "0123456789")
-		f := openFile(t, a, from.Name)
+		f := openFile(t, a, from)
 		prepare(f, from)
 		to, err := b.Stage(context.Background(), f, 10, nil)
 		if err != nil {
@@ -204,7 +204,7 @@ func TestOnlyBlobsAreOpenedAndDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"", ".", "../secret", "note to self", strings.Repeat("A", 32), strings.Repeat("a", 32) + ".part"} {
-		if _, err := s.Open(name); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.Open(t.Context(), name, ""); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("opened %q: %v", name, err)
 		}
 		if err := s.Remove(name); err != nil {

@@ -24,14 +24,14 @@ import (
 // from there into the database.
 const Small = 16 << 10
 
-// Schema is the table of the small blobs' bytes, for the caller's schema. The ids
+// Schema is the table of the small blobs' bytes, and those of a place, for the caller's schema. The ids
 // grow, so that new bytes are written side by side. The space of deleted bytes is
 // used again, and the database stays as large as it was when it held most.
 const Schema = `
 CREATE TABLE bytes (
 	id   INTEGER PRIMARY KEY,
 	data BLOB NOT NULL
-);`
+);` + placeSchema
 
 // Insert writes the bytes of a blob, if it is a small one, in the commit that names it.
 func Insert(t *store.Tx, name string, data []byte) error {
@@ -44,11 +44,16 @@ func Insert(t *store.Tx, name string, data []byte) error {
 }
 
 // Delete deletes the bytes of the small ones among the blobs, in the commit after
-// which no record names them.
+// which no record names them. It notes that the others go, if they lie in a place.
 func Delete(t *store.Tx, names ...string) error {
+	s, _ := t.Files().(*Store)
 	for _, name := range names {
 		if id, ok := rowOf(name); ok {
 			if err := t.Exec(`DELETE FROM bytes WHERE id = ?`, id); err != nil {
+				return err
+			}
+		} else if s != nil && s.Shared() && IsName(name) {
+			if _, err := noteGone(t, name, KeepGone); err != nil {
 				return err
 			}
 		}
@@ -69,20 +74,24 @@ func (small) Close() error { return nil }
 
 // Content is a blob that is opened when it is needed.
 type Content struct {
-	store *Store
-	name  string
-	bytes []byte
+	store     *Store
+	ctx       context.Context // of the attempt that may open it
+	name, sum string
+	bytes     []byte
 }
 
-// Content returns a blob's content, from bytes if these are not nil: they are not recorded yet.
-func (s *Store) Content(name string, bytes []byte) Content { return Content{s, name, bytes} }
+// Content returns a blob's content, from bytes if these are not nil: they are not recorded yet. It
+// can be opened until ctx is done.
+func (s *Store) Content(ctx context.Context, name, sum string, bytes []byte) Content {
+	return Content{s, ctx, name, sum, bytes}
+}
 
 // Open opens the blob, see [Store.Open].
 func (c Content) Open() (io.ReadSeekCloser, error) {
 	if c.bytes != nil {
 		return small{bytes.NewReader(c.bytes)}, nil
 	}
-	return c.store.Open(c.name)
+	return c.store.Open(c.ctx, c.name, c.sum)
 }
 
 func (s *Store) openRow(id int64) (io.ReadSeekCloser, error) {

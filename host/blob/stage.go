@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/longshore-bridge/longshore/media"
@@ -196,6 +197,7 @@ func copyPlain(dst, src *os.File, at, n int64) (int64, error) {
 // continues.
 func (s *Store) add(fill func(dst *os.File, wrote func(int64)) error) (b Blob, err error) {
 	b.Name = newName()
+	s.freshen(b.Name)
 	part := s.file(b.Name + partSuffix)
 	dst, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -210,7 +212,9 @@ func (s *Store) add(fill func(dst *os.File, wrote func(int64)) error) (b Blob, e
 		}
 		if err != nil {
 			b, err = Blob{}, errors.Join(fmt.Errorf("keep a file: %w", err), os.Remove(part))
+			return
 		}
+		s.made(b, "")
 	}()
 	written, sum := hashBehind(dst)
 	err = fill(dst, func(n int64) {
@@ -221,7 +225,7 @@ func (s *Store) add(fill func(dst *os.File, wrote func(int64)) error) (b Blob, e
 		written <- n
 	})
 	close(written)
-	if err == nil {
+	if err == nil && s.shared == nil { // else the place makes it durable
 		err = dst.Sync()
 	}
 	h := <-sum
@@ -247,6 +251,7 @@ func (s *Store) link(ctx context.Context, f *File, limit int64, progress func(in
 		return Blob{}, errNoLink
 	}
 	b.Name = newName()
+	s.freshen(b.Name)
 	path := s.file(b.Name)
 	if os.Link(f.Name(), path) != nil {
 		return Blob{}, errNoLink
@@ -254,7 +259,9 @@ func (s *Store) link(ctx context.Context, f *File, limit int64, progress func(in
 	defer func() {
 		if err != nil {
 			b, err = Blob{}, errors.Join(err, os.Remove(path))
+			return
 		}
+		s.made(b, filepath.Base(f.Name()))
 	}()
 	linked, err := os.Lstat(path)
 	if err != nil {

@@ -116,7 +116,7 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 		return blob, err
 	}
 	var kept media.Info
-	err = b.Outbox.Kept(blob, func(r io.ReaderAt) (err error) {
+	err = b.Outbox.Kept(ctx, blob, func(r io.ReaderAt) (err error) {
 		kept, err = classify(ref, blob.Head, r, blob.Size)
 		return err
 	})
@@ -130,7 +130,7 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 		b.Outbox.Discard(blob)
 		return outbox.Blob{}, outbox.ErrChanged
 	}
-	err = b.Outbox.Kept(blob, func(r io.ReaderAt) error { return dst.screened(r, blob.Size, append(names, kept.Name)...) })
+	err = b.Outbox.Kept(ctx, blob, func(r io.ReaderAt) error { return dst.screened(r, blob.Size, append(names, kept.Name)...) })
 	if err != nil {
 		b.Outbox.Discard(blob)
 		return outbox.Blob{Size: blob.Size, SHA256: blob.SHA256}, err

@@ -182,8 +182,13 @@ func (e *env) toServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Progress = moveSteps{e}
-	if _, err := move.Move(ctx, o); err != nil {
+	t, err := e.own(ctx, cfg)
+	if err == nil {
+		o.Progress = moveSteps{e}
+		_, err = move.Move(ctx, o)
+		err = errors.Join(err, t.end())
+	}
+	if err != nil {
 		return terminal.Hinted(err, "the backup is restored into the state directory; when this is mended: "+e.Command("state", "move", "--to", "postgres"))
 	}
 	return nil

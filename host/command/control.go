@@ -156,7 +156,7 @@ func (e *env) openState(ctx context.Context, cfg *config.Config, lease *cluster.
 	if err := cfg.Layout().Prepare(nil); err != nil { // after an interrupted restore, nothing is made
 		return nil, err
 	}
-	db, err := state.Open(ctx, serve.OwnState(cfg, lease), newLog(e.Stderr, config.Log{Level: "warn"}))
+	db, err := serve.OpenState(ctx, cfg, lease, newLog(e.Stderr, config.Log{Level: "warn"}))
 	if errors.Is(err, store.ErrLocked) {
 		return nil, stateInUse()
 	}

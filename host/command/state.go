@@ -126,7 +126,7 @@ func (e *env) notMoved(err error, m moving) error {
 	case errors.Is(err, move.ErrMoved):
 		return terminal.Hinted(err, "say in longshore.yaml where it is, and start the host")
 	case errors.Is(err, store.ErrLocked):
-		return stateInUse()
+		return terminal.Hinted(err, "stop the host first; wait until the other command has ended")
 	}
 	return err
 }

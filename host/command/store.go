@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,14 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 	} else if host != nil {
 		return terminal.Hinted(operator.ErrRunning, "stop the host first")
 	}
+	var t *tenure
+	if stores[0].OnServer() { // no host of another machine may own it meanwhile
+		if t, err = e.own(cmd.Context(), cfg); err != nil {
+			return err
+		}
+	}
 	moved, err := store.SetAside(stores, time.Now())
+	err = errors.Join(err, t.end())
 	if err != nil {
 		return err
 	}

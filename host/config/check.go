@@ -22,6 +22,7 @@ func (c *checker) check() {
 	c.secretFiles, c.written, c.secrets = make(map[string]string), make(map[string]string), make(map[string]bool)
 	c.directories()
 	c.database()
+	c.files()
 	c.cluster()
 	c.loopback("metrics.listen", c.cfg.Metrics.Listen, "127.0.0.1:9420")
 	c.loopback("operator_page.listen", c.cfg.OperatorPage.Listen, "127.0.0.1:8400")

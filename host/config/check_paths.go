@@ -60,16 +60,10 @@ func (c *checker) stateKey() string {
 // database checks where the state's database is.
 func (c *checker) database() {
 	p := &c.cfg.State.Postgres
-	if p.FromFile == "" {
-		return
-	}
 	const at = "state.postgres.from_file"
-	resolved, err := c.resolve(at, p.FromFile)
-	if err != nil {
-		c.bad(at, err.Error(), "correct the path or the rights on it; a relative one starts at longshore.yaml")
-		return
+	if p.FromFile != "" && c.fileAt(at, &p.FromFile) {
+		c.secretFiles[at] = p.FromFile
 	}
-	p.FromFile, c.secretFiles[at] = resolved, resolved
 }
 
 // mounts checks the operator's allowlist and each group's extra mounts.
@@ -128,6 +122,8 @@ func (c *checker) extra(key string, e *groups.Extra) {
 		c.deny(key, fmt.Sprintf("%q is the system's own, with the devices and sockets that rule this machine", e.Host), "mount a directory that holds what the group needs and nothing else")
 	case c.cfg.State.Directory != "" && (holds(e.Host, c.cfg.State.Directory) || holds(c.cfg.State.Directory, e.Host)):
 		c.deny(key, "the mount and the state directory overlap", "mount a directory elsewhere; a group's own workspace is mounted anyway")
+	case c.cfg.State.Files.Directory != "" && (holds(e.Host, c.cfg.State.Files.Directory) || holds(c.cfg.State.Files.Directory, e.Host)):
+		c.deny(key, "the mount and the directory of state.files overlap", "mount a directory elsewhere")
 	case holds(e.Host, c.base):
 		c.deny(key, "the mount holds longshore.yaml", "mount a directory that does not hold the configuration")
 	case name != "":

@@ -22,6 +22,9 @@ func (c *checker) cluster() {
 	if c.cfg.Cluster.Name != "" && c.cfg.State.Postgres.FromFile == "" {
 		c.bad("cluster.name", "the hosts of a cluster share one PostgreSQL, and the state is on this machine", "add state: {directory: DIR, postgres: {from_file: FILE}}, or leave cluster: out")
 	}
+	if c.cfg.Cluster.Name != "" && c.cfg.State.Files == (Files{}) {
+		c.warn("cluster.name", "the hosts share no place for files above 16 KiB: after a take-over, those that wait or are shown on the page are missing", "add files: to state:, a directory that all of them have mounted, or s3")
+	}
 	if c.cfg.Cluster.Name == "" && (c.has("cluster.host") || c.has("cluster.lease")) {
 		c.bad("cluster", "the cluster has no name", "add name: the same one on each host")
 	}

@@ -103,7 +103,7 @@ func (s schema) value(v reflect.Value, tag reflect.StructTag) node {
 		n := s.block(v)
 		n["type"] = []string{"boolean", "object", "null"}
 		return n
-	case t == reflect.TypeFor[State]():
+	case t == reflect.TypeFor[State](), t == reflect.TypeFor[Files]():
 		n := s.block(v)
 		n["type"] = []string{"string", "object", "null"}
 		return n

@@ -9,6 +9,7 @@ import (
 type State struct {
 	Directory string   `yaml:"directory" local:"true" help:"The state directory."`
 	Postgres  Postgres `yaml:"postgres" help:"The PostgreSQL, version 15 or newer, that has the state's database in place of a file in the directory."`
+	Files     Files    `yaml:"files" help:"Where files above 16 KiB are, if not in the directory: a directory that hosts share, or a block with s3."`
 }
 
 // Postgres is a database in PostgreSQL.

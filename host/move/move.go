@@ -58,7 +58,7 @@ func (e *UnfitError) Error() string {
 // ErrMoved is of a state that is where it is to go.
 var ErrMoved = errors.New("the state is there already")
 
-// Move moves a state. Nothing has changed if it fails before the new database is whole. The error is
+// Move moves a state. The caller has the lease, if one of the two has one. Nothing has changed if it fails before the new database is whole. The error is
 // store.ErrLocked while a host runs, ErrMoved, or an *UnfitError.
 func Move(ctx context.Context, o Options) (r Report, err error) {
 	lock, err := store.Lock(o.From)
@@ -66,13 +66,6 @@ func Move(ctx context.Context, o Options) (r Report, err error) {
 		return r, err
 	}
 	defer lock.Close()
-	for _, s := range []store.Spec{o.From, o.To} {
-		release, failed := s.HoldOff(ctx)
-		if failed != nil {
-			return r, failed
-		}
-		defer func() { err = errors.Join(err, release()) }()
-	}
 	from, err := o.From.Present(ctx)
 	if err != nil {
 		return r, err

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
@@ -283,7 +284,7 @@ func (o *Outbox) prepare(ctx context.Context, ch channel.Channel, a *attempt) er
 	o.mu.Lock()
 	a.it.Parts[a.pos].State = records.Sending
 	o.mu.Unlock()
-	return o.call(ctx, ch, a.part.Size(), func(ctx context.Context) error { return p.Prepare(ctx, o.message(a)) })
+	return o.call(ctx, ch, a.part.Size(), func(ctx context.Context) error { return p.Prepare(ctx, o.message(ctx, a)) })
 }
 
 // unprepared returns the outcome of an attempt that ended before anything could be shown.
@@ -302,7 +303,7 @@ func (o *Outbox) unprepared(ctx context.Context, ch channel.Channel, a *attempt,
 // send calls the channel.
 func (o *Outbox) send(ctx context.Context, ch channel.Channel, a *attempt) (r channel.Receipt, err error) {
 	err = o.call(ctx, ch, a.part.Size(), func(ctx context.Context) (err error) {
-		r, err = ch.Send(ctx, o.message(a))
+		r, err = ch.Send(ctx, o.message(ctx, a))
 		return late(ctx, err)
 	})
 	return r, err
@@ -323,10 +324,11 @@ func (o *Outbox) call(ctx context.Context, ch channel.Channel, size int64, send 
 }
 
 // late makes a channel's error ambiguous if it came after the deadline, unless the channel
-// gives the error's class.
+// gives the error's class, or could not open the file.
 func late(ctx context.Context, err error) error {
 	var known *channel.Error
-	if err != nil && ctx.Err() != nil && !errors.As(err, &known) {
+	var unopened *blob.Trouble
+	if err != nil && ctx.Err() != nil && !errors.As(err, &known) && !errors.As(err, &unopened) {
 		return ambiguous(err)
 	}
 	return err
@@ -342,7 +344,7 @@ func (o *Outbox) find(ctx context.Context, finder channel.Finder, a *attempt) (r
 			r, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return finder.Find(ctx, o.message(a))
+	return finder.Find(ctx, o.message(ctx, a))
 }
 
 // noThread reports whether the delivery is for a thread and its platform has no threads.
@@ -350,7 +352,8 @@ func (a *attempt) noThread() bool {
 	return a.it.Thread != "" && !a.ln.line.channel().Limits().Threads
 }
 
-func (o *Outbox) message(a *attempt) channel.Message {
+// message is what the channel gets. Its files can be opened until ctx is done.
+func (o *Outbox) message(ctx context.Context, a *attempt) channel.Message {
 	p := &a.part
 	m := channel.Message{
 		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Since: p.Doubt, Attempt: watched{o, a},
@@ -362,7 +365,7 @@ func (o *Outbox) message(a *attempt) channel.Message {
 		m.Poll = &channel.Poll{Choices: q.Choices, Several: q.Several}
 	}
 	for _, f := range p.Files {
-		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: o.state.Blobs.Content(f.Blob, a.it.BytesOf(f.Blob))})
+		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: o.state.Blobs.Content(ctx, f.Blob, f.SHA256, a.it.BytesOf(f.Blob))})
 	}
 	return m
 }

@@ -40,14 +40,14 @@ func (e *LinkQuotaError) Error() string {
 // link, its delivery waits for an approval, it has expired, or it was revoked.
 func (o *Outbox) OpenLink(ctx context.Context, id string) (records.Link, io.ReadSeekCloser, error) {
 	l, err := o.reader.OpenLink(ctx, id)
-	return o.openFile(l, err)
+	return o.openFile(ctx, l, err)
 }
 
 // KeptLink calls read with the bytes of the file behind a link, whose delivery may wait for
 // an approval. ErrNoBytes: the link has expired, or was revoked.
 func (o *Outbox) KeptLink(ctx context.Context, id string, read func(io.ReaderAt) error) error {
 	l, err := o.reader.Link(ctx, id)
-	_, f, err := o.openFile(l, err)
+	_, f, err := o.openFile(ctx, l, err)
 	if errors.Is(err, records.ErrNoLink) {
 		return records.ErrNoBytes
 	}
@@ -58,11 +58,11 @@ func (o *Outbox) KeptLink(ctx context.Context, id string, read func(io.ReaderAt)
 }
 
 // openFile opens the file of a link that a reader has found.
-func (o *Outbox) openFile(l records.Link, err error) (records.Link, io.ReadSeekCloser, error) {
+func (o *Outbox) openFile(ctx context.Context, l records.Link, err error) (records.Link, io.ReadSeekCloser, error) {
 	if err != nil {
 		return records.Link{}, nil, err
 	}
-	f, err := o.state.Blobs.Open(l.File.Blob)
+	f, err := o.state.Blobs.Open(ctx, l.File.Blob, l.File.SHA256)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = records.ErrNoLink // ended at this moment
 	}

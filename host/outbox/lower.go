@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // part, the part takes the next lower form, which is recorded before it is sent. A part in
 // doubt keeps its form: members may see it.
 func (o *Outbox) refused(ch channel.Channel, a *attempt, err error) outcome {
-	ms, note, ok := ladder.Down(o.message(a), err, ch.Limits())
+	ms, note, ok := ladder.Down(o.message(context.Background(), a), err, ch.Limits())
 	if !ok || !a.part.Doubt.IsZero() || a.part.Act != nil {
 		return failed(a, err)
 	}

@@ -113,12 +113,13 @@ func (o *Outbox) CopyFile(ctx context.Context, f *os.File, size int64) (Blob, er
 	return b, orDiskFull(err)
 }
 
-// Kept calls read with the bytes of a blob that was not passed to Put.
-func (o *Outbox) Kept(b Blob, read func(io.ReaderAt) error) error {
+// Kept calls read with the bytes of a blob, of which it needs the name and the hash; or the bytes,
+// if it is a small one that was not passed to Put.
+func (o *Outbox) Kept(ctx context.Context, b Blob, read func(io.ReaderAt) error) error {
 	if b.Bytes != nil {
 		return read(bytes.NewReader(b.Bytes))
 	}
-	f, err := o.state.Blobs.Open(b.Name)
+	f, err := o.state.Blobs.Open(ctx, b.Name, b.SHA256)
 	if err != nil {
 		return fmt.Errorf("read a kept file: %w", err)
 	}
@@ -136,7 +137,13 @@ func readAt(f io.ReadSeekCloser, read func(io.ReaderAt) error) error {
 }
 
 // Discard deletes a blob that was not passed to Put.
-func (o *Outbox) Discard(b Blob) { o.removeBlobs(b.Name) }
+func (o *Outbox) Discard(b Blob) { o.discard(b.Name) }
+
+func (o *Outbox) discard(names ...string) {
+	if err := o.state.Blobs.Discard(names...); err != nil {
+		o.opts.Log.Warn("remove a file that was not recorded", "error", err)
+	}
+}
 
 // removeBlobs deletes files that no record needs. The next start moves files aside that
 // cannot be deleted now.
@@ -160,19 +167,23 @@ func (o *Outbox) Put(ctx context.Context, ds []records.Delivery) error {
 		p.blobs = append(p.blobs, it.Blobs()...)
 	}
 	if err := errors.Join(invalid, ctx.Err()); err != nil {
-		o.removeBlobs(p.blobs...)
+		o.discard(p.blobs...)
 		return fmt.Errorf("put: %w", err)
 	}
 	if o.sendAtOnce(ctx, p) {
 		return nil
 	}
+	if err := o.state.Blobs.Publish(ctx, p.blobs...); err != nil {
+		o.discard(p.blobs...)
+		return fmt.Errorf("put: %w", orDiskFull(err))
+	}
 	if err := o.state.DoBeside(ctx, p.record, p.recorded); err != nil {
 		if !errors.Is(err, store.ErrDoubtful) {
-			o.removeBlobs(p.blobs...)
+			o.discard(p.blobs...)
 		}
 		return fmt.Errorf("put: %w", orDiskFull(err))
 	}
-	o.removeBlobs(p.unused...)
+	o.discard(p.unused...)
 	o.poke()
 	return nil
 }

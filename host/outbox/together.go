@@ -63,7 +63,7 @@ func (o *Outbox) sendAll(ctx context.Context, ch channel.MultiSender, all []*att
 	ms := make([]channel.Message, len(all))
 	for i, a := range all {
 		size += a.part.Size()
-		ms[i] = o.message(a)
+		ms[i] = o.message(ctx, a)
 		if i > 0 {
 			o.counters.attempts.Add(1)
 			o.opts.Trace(a.it.Folder, a.it.Request, "sending")
@@ -169,7 +169,7 @@ func (o *Outbox) sendAtOnce(ctx context.Context, p *putting) bool {
 		for i := range it.Parts {
 			a := &attempt{ln: s.ln, it: it, pos: i, part: it.Parts[i]}
 			s.all = append(s.all, a)
-			ms = append(ms, o.message(a))
+			ms = append(ms, o.message(ctx, a))
 			o.opts.Trace(it.Folder, it.Request, "sending")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
@@ -110,8 +111,17 @@ func (h *Host) runAgain(ctx context.Context, c channel.Channel, pause time.Durat
 	return true
 }
 
-// Checks returns the doctor's checks of the configured channels and of transcription.
+// Checks returns the doctor's checks of the configured channels, of transcription, and of the place of
+// the state's files, which a running host knows itself.
 func Checks(cfg *config.Config) (all []doctor.Check) {
+	if files, err := FilesOf(cfg); files != nil && err == nil {
+		all = append(all, func(ctx context.Context, running bool) []finding.Finding {
+			if running {
+				return nil
+			}
+			return blob.Examine(ctx, files)
+		})
+	}
 	if len(cfg.Transcription) > 0 {
 		all = append(all, func(ctx context.Context, _ bool) []finding.Finding { return checkTranscription(ctx, cfg) })
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/host/upkeep"
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/ipc/spool"
 	"github.com/longshore-bridge/longshore/media/convert"
 )
@@ -120,6 +121,9 @@ func (p statePart) Run(ctx context.Context) error {
 	return nil
 }
 
+// Findings implements finding.Source.
+func (p statePart) Findings(ctx context.Context) []finding.Finding { return p.Blobs.Findings(ctx) }
+
 // forgetFormer deletes old rows of channels that are not configured.
 func (h *Host) forgetFormer(ctx context.Context) error {
 	cfg := h.Config()
@@ -146,7 +150,7 @@ func (h *Host) openState(ctx context.Context, cfg *config.Config) (_ Part, err e
 	if err := cfg.Layout().Prepare(nil); err != nil { // after an interrupted restore, nothing is made
 		return nil, err
 	}
-	if h.State, err = state.Open(ctx, OwnState(cfg, h.opts.Lease), h.opts.Log); err != nil {
+	if h.State, err = OpenState(ctx, cfg, h.opts.Lease, h.opts.Log); err != nil {
 		return nil, err
 	}
 	of, err := installationOf(cfg)

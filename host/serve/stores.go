@@ -3,7 +3,10 @@ package serve
 import (
 	"context"
 	"errors"
+	"log/slog"
 
+	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/blob/s3"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -50,6 +53,27 @@ func OwnState(c *config.Config, lease *cluster.Lease) store.Spec {
 		s.Server.Fence, s.Server.Limit = &lease.Fence, lease.Limit()
 	}
 	return s
+}
+
+// FilesOf is where the state's files are, if not in its directory. It connects to nothing.
+func FilesOf(c *config.Config) (blob.Place, error) {
+	f := c.State.Files
+	switch {
+	case f.Directory != "":
+		return blob.NewDirectory(f.Directory), nil
+	case f.S3 != (config.S3{}):
+		return s3.New(s3.Settings{Endpoint: f.S3.Endpoint, Region: f.S3.Region, Bucket: f.S3.Bucket, Prefix: f.S3.Prefix, KeyFile: f.S3.KeyFromFile, SecretFile: f.S3.SecretFromFile})
+	}
+	return nil, nil
+}
+
+// OpenState opens the state of an installation for its owner, see [OwnState] and [state.OpenAt].
+func OpenState(ctx context.Context, c *config.Config, lease *cluster.Lease, log *slog.Logger) (*state.DB, error) {
+	files, err := FilesOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return state.OpenAt(ctx, OwnState(c, lease), files, log)
 }
 
 // StoresOf are the stores of an installation that can be there, in the order

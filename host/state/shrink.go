@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/store"
@@ -17,9 +18,14 @@ const (
 	stepTime    = 2 * time.Millisecond // in one change: all others wait for it who write
 )
 
-// Run gives the space of deleted rows back to the disk, now and at intervals, until ctx is done.
-// PostgreSQL does that by itself.
+// Run gives the space of deleted rows back to the disk, now and at intervals, until ctx is done;
+// PostgreSQL does that by itself. It looks after the place of the files, if there is one.
 func (d *DB) Run(ctx context.Context, log *slog.Logger) {
+	if d.Blobs.Shared() {
+		var place sync.WaitGroup
+		defer place.Wait()
+		place.Go(func() { d.keepPlace(ctx, log) })
+	}
 	if d.Spec.OnServer() {
 		<-ctx.Done()
 		return

@@ -4,6 +4,7 @@
 //	longshore.db     the tables of schema.sql (WAL, synchronous FULL, commits in groups);
 //	                 or they are in PostgreSQL
 //	blobs/           bytes above 16 KiB, each written once, see package blob
+//	copies/          copies of them, if hosts share a place for them
 //	longshore.lock   held by the process that writes
 //
 // All tables stand in schema.sql. Each belongs to one package, which docs/architecture.md names;
@@ -26,6 +27,9 @@ import (
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/store"
 )
+
+// CopiesDir has copies of blobs that lie in a place. No backup needs them.
+const CopiesDir = "copies"
 
 const (
 	dbName   = "longshore.db"
@@ -73,15 +77,22 @@ type DB struct {
 
 	Spec   store.Spec // of the state
 	path   string     // of the database
+	mark   string     // of the place of the files; empty: unknown yet
 	lock   *os.File
 	commit *store.Committer
 	opened fs.FileInfo // the database; nil: it is in PostgreSQL
 }
 
-// Open takes the lock and opens a state that Spec describes, which it creates at a first start. It
-// moves blobs without a record aside. The error is a *store.Error if the state cannot be used.
+// Open is OpenAt of a state whose files lie in its directory.
+func Open(ctx context.Context, s store.Spec, log *slog.Logger) (*DB, error) {
+	return OpenAt(ctx, s, nil, log)
+}
+
+// OpenAt takes the lock and opens a state that Spec describes, which it creates at a first start. It
+// moves blobs without a record aside. The error is a *store.Error if the state cannot be used. files
+// is where its blobs lie; nil: in its directory. A place that cannot be reached is no error: see Run.
 // The caller closes the DB.
-func Open(ctx context.Context, s store.Spec, log *slog.Logger) (_ *DB, err error) {
+func OpenAt(ctx context.Context, s store.Spec, files blob.Place, log *slog.Logger) (_ *DB, err error) {
 	d := &DB{Spec: s, path: filepath.Join(s.Dir, s.File)}
 	defer func() {
 		if err != nil {
@@ -98,7 +109,12 @@ func Open(ctx context.Context, s store.Spec, log *slog.Logger) (_ *DB, err error
 	d.SetMaxOpenConns(maxConns)
 	d.SetMaxIdleConns(maxConns)
 	d.SetConnMaxIdleTime(time.Minute)
-	if d.Blobs, err = blob.Open(filepath.Join(s.Dir, s.Files)); err != nil {
+	if files != nil {
+		d.Blobs, err = blob.OpenShared(filepath.Join(s.Dir, CopiesDir), files)
+	} else {
+		d.Blobs, err = blob.Open(filepath.Join(s.Dir, s.Files))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open the state: %w", err)
 	}
 	if err := d.Blobs.UseRows(ctx, d.DB); err != nil {
@@ -111,6 +127,10 @@ func Open(ctx context.Context, s store.Spec, log *slog.Logger) (_ *DB, err error
 	}
 	if d.commit, err = d.Committer(ctx, d.Blobs); err != nil {
 		return nil, s.Explain("open", err)
+	}
+	if d.Blobs.Shared() {
+		d.firstReach(ctx, log)
+		return d, nil
 	}
 	if d.Made {
 		return d, nil
@@ -241,6 +261,7 @@ func eachName(rows *sql.Rows, do func(name string) error) error {
 
 // Snapshot takes a snapshot of the state, for the caller to close. It calls link with the path of
 // each blob that the snapshot names, some twice: until Snapshot returns, none of them is deleted.
+// It does not if the blobs lie in a place, where each stays for an hour.
 func (d *DB) Snapshot(ctx context.Context, link func(path string) error) (one *store.Snapshot, err error) {
 	release := d.Blobs.Hold()
 	defer func() {
@@ -250,6 +271,9 @@ func (d *DB) Snapshot(ctx context.Context, link func(path string) error) (one *s
 	}()
 	if one, err = d.Spec.Snapshot(ctx); err != nil {
 		return nil, err
+	}
+	if d.Blobs.Shared() {
+		return one, nil
 	}
 	rows, err := one.Query(ctx, namedBlobs)
 	if err == nil {

@@ -61,11 +61,15 @@ type Tx struct {
 
 	session  session
 	together together
+	files    Files
 }
 
 // together runs changes beside each other, see [postgres.Writer.Together]. SQLite's is nil: its answers
 // cost no way.
 type together func(first int, changes []func() error) (failed int, err error)
+
+// Files returns what Committer was given; nil if the database names no files.
+func (t *Tx) Files() Files { return t.files }
 
 // Files are those that a database names.
 type Files interface {
@@ -226,7 +230,7 @@ func (c *Committer) try(batch []*change) (failed int, err error) {
 	if err := c.session.Begin(); err != nil {
 		return -1, fmt.Errorf("begin: %w", Words(err))
 	}
-	t := &Tx{session: c.session, together: c.together}
+	t := &Tx{session: c.session, together: c.together, files: c.files}
 	if failed, err := c.run(t, batch); err != nil {
 		return c.blame(failed, err)
 	}

@@ -130,44 +130,6 @@ func (s Spec) Present(ctx context.Context) (bool, error) {
 	return row != (mark{}), s.ofServer("read", err)
 }
 
-// HoldOff keeps hosts on other machines from owning a state in PostgreSQL until release is called. The error is
-// an *Error of kind ErrLocked if one owns it.
-func (s Spec) HoldOff(ctx context.Context) (release func() error, err error) {
-	if !s.OnServer() {
-		return func() error { return nil }, nil
-	}
-	db, err := s.dial(0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, db.Close())
-		}
-	}()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, s.ofServer("lock", err)
-	}
-	var leases bool
-	if err := conn.QueryRowContext(ctx, `SELECT to_regclass('lease') IS NOT NULL`).Scan(&leases); err != nil || !leases {
-		return db.Close, s.ofServer("lock", err)
-	}
-	var owner string
-	for _, statement := range []string{"BEGIN", "LOCK TABLE lease IN SHARE ROW EXCLUSIVE MODE"} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return nil, s.ofServer("lock", err)
-		}
-	}
-	switch err := conn.QueryRowContext(ctx, `SELECT owner FROM lease WHERE expires > clock_timestamp() LIMIT 1`).Scan(&owner); {
-	case errors.Is(err, sql.ErrNoRows):
-		return func() error { return errors.Join(end(conn), db.Close()) }, nil
-	case err != nil:
-		return nil, s.ofServer("lock", err)
-	}
-	return nil, errors.Join(&Error{Kind: ErrLocked, Store: s.Name, Message: "the host " + owner + " owns the " + s.Name, Remedy: "stop the hosts of the cluster first"}, end(conn))
-}
-
 // Newest is the version of the schema that this program knows.
 func (s Spec) Newest() int { return s.version() }
 

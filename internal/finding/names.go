@@ -35,6 +35,11 @@ const (
 	Locked    = "store_locked"        // a process that does not answer has a database open
 	Aside     = "files_aside"         // a start has moved files aside
 
+	FilesAway      = "files_away"      // the place of state.files is not there
+	FilesUnread    = "files_unread"    // files there could not be read
+	FilesUnwritten = "files_unwritten" // files there could not be written
+	FilesDamaged   = "files_damaged"   // files there are missing, or have other bytes than were accepted
+
 	Disk      = "disk_low"       // little of the disk is free
 	DiskKind  = "disk_unsuited"  // the state's file system may lose it
 	Accepting = "not_accepting"  // no delivery can be accepted

@@ -18,7 +18,7 @@ import (
 // spoken is a message with a voice note of two seconds.
 func (w *world) spoken() (channel.Message, []byte) {
 	content := probetest.Opus(100)
-	m := w.files("", "")
+	m := w.files("", string(content))
 	m.Files[0].Info = media.Info{Name: "hello.ogg", Kind: media.Voice, MIME: "audio/ogg", Size: int64(len(content))}
 	m.Files[0].Content = channel.Bytes(content)
 	return m, content
@@ -68,6 +68,8 @@ func TestAVoiceNoteThatDiscordDoesNotTakeIsAFile(t *testing.T) {
 	}
 	w.NoVoice = false
 	m, content := w.spoken()
+	silent := w.files("", string(make([]byte, len(content))))
+	m.Files[0].SHA256 = silent.Files[0].SHA256
 	m.Files[0].Content = channeltest.Opens(func() (io.ReadSeekCloser, error) {
 		return nopCloser{bytes.NewReader(make([]byte, len(content)))}, nil
 	})

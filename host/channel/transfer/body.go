@@ -45,7 +45,8 @@ type Field struct {
 
 // Form returns a form (RFC 7578) of fields and then files. partName is the name of
 // each file's part, without quotes, by its index. Form opens the files. tell, which may be nil,
-// is called with the number of file bytes sent.
+// is called with the number of file bytes sent. A file that is no longer what was accepted ends the
+// body before its last byte, as that of [Raw].
 func Form(ctx context.Context, fields []Field, files []channel.File, partName func(i int) string, tell func(int64)) (*Body, error) {
 	size := int64(0)
 	for _, f := range files {
@@ -76,7 +77,7 @@ func Form(ctx context.Context, fields []Field, files []channel.File, partName fu
 		b.files = append(b.files, src)
 		begin(multipart.FileContentDisposition(partName(i), f.Name), f.MIME)
 		text()
-		parts = append(parts, Bounded(ctx, src, f.Size))
+		parts = append(parts, check(ctx, src, f))
 	}
 	_ = w.Close()
 	text()
@@ -93,8 +94,12 @@ func Raw(ctx context.Context, f channel.File, tell func(int64)) (*Body, error) {
 		return nil, fmt.Errorf("open accepted file: %w", err)
 	}
 	b := &Body{Type: "application/octet-stream", Length: f.Size, left: f.Size, files: []io.Closer{src}, progress: NewProgress(tell, f.Size)}
-	b.from = b.progress.Reader(&verified{r: Bounded(ctx, src, f.Size), file: f, left: f.Size, sum: sha256.New()})
+	b.from = b.progress.Reader(check(ctx, src, f))
 	return b, nil
+}
+
+func check(ctx context.Context, src io.Reader, f channel.File) io.Reader {
+	return &verified{r: Bounded(ctx, src, f.Size), file: f, left: f.Size, sum: sha256.New()}
 }
 
 // verified withholds the last bytes of a file whose content has changed since it was accepted.

@@ -3,6 +3,8 @@ package transfer_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +32,8 @@ type opened struct {
 func (o opened) Close() error { *o.n--; return nil }
 
 func fileOf(name, content string, size int64, open *int) channel.File {
-	return channel.File{Info: media.Info{Name: name, MIME: "text/plain", Size: size}, Content: channeltest.Opens(func() (io.ReadSeekCloser, error) {
+	sum := sha256.Sum256([]byte(content))
+	return channel.File{Info: media.Info{Name: name, MIME: "text/plain", Size: size}, SHA256: hex.EncodeToString(sum[:]), Content: channeltest.Opens(func() (io.ReadSeekCloser, error) {
 		*open++
 		return opened{strings.NewReader(content), open}, nil
 	})}
@@ -146,6 +149,25 @@ func TestALostAnswerIsAmbiguousAndALostMessageIsNot(t *testing.T) {
 	}
 	if open != 0 {
 		t.Errorf("%d files are still open", open)
+	}
+}
+
+// A form with a file whose bytes had changed on the host's disk was sent whole.
+func TestAFormWithAChangedFileIsNeverWhole(t *testing.T) {
+	whole := false
+	c, url := platform(t, func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(io.Discard, r.Body)
+		whole = err == nil
+	})
+	open := 0
+	f := fileOf("a", "accepted", 8, &open)
+	f.Content = fileOf("a", "excepted", 8, &open).Content
+	b, err := transfer.Form(t.Context(), nil, []channel.File{f}, partName, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := post(t, c, url, b); channel.ClassOf(err) != channel.Permanent || whole {
+		t.Errorf("sent whole: %v, %v", whole, err)
 	}
 }
 

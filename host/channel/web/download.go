@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/httpd"
 )
 
@@ -33,9 +34,14 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 		w.noFile(rw, r)
 		return
 	}
-	body, err := w.files.Open(f.ID)
+	body, err := w.files.Open(r.Context(), f.ID, f.SHA256)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now, or by hand
 		w.noFile(rw, r)
+		return
+	}
+	if t, ok := errors.AsType[*blob.Trouble](err); ok {
+		w.log.Error("a file is not shown", "error", t.Cause)
+		httpd.Fail(rw, httpd.Refuse(http.StatusServiceUnavailable, "files_away", "the file cannot be shown at the moment", "try again in a minute"))
 		return
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
@@ -117,7 +118,8 @@ type site struct {
 // setup is a page, and the directory of its state.
 type setup struct {
 	web.Options
-	Dir string
+	Dir   string
+	place blob.Place // nil: files lie in the state
 }
 
 func options(dir string) setup {
@@ -152,7 +154,7 @@ func start(t testing.TB, opts setup) *site {
 func startWith(t testing.TB, opts setup, in *inbox) *site {
 	t.Helper()
 	var err error
-	if opts.State, err = state.Open(t.Context(), statetest.Spec(opts.Dir), slog.New(slog.DiscardHandler)); err != nil {
+	if opts.State, err = state.OpenAt(t.Context(), statetest.Spec(opts.Dir), opts.place, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	w, err := opened(opts)

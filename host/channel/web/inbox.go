@@ -70,15 +70,15 @@ func (w *Web) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, erro
 		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the chat page does not run", Hint: "start the host"}
 	}
 	chat, _ := history.ChatOf(f.Chat)
-	there, err := w.store.HasFile(ctx, chat, f.Ref)
+	file, err := w.store.FileIn(ctx, chat, f.Ref)
 	if err != nil {
 		return nil, err
 	}
 	gone := channel.Unfetchable("the chat no longer keeps the file")
-	if !there {
+	if file == nil {
 		return nil, gone
 	}
-	body, err := w.files.Open(f.Ref)
+	body, err := w.files.Open(ctx, file.ID, file.SHA256)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, gone
 	}

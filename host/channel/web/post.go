@@ -140,6 +140,12 @@ func (p *posted) check() error {
 
 // speak adds the post to the history, where the host finds it.
 func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*history.Message, error) {
+	for _, f := range p.files {
+		if err := w.files.Publish(ctx, []*history.Staged{f.Staged}); err != nil {
+			w.log.Error("a member's file is refused", "error", err)
+			return nil, httpd.Refuse(http.StatusServiceUnavailable, "files_away", "the file cannot be kept at the moment", "try again in a minute")
+		}
+	}
 	leave, err := w.entered.Enter(ctx, c.name)
 	if err != nil {
 		return nil, err

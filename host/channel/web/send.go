@@ -137,6 +137,9 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer, rec channel.Re
 	if len(msgs) == 0 {
 		return nil
 	}
+	if err := w.files.Publish(ctx, files); err != nil {
+		return err
+	}
 	leave, err := w.entered.Enter(ctx, r.name)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func TestAFileOfADoubtfulCommitWasDeleted(t *testing.T) {
 		}
 		LeaveDoubtful(tt.err, []*Staged{s, nil})
 		s.Drop()
-		f, err := b.Open(s.Name)
+		f, err := b.Open(t.Context(), s.Name, s.SHA256)
 		if err == nil {
 			_ = f.Close()
 		}

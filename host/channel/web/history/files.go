@@ -64,6 +64,18 @@ func (b *Files) Commit(chat string, files []*Staged) {
 	}
 }
 
+// Publish stores the files where all hosts find them, see [blob.Store.Publish].
+func (b *Files) Publish(ctx context.Context, files []*Staged) error {
+	for _, s := range files {
+		if s != nil {
+			if err := b.Store.Publish(ctx, s.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Free returns the free bytes of the disk, if known.
 func (b *Files) Free() (int64, bool) {
 	n, _, err := b.Space()
@@ -135,7 +147,7 @@ func LeaveDoubtful(err error, files []*Staged) {
 // Drop deletes the file unless it is committed. A failure leaves an orphan for the sweep.
 func (s *Staged) Drop() {
 	if s != nil && s.blobs != nil {
-		_ = s.blobs.Remove(s.Name)
+		_ = s.blobs.Discard(s.Name)
 		s.blobs = nil
 	}
 }
@@ -156,7 +168,7 @@ func (s *Staged) dimensions() (width, height int) {
 	if s.Bytes != nil {
 		return probe.Dimensions(bytes.NewReader(s.Bytes))
 	}
-	f, err := s.blobs.Open(s.Name)
+	f, err := s.blobs.Open(context.Background(), s.Name, s.SHA256)
 	if err != nil {
 		return 0, 0
 	}

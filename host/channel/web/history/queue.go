@@ -146,11 +146,6 @@ func (s *Store) Post(ctx context.Context, chat string, m *Message) ([]*Message, 
 		s.name, chat, m.Seq, m.Seq+maxPost, m.ID, m.ID+"-%")
 }
 
-// HasFile reports whether a message of a chat has the file with that id.
-func (s *Store) HasFile(ctx context.Context, chat, id string) (bool, error) {
-	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM page_message WHERE channel = ? AND chat = ? AND blob = ? AND blob <> '' AND removed = 0)", s.name, chat, id)
-}
-
 // maxActs is how many acts wait in a chat. Then the oldest are discarded.
 const maxActs = 500
 

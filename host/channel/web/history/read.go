@@ -100,7 +100,16 @@ func (s *Store) Unread(ctx context.Context, chat string, seq int64, limit int) (
 
 // File returns the file with that id; nil if there is none.
 func (s *Store) File(ctx context.Context, id string) (*File, error) {
-	m, err := first(s.query(ctx, messages+"blob = ? AND blob <> '' AND removed = 0", s.name, id))
+	return s.file(ctx, "", s.name, id)
+}
+
+// FileIn returns the file with that id of a message in a chat; nil if there is none.
+func (s *Store) FileIn(ctx context.Context, chat, id string) (*File, error) {
+	return s.file(ctx, "chat = ? AND ", s.name, chat, id)
+}
+
+func (s *Store) file(ctx context.Context, where string, args ...any) (*File, error) {
+	m, err := first(s.query(ctx, messages+where+"blob = ? AND blob <> '' AND removed = 0", args...))
 	if m == nil {
 		return nil, err
 	}
