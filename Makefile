@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: build dist test e2e race fuzz fuzz-hour kills soak bench lint vuln ci
+.PHONY: build dist test e2e race fuzz fuzz-hour kills pair soak bench lint vuln ci
 
 build: ## static binaries in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/longshore ./host
@@ -29,6 +29,9 @@ fuzz-hour: ## every fuzz target; an hour for all together
 
 kills: ## KILLS hosts killed at random under a drain, a twentieth as many hosts, agentrunners and sshds at random steps of a send over HTTP and ssh, a power loss after each operation, and each call failing once; prints the faults and seeds
 	LONGSHORE_TEST_KILLS=$(or $(KILLS),1000) go test -tags e2e -count=1 -timeout 60m -v -run 'UnderADrain.*OnThePage$$|AtEachStepOver|APowerLoss|AnyOneCall' ./e2e/kill ./e2e/remote
+
+pair: ## the owner of a pair of hosts ends PAIR times, in each way, under a stream of texts; prints how long each take-over took
+	LONGSHORE_TEST_PAIR=$(or $(PAIR),200) go test -tags e2e -count=1 -timeout 120m -v -run 'OwnersEnd' ./e2e/pair
 
 soak: ## twenty groups on three channels for SOAK, with faults, kills, reloads and approvals at random; prints its sums
 	LONGSHORE_TEST_SOAK=$(or $(SOAK),10m) go test -tags e2e -count=1 -timeout 24h -v -run ASoak ./e2e/kill

@@ -51,8 +51,15 @@ type host struct {
 func newPair(t *testing.T, more string) *pair {
 	t.Helper()
 	p := &pair{T: t, db: pgtest.Start(t)}
+	used := map[string]bool{}
+	fresh := func() (at string) {
+		for at = stage.FreeAddress(t); used[at]; at = stage.FreeAddress(t) {
+		}
+		used[at] = true
+		return at
+	}
 	for i, name := range []string{"a", "b"} {
-		h := &host{T: t, name: name, dir: t.TempDir(), page: stage.FreeAddress(t), remote: stage.FreeAddress(t), metrics: stage.FreeAddress(t), log: &stage.LockedBuffer{}}
+		h := &host{T: t, name: name, dir: t.TempDir(), page: fresh(), remote: fresh(), metrics: fresh(), log: &stage.LockedBuffer{}}
 		h.way = newProxy(t, fmt.Sprintf("127.0.0.1:%d", p.db.Port))
 		stage.Write(t, filepath.Join(h.dir, "postgres"), fmt.Sprintf("host=127.0.0.1 port=%d user=longshore dbname=postgres sslmode=disable", h.way.port()))
 		h.write(more)
@@ -138,7 +145,7 @@ func get(url, token string) (int, string) {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := client.Do(req)
+	resp, err := quick.Do(req)
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -147,7 +154,11 @@ func get(url, token string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-var client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+// A frozen host answers nobody.
+var (
+	quick  = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client = &http.Client{Timeout: 4 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+)
 
 func (h *host) ready() int {
 	code, _ := get("http://"+h.metrics+"/readyz", "")
@@ -155,6 +166,16 @@ func (h *host) ready() int {
 }
 
 func (h *host) owns() bool { return h.ready() == http.StatusOK }
+
+// owner is the host that owns; nil: none does now.
+func (p *pair) owner() *host {
+	for _, h := range p.hosts {
+		if h.guard != nil && h.owns() {
+			return h
+		}
+	}
+	return nil
+}
 
 func (h *host) standsBy() bool { return h.ready() == http.StatusServiceUnavailable }
 
@@ -176,7 +197,9 @@ func (p *pair) begin() (owner, other *host) {
 	b.start()
 	stage.Await(p, "b stands by", b.standsBy)
 	out, err := a.command("--json", "tokens", "new", "quay").Output()
-	var made struct{ Secret string }
+	var made struct {
+		Secret string `json:"token"`
+	}
 	if err != nil || json.Unmarshal(out, &made) != nil || made.Secret == "" {
 		p.Fatalf("tokens new: %v %s", err, out)
 	}
@@ -221,15 +244,21 @@ func (p *pair) post(h *host, body string) bool {
 // shown are the texts on the page of a host, in their order.
 func (p *pair) shown(h *host) (all []string) {
 	p.Helper()
-	code, body := get("http://"+h.page+"/api/chats/quay/messages", "")
-	var page struct{ Messages []history.Message }
-	if code != http.StatusOK || json.Unmarshal([]byte(body), &page) != nil {
-		p.Fatalf("the page of %s: %d %s", h.name, code, body)
+	for before := ""; ; {
+		code, body := get("http://"+h.page+"/api/chats/quay/messages?limit=50&before="+before, "")
+		var page struct{ Messages []history.Message }
+		if code != http.StatusOK || json.Unmarshal([]byte(body), &page) != nil {
+			p.Fatalf("the page of %s: %d %s", h.name, code, body)
+		}
+		if len(page.Messages) == 0 {
+			return all
+		}
+		var older []string
+		for _, m := range page.Messages {
+			older = append(older, m.Text)
+		}
+		all, before = append(older, all...), page.Messages[0].ID
 	}
-	for _, m := range page.Messages {
-		all = append(all, m.Text)
-	}
-	return all
 }
 
 // whole fails the test unless the page shows each text once, in order.

@@ -173,7 +173,7 @@ func TestAHostWithAnotherConfigurationOwnsOnlyIfItIsTold(t *testing.T) {
 	if err := lease.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if said := refused(t, b); !strings.Contains(said, "yield --to b") {
+	if said := refused(t, b); !strings.Contains(b.Kept().Remedy, "yield --to b") {
 		t.Errorf("b stands by as %q", said)
 	}
 	if err := Yield(t.Context(), a.conn, "pair", "nobody"); !errors.Is(err, ErrNoHeir) {

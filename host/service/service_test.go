@@ -62,6 +62,24 @@ func TestSystemdTakesTheUnits(t *testing.T) {
 	}
 }
 
+func TestSystemdTakesTheUnitOfAPair(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		need.Lacking(t, "check a unit by systemd-analyze: %v", err)
+	}
+	text, err := os.ReadFile("../../packaging/cluster/longshore@.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "longshore@.service")
+	here := strings.NewReplacer("/usr/bin/longshore", "/bin/true", "User=longshore", "User=daemon").Replace(string(text))
+	if err := os.WriteFile(path, []byte(here), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", "--recursive-errors=no", path).CombinedOutput(); err != nil || strings.Contains(string(said), path) {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
 // The exit code of verify does not tell of a line that systemd leaves out, nor
 // whether a word came through whole.
 func TestAPathWithSpacesAndPercentsStaysOneWord(t *testing.T) {
