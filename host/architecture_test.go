@@ -77,7 +77,7 @@ var rooms = map[string][]string{
 	"host/runtime/ssh/sshtest": {},
 	"host/inbound":             {"host/state", "groups/mounts", "host/channel", "groups", "ipc", "media"},
 	"host/turns":               {"host/inbound", "host/state", "groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
-	"host/move":                {"host/audit", "host/state", "host/store"},
+	"host/move":                {"host/audit", "host/blob", "host/state", "host/store"},
 	"host/backup":              {"host/move", "host/state", "host/blob", "host/store", "groups", "media"},
 	"host/tasks":               {"host/state", "host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":            {"media", "host/config", "host/channel", "groups", "groups/mounts"},

@@ -42,6 +42,14 @@ func WriteMark(t *store.Tx, mark string) error {
 	return t.Exec(`INSERT INTO blob_place (id, mark) VALUES (1, ?)`, mark)
 }
 
+// LeavePlace forgets the place: all blobs lie in the directory again.
+func LeavePlace(t *store.Tx) error {
+	if err := t.Exec(`DELETE FROM blob_place`); err != nil {
+		return err
+	}
+	return t.Exec(`DELETE FROM blob_gone`)
+}
+
 // noteGone notes that a blob goes. It returns 0 if that was noted before.
 func noteGone(t *store.Tx, name string, keep time.Duration) (noted int64, err error) {
 	return t.Changed(`INSERT INTO blob_gone (name, due) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, name, time.Now().Add(keep).Unix())

@@ -5,17 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/move"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 func newState(e *env) *cobra.Command {
@@ -31,27 +35,30 @@ type moving struct {
 func newStateMove(e *env) *cobra.Command {
 	var m moving
 	cmd := &cobra.Command{
-		Use:   "move --to postgres|sqlite",
-		Short: "take the state's database to PostgreSQL, or back, while no host runs",
+		Use:   "move --to postgres|sqlite|place|directory",
+		Short: "take the state's database to PostgreSQL or back, or its files elsewhere, while no host runs",
 		Long: `move copies every table of the state, and the audit trail, into an empty PostgreSQL
 database, or out of it into the state directory. It reads all back and compares it.
 The new database appears as a whole or not at all; then the old one is set aside, and
 nothing is deleted. If move is interrupted, run it again: it goes on.
 
 The connection string is in the file that state.postgres.from_file names, or --from-file.
-The bytes of files, the workspaces and the queue stay where they are.`,
+The workspaces and the queue stay where they are.
+
+--to place copies the files above 16 KiB to the place that state.files names, and
+compares them; --to directory brings them back.`,
 		Args: terminal.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return e.moveState(cmd.Context(), m) },
 	}
-	cmd.Flags().StringVar(&m.to, "to", "", "`ENGINE` that gets the state: postgres or sqlite")
+	cmd.Flags().StringVar(&m.to, "to", "", "`WHERE` the state goes: postgres, sqlite, place or directory")
 	cmd.Flags().StringVar(&m.file, "from-file", "", "`file` with the connection string, if longshore.yaml does not name it")
 	cmd.Flags().BoolVar(&m.replace, "replace-texts", false, "put U+FFFD in place of what PostgreSQL does not take in texts")
 	return cmd
 }
 
 func (e *env) moveState(ctx context.Context, m moving) (err error) {
-	if m.to != "postgres" && m.to != "sqlite" {
-		return terminal.Usage("--to wants postgres or sqlite", "to take the state to PostgreSQL: "+e.Command("state", "move", "--to", "postgres"))
+	if !slices.Contains([]string{"postgres", "sqlite", "place", "directory"}, m.to) {
+		return terminal.Usage("--to wants postgres, sqlite, place or directory", "to take the state to PostgreSQL: "+e.Command("state", "move", "--to", "postgres"))
 	}
 	cfg, err := e.load()
 	if err != nil {
@@ -61,6 +68,9 @@ func (e *env) moveState(ctx context.Context, m moving) (err error) {
 		return err
 	} else if host != nil {
 		return terminal.Hinted(operator.ErrRunning, "stop the host first")
+	}
+	if m.to == "place" || m.to == "directory" {
+		return e.moveFiles(ctx, cfg, m)
 	}
 	o, err := m.options(cfg)
 	if err != nil {
@@ -82,6 +92,44 @@ func (e *env) moveState(ctx context.Context, m moving) (err error) {
 		return e.PrintJSON(r)
 	}
 	return e.printMoved(r, o, cfg)
+}
+
+// moveFiles moves the state's files above 16 KiB.
+func (e *env) moveFiles(ctx context.Context, cfg *config.Config, m moving) error {
+	place, err := serve.FilesOf(cfg)
+	if err != nil {
+		return err
+	}
+	if place == nil {
+		return terminal.Usage("no place is named", "write state.files into longshore.yaml, as docs/operations.md says")
+	}
+	t, err := e.own(ctx, cfg) // no host of another machine may own the state meanwhile
+	if err != nil {
+		return err
+	}
+	r, err := move.Files(ctx, move.FilesOptions{
+		State: serve.StateOf(cfg), Place: place, Back: m.to == "directory", Now: time.Now(),
+		Log: slog.New(slog.DiscardHandler), Progress: moveSteps{e},
+	})
+	err = errors.Join(err, t.end())
+	if trouble, ok := errors.AsType[*blob.Trouble](err); ok {
+		return terminal.Hinted(errors.New(trouble.Cause), trouble.Remedy)
+	}
+	if err != nil {
+		return e.notMoved(err, m)
+	}
+	if e.JSON {
+		return e.PrintJSON(r)
+	}
+	e.Say("%s copied and compared; %d were lost before", media.Count(r.Files, "file"), r.Lost)
+	if r.Aside != "" {
+		e.Say("the old ones are in %s", r.Aside)
+	}
+	if m.to == "directory" {
+		e.Say("take state.files out of %s", cfg.File)
+	}
+	e.Say("then: %s", e.Command("serve"))
+	return nil
 }
 
 // options are those of the move that the flags want.

@@ -89,12 +89,14 @@ func (c *checker) engines() {
 			c.bad(key+".when_away", "its groups have nowhere to move to", "name several engines in engine:, or leave when_away: out")
 		}
 		c.reached(key+".share", a, c.cfg.enginesOf(a))
+		c.apart(key+".share", key+".engine", a, c.cfg.enginesOf(a))
 	}
 	for i, g := range c.cfg.Groups {
 		key := fmt.Sprintf("groups[%d].engine", i)
 		if a, known := c.cfg.Assistants[g.Assistant]; known || len(g.Engine) > 0 {
 			c.named(key, g.Engine, a)
 			c.reached(key, a, g.Engine)
+			c.apart("", key, a, g.Engine)
 		}
 	}
 }
@@ -138,6 +140,23 @@ func (c *checker) reached(key string, a Assistant, names []string) {
 	for _, name := range names {
 		if c.cfg.Engines[name].Elsewhere() {
 			c.bad(key, fmt.Sprintf("%s: the engine is on another machine, which has no directory of this one", name), "set share: none, or name an engine of this machine in engine:")
+			return
+		}
+	}
+}
+
+// apart refuses in a cluster containers that its next owner could not serve: those that share
+// directories, if shares is their key, and those on an engine that each host finds on its own machine.
+func (c *checker) apart(shares, key string, a Assistant, names []string) {
+	if c.cfg.Cluster.Name == "" || a.Runtime != "docker" {
+		return
+	}
+	if shares != "" && a.Share != ShareNone {
+		c.bad(shares, "the hosts of a cluster are on several machines, and none hears what changes in a directory of another one", "set share: none")
+	}
+	for _, name := range names {
+		if !c.cfg.Engines[name].Elsewhere() {
+			c.bad(key, strings.TrimSpace("the engine "+name)+" is another one on each host of the cluster", "name engines that have ssh:, by which every host reaches the same one")
 			return
 		}
 	}

@@ -85,3 +85,27 @@ groups:
 		t.Errorf("without engines: %q, %v", c.EnginesOf(c.Groups[0]), err)
 	}
 }
+
+// After a take-over, another machine serves the groups.
+func TestInAClusterContainersShareNothingAndEveryHostReachesTheirEngine(t *testing.T) {
+	dir := configDir(t)
+	fstest.Write(t, "x", dir, "ssh-key")
+	file := fmt.Sprintf("%q", filepath.Join(dir, "ssh-key"))
+	engines := "engines: {here: {}, far: {ssh: {host: far, user: u, key: " + file + ", known_hosts: " + file + "}}}\n"
+	for _, one := range []struct{ engines, assistant, group, want string }{
+		{engines, "runtime: docker, share: none, engine: far", "", ""},
+		{engines, "runtime: process", "", ""},
+		{engines, "runtime: docker, engine: here", "", "none hears what changes in a directory of another one"},
+		{engines, "runtime: docker, share: none, engine: [far, here]", "", "the engine here is another one on each host"},
+		{engines, "runtime: docker, share: none, engine: far", "engine: here", "the engine here is another one on each host"},
+		{"", "runtime: docker, share: none", "", "the engine is another one on each host"},
+	} {
+		for _, cluster := range []string{"", "cluster: {name: x}\nstate: {postgres: {from_file: " + file + "}}\n"} {
+			c, err := parse(t, dir, cluster+one.engines+"assistants: {a: {"+one.assistant+"}}\ngroups: [{folder: g, chat: 'web:g', assistant: a"+strings.TrimSuffix(", "+one.group, ", ")+"}]\n")
+			err = wrong(c, err)
+			if want := one.want; cluster == "" && err != nil || cluster != "" && (want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want))) {
+				t.Errorf("%+v, %q: %v", one, cluster, err)
+			}
+		}
+	}
+}

@@ -19,8 +19,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -240,6 +242,17 @@ func (d *DB) names(ctx context.Context, query string) (map[string]bool, error) {
 		names[name] = true
 		return nil
 	})
+}
+
+// FileNames are the names of the blobs outside the database that records name, sorted.
+func (d *DB) FileNames(ctx context.Context) (all []string, err error) {
+	known, err := d.names(ctx, namedBlobs)
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if blob.IsName(name) {
+			all = append(all, name)
+		}
+	}
+	return all, err
 }
 
 // eachName calls do with each name in rows, and closes them.
