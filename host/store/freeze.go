@@ -133,6 +133,7 @@ func (s Spec) Snapshot(ctx context.Context) (*Snapshot, error) {
 
 func (s Spec) opened() (*Snapshot, error) {
 	if s.OnServer() {
+		s.Server.Fence = nil // a snapshot writes nothing, and its isolation level must come before any query
 		db, err := s.dial(0)
 		return &Snapshot{Spec: s, db: db}, err
 	}
