@@ -199,17 +199,19 @@ func (s *Store) fetch(ctx context.Context, name, sum string) (_ *File, err error
 		return nil, fmt.Errorf("fetch a kept file: %w", err)
 	}
 	size, err := h.copyTo(ctx, dst, name, sum)
-	if err == nil {
-		_, err = dst.Seek(0, io.SeekStart)
-	}
-	if err == nil {
+	if err = errors.Join(err, dst.Close()); err == nil {
 		err = os.Rename(part, s.file(name))
 	}
+	var f *os.File // opened before others make room for theirs
+	if err == nil {
+		f, err = os.Open(s.file(name))
+	}
 	if err != nil {
-		return nil, errors.Join(err, dst.Close(), os.Remove(part))
+		_, _ = os.Remove(part), os.Remove(s.file(name)) // else the next start does
+		return nil, err
 	}
 	h.copies.add(localCopy{name: name, path: s.file(name), size: size, published: true})
-	return h.copies.open(name)
+	return &File{f}, nil
 }
 
 // copyTo writes a blob of the place to a file. The error is a *Trouble if the bytes are not those of
