@@ -19,6 +19,8 @@ const mostCopies = 1 << 30
 // copies are the blobs of a shared store that lie on this host's disk: those that it has made, and
 // those that it has fetched and checked lately. They are deleted at a start.
 type copies struct {
+	most int64 // bytes of published blobs
+
 	mu    sync.Mutex
 	all   map[string]*list.Element // of *localCopy
 	byUse *list.List               // the latest first
@@ -42,7 +44,7 @@ func openCopies(dir string) (*copies, error) {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
-	return &copies{all: map[string]*list.Element{}, byUse: list.New(), busy: map[string]chan struct{}{}}, err
+	return &copies{most: mostCopies, all: map[string]*list.Element{}, byUse: list.New(), busy: map[string]chan struct{}{}}, err
 }
 
 // add notes a blob whose bytes are in a file, and makes room for it.
@@ -68,10 +70,10 @@ func (c *copies) publish(name string) {
 	}
 }
 
-// evict deletes the published copies that were not used for longest. A file that is open can still
-// be read.
+// evict deletes the published copies that were not used for longest, but not the one that was used
+// last: it may be larger than all may be. A file that is open can still be read.
 func (c *copies) evict() {
-	for at := c.byUse.Back(); at != nil && c.bytes > mostCopies; {
+	for at := c.byUse.Back(); at != c.byUse.Front() && c.bytes > c.most; {
 		before := at.Prev()
 		if at.Value.(*localCopy).published {
 			c.delete(at)

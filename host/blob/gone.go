@@ -20,7 +20,7 @@ const (
 
 // placeSchema is the part of Schema for blobs in a place.
 const placeSchema = `
--- The mark that the place of the files has too. One row.
+-- Row 1: the mark that the place of the files has too. Row 2: the one that a place is to get.
 CREATE TABLE blob_place (id INTEGER PRIMARY KEY, mark TEXT NOT NULL);
 
 -- Blobs in the place that no record names, and when each is deleted, in Unix seconds.
@@ -33,12 +33,27 @@ CREATE INDEX blob_gone_due ON blob_gone (due);
 
 // ReadMark returns the mark of the place; empty if the database has none yet.
 func ReadMark(t *store.Tx) (mark string, err error) {
-	err = t.QueryRow(`SELECT COALESCE(max(mark), '') FROM blob_place`).Scan(&mark)
+	err = t.QueryRow(`SELECT COALESCE(max(mark), '') FROM blob_place WHERE id = 1`).Scan(&mark)
 	return mark, err
 }
 
-// WriteMark writes the mark, which Claim has returned.
+// NewMark returns the mark that Claim is to give a place, and makes it at the first call. It is
+// durable before the place has it. So whoever takes the place for this database, and however late,
+// writes the same.
+func NewMark(t *store.Tx) (mark string, err error) {
+	err = t.QueryRow(`SELECT COALESCE(max(mark), '') FROM blob_place WHERE id = 2`).Scan(&mark)
+	if err == nil && mark == "" {
+		mark = newName()
+		err = t.Exec(`INSERT INTO blob_place (id, mark) VALUES (2, ?)`, mark)
+	}
+	return mark, err
+}
+
+// WriteMark notes that a place has the mark, and the bytes of the database's blobs.
 func WriteMark(t *store.Tx, mark string) error {
+	if err := t.Exec(`DELETE FROM blob_place`); err != nil {
+		return err
+	}
 	return t.Exec(`INSERT INTO blob_place (id, mark) VALUES (1, ?)`, mark)
 }
 

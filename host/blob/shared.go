@@ -61,32 +61,30 @@ func OpenShared(dir string, place Place) (*Store, error) {
 // Shared reports whether blobs lie in a place that several hosts share.
 func (s *Store) Shared() bool { return s.shared != nil }
 
-// Claim makes a place this database's, which has none yet, and returns the place's mark. It takes a
-// place without a mark, and one that holds nothing else. The error is a *Trouble.
-func (s *Store) Claim(ctx context.Context) (mark string, err error) {
-	p := s.shared.place
+// Claim makes the store's place this database's, see the function.
+func (s *Store) Claim(ctx context.Context, mark string) error {
+	return Claim(ctx, s.shared.place, s.path, mark)
+}
+
+// Claim writes the mark of a database into a place that has none, or finds it there. It refuses a
+// place with another one. The directory is for a file of a moment. If it returns a *Trouble, an
+// operator can mend that.
+func Claim(ctx context.Context, p Place, dir, mark string) error {
 	var found strings.Builder
-	switch err := p.Get(ctx, Marker, limited(&found)); {
+	err := p.Get(ctx, Marker, limited(&found))
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		mark = newName()
-		return mark, s.writeMark(ctx, mark)
-	case err != nil:
-		return "", err
+		return writeMark(ctx, p, dir, mark)
+	case err == nil && found.String() != mark:
+		return &Trouble{Cause: "the place of state.files is that of another installation, or of another database",
+			Remedy: "name another directory, bucket or prefix; or restore the database that belongs to these files; if nobody uses the place, empty it and delete its file " + Marker}
 	}
-	for name, err := range p.List(ctx) {
-		if err != nil {
-			return "", err
-		}
-		if name != Marker {
-			return "", &Trouble{Cause: "the place of state.files has the files of another installation", Remedy: "name another directory, bucket or prefix; or restore the database that belongs to these files"}
-		}
-	}
-	return found.String(), nil
+	return err
 }
 
 // writeMark writes the mark, which is also a test whether the place can be written.
-func (s *Store) writeMark(ctx context.Context, mark string) error {
-	f, err := os.CreateTemp(s.path, "mark-*")
+func writeMark(ctx context.Context, p Place, dir, mark string) error {
+	f, err := os.CreateTemp(dir, "mark-*")
 	if err != nil {
 		return fmt.Errorf("mark the place of files: %w", err)
 	}
@@ -95,7 +93,7 @@ func (s *Store) writeMark(ctx context.Context, mark string) error {
 	if err = errors.Join(err, os.Remove(f.Name())); err != nil {
 		return fmt.Errorf("mark the place of files: %w", err)
 	}
-	return s.shared.place.Put(ctx, Marker, f, int64(len(mark)))
+	return p.Put(ctx, Marker, f, int64(len(mark)))
 }
 
 // Reach looks whether the place is there and has the mark, and notes it for Findings. If the place
@@ -109,7 +107,7 @@ func (s *Store) Reach(ctx context.Context, mark string) error {
 			Remedy: "mount the right directory, or correct state.files and restart the host", Err: err}
 	}
 	if h.note("reach", err) {
-		h.note("write", s.writeMark(ctx, mark))
+		h.note("write", writeMark(ctx, h.place, s.path, mark))
 	}
 	if err == nil {
 		free, total, failed := h.place.Space(ctx)
@@ -201,17 +199,19 @@ func (s *Store) fetch(ctx context.Context, name, sum string) (_ *File, err error
 		return nil, fmt.Errorf("fetch a kept file: %w", err)
 	}
 	size, err := h.copyTo(ctx, dst, name, sum)
-	if err == nil {
-		_, err = dst.Seek(0, io.SeekStart)
-	}
-	if err == nil {
+	if err = errors.Join(err, dst.Close()); err == nil {
 		err = os.Rename(part, s.file(name))
 	}
+	var f *os.File // opened before others make room for theirs
+	if err == nil {
+		f, err = os.Open(s.file(name))
+	}
 	if err != nil {
-		return nil, errors.Join(err, dst.Close(), os.Remove(part))
+		_, _ = os.Remove(part), os.Remove(s.file(name)) // else the next start does
+		return nil, err
 	}
 	h.copies.add(localCopy{name: name, path: s.file(name), size: size, published: true})
-	return h.copies.open(name)
+	return &File{f}, nil
 }
 
 // copyTo writes a blob of the place to a file. The error is a *Trouble if the bytes are not those of

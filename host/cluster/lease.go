@@ -27,7 +27,7 @@ type Lease struct {
 
 // take takes a lease that is over. It returns nil if another host was faster.
 func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
-	last := postgres.Fence{Cluster: h.o.Cluster, Number: v.Fence}
+	last := postgres.Fence{Cluster: v.of, Number: v.Fence}
 	if v.Owner != "" { // a frozen owner's session would keep the row until it thaws
 		if _, err := h.conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()`, last.Session()); err != nil {
 			return nil, fmt.Errorf("end the last owner's sessions: %w", err)
@@ -36,7 +36,7 @@ func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 	l := &Lease{Fence: postgres.Fence{Cluster: h.o.Cluster}, host: h, asked: make(chan struct{}, 1)}
 	began := guard.Now()
 	err := h.conn.QueryRow(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, version, config) VALUES ($1, $2, 1, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4, $5)
-		ON CONFLICT (cluster) DO UPDATE SET owner = excluded.owner, fence = l.fence + 1, expires = excluded.expires, since = excluded.since, version = excluded.version, config = excluded.config, heir = ''
+		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = l.fence + 1, expires = excluded.expires, since = excluded.since, version = excluded.version, config = excluded.config, heir = ''
 		WHERE l.fence = $6 AND l.expires <= clock_timestamp() RETURNING fence`,
 		h.o.Cluster, h.o.Name, h.o.Lease.Seconds(), h.o.Version, h.configNow(), v.Fence).Scan(&l.Number)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -48,6 +48,7 @@ func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 	if err := l.extend(began); err != nil {
 		return nil, err
 	}
+	v.of = h.o.Cluster
 	v.Owner, v.Owned, v.Fence, v.Since, v.Heir, v.Lag, v.Left = h.o.Name, true, l.Number, time.Now(), "", 0, h.o.Lease
 	h.know(v)
 	h.o.Log.Info("owns", "cluster", h.o.Cluster, "host", h.o.Name, "fence", l.Number)

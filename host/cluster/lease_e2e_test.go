@@ -245,3 +245,23 @@ func TestAnOlderHostAndASecondOneOfTheSameNameStandBy(t *testing.T) {
 	}
 	mustTake(t, same)
 }
+
+// Without cluster:, or with a typo in its name, a host got a lease of its own beside the pair's.
+func TestAHostOfAnotherClusterOwnsTheSameState(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	a, b := hostOf(t, db, "a"), hostOf(t, db, "b")
+	b.o.Cluster = "default"
+	lease := mustTake(t, a)
+	if said := refused(t, b); !strings.Contains(said, "in the cluster pair, by a") || !strings.Contains(b.Kept().Remedy, "{name: pair}") {
+		t.Errorf("b stands by as %q", said)
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustTake(t, b) // the cluster has been renamed
+	if _, err := session(t, db, lease.Number).ExecContext(t.Context(), writes); !errors.Is(err, postgres.ErrFenced) {
+		t.Errorf("the owner in the cluster of before writes: %v", err)
+	}
+	refused(t, a)
+}

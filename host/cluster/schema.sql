@@ -1,7 +1,8 @@
--- Which host owns each cluster. A change of fence waits for every commit that has called
--- longshore_fence, as fence is part of a key; a renewal does not.
+-- Which host owns the state: one row, whatever the hosts call their cluster. A change of fence waits for
+-- every commit that has called longshore_fence, as fence is part of a key; a renewal does not.
 CREATE TABLE IF NOT EXISTS lease (
-	cluster TEXT PRIMARY KEY,
+	one     BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one),
+	cluster TEXT NOT NULL,             -- the owner's
 	owner   TEXT NOT NULL,             -- the host's name
 	fence   BIGINT NOT NULL,           -- one more with each owner
 	expires TIMESTAMPTZ NOT NULL,

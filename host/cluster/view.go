@@ -28,6 +28,7 @@ type View struct {
 	Version int64         `json:"-"` // of the owner's tables
 	Config  string        `json:"-"` // the hash of the owner's configuration
 
+	of   string          // the cluster of the owner
 	kept finding.Finding // what keeps the host that looks from owning; zero: nothing
 }
 
@@ -67,10 +68,10 @@ func Look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
 func look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
 	v := View{Cluster: cluster}
 	var left float64
-	err := conn.QueryRow(ctx, `SELECT l.owner, l.fence, l.since, l.heir, l.version, l.config, extract(epoch FROM l.expires - clock_timestamp())::float8,
+	err := conn.QueryRow(ctx, `SELECT l.cluster, l.owner, l.fence, l.since, l.heir, l.version, l.config, extract(epoch FROM l.expires - clock_timestamp())::float8,
 		coalesce(extract(epoch FROM clock_timestamp() - h.seen), 0)::float8
-		FROM lease l LEFT JOIN cluster_host h ON h.cluster = l.cluster AND h.name = l.owner WHERE l.cluster = $1`, cluster).
-		Scan(&v.Owner, &v.Fence, &v.Since, &v.Heir, &v.Version, &v.Config, &left, &v.Lag)
+		FROM lease l LEFT JOIN cluster_host h ON h.cluster = l.cluster AND h.name = l.owner`).
+		Scan(&v.of, &v.Owner, &v.Fence, &v.Since, &v.Heir, &v.Version, &v.Config, &left, &v.Lag)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return v, nil
 	}
@@ -82,6 +83,14 @@ func look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
 	return v, nil
 }
 
+// Foreign is the name of another cluster that owns the state; empty: none does.
+func (v View) Foreign() string {
+	if v.Owned && v.of != v.Cluster {
+		return v.of
+	}
+	return ""
+}
+
 // ErrNoHeir means that a lease cannot be given to a host of that name.
 var ErrNoHeir = errors.New("the cluster has no such host")
 
@@ -89,7 +98,7 @@ var ErrNoHeir = errors.New("the cluster has no such host")
 // that; one that is dead loses it at its end. The heir takes it even if its configuration is another
 // than the last owner's. The error is ErrNoHeir if the cluster has no host of that name.
 func Yield(ctx context.Context, conn *pgx.Conn, cluster, to string) error {
-	tag, err := conn.Exec(ctx, `UPDATE lease SET heir = $2 WHERE cluster = $1 AND EXISTS (SELECT 1 FROM cluster_host WHERE cluster = $1 AND name = $2)`, cluster, to)
+	tag, err := conn.Exec(ctx, `UPDATE lease SET heir = $2 WHERE EXISTS (SELECT 1 FROM cluster_host WHERE cluster = $1 AND name = $2)`, cluster, to)
 	if err == nil && tag.RowsAffected() == 0 {
 		return ErrNoHeir
 	}

@@ -123,6 +123,9 @@ func (h *Host) keptBy(v View, alone bool) finding.Finding {
 	switch {
 	case !alone:
 		return kept(finding.ClusterName, finding.Fault, fmt.Sprintf("another host of the cluster is called %s, or was within the last %v", h.o.Name, h.o.Lease), "give each host a name of its own: cluster.host")
+	case v.Foreign() != "":
+		return kept(finding.ClusterName, finding.Fault, fmt.Sprintf("the state is in use in the cluster %s, by %s; this host is in the cluster %s", v.of, v.Owner, h.o.Cluster),
+			"write cluster: {name: "+v.of+"}, as on that host; to rename the cluster, stop all its hosts first")
 	case v.Version > h.o.Version:
 		return kept(finding.ClusterVersion, finding.Warning, "the state was written by a newer longshore, that of "+v.Owner, "upgrade this host: until then it cannot take over")
 	case v.Config != h.configNow() && v.Owner != "" && v.Owner != h.o.Name && v.Heir != h.o.Name:

@@ -71,6 +71,9 @@ func (e *env) withCluster(ctx context.Context, do func(context.Context, *pgx.Con
 	if err != nil {
 		return err
 	}
+	if of := v.Foreign(); of != "" {
+		return terminal.Hinted(fmt.Errorf("the state is in use in the cluster %s, by %s", of, v.Owner), "write cluster: {name: "+of+"}, as on that host")
+	}
 	return do(ctx, c, v)
 }
 

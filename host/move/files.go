@@ -2,9 +2,7 @@ package move
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -74,7 +72,11 @@ func (o *FilesOptions) path(name string) string {
 
 // send copies the files to the place.
 func (o *FilesOptions) send(ctx context.Context, db *state.DB, names []string, r *FilesReport) error {
-	mark, there, err := o.claim(ctx, names)
+	var mark string
+	if err := db.Do(ctx, func(t *state.Tx) (err error) { mark, err = blob.NewMark(t); return err }, nil); err != nil {
+		return err
+	}
+	there, err := o.claim(ctx, mark, names)
 	if err != nil {
 		return err
 	}
@@ -105,16 +107,9 @@ func (o *FilesOptions) send(ctx context.Context, db *state.DB, names []string, r
 
 // claim marks the place, which must be empty, or finds the mark of an earlier call. there are the files that
 // it has copied.
-func (o *FilesOptions) claim(ctx context.Context, names []string) (mark string, there map[string]bool, err error) {
-	var found marker
-	err = o.Place.Get(ctx, blob.Marker, &found)
-	mark = string(found)
-	fresh := errors.Is(err, fs.ErrNotExist)
-	if fresh { // a place without it cannot be listed
-		mark, err = o.mark(ctx)
-	}
-	if err != nil {
-		return "", nil, err
+func (o *FilesOptions) claim(ctx context.Context, mark string, names []string) (there map[string]bool, err error) {
+	if err := blob.Claim(ctx, o.Place, o.State.Dir, mark); err != nil { // a place without it cannot be listed
+		return nil, err
 	}
 	ours := map[string]bool{blob.Marker: true}
 	for _, name := range names {
@@ -123,44 +118,14 @@ func (o *FilesOptions) claim(ctx context.Context, names []string) (mark string, 
 	there = map[string]bool{}
 	for name, err := range o.Place.List(ctx) {
 		if err == nil && !ours[strings.TrimSuffix(name, ".part")] {
-			err = errors.New("the place that state.files names has other files: name an empty one")
-			if fresh {
-				err = errors.Join(err, o.Place.Remove(ctx, blob.Marker))
-			}
+			err = errors.Join(errors.New("the place that state.files names has other files: name an empty one"), o.Place.Remove(ctx, blob.Marker))
 		}
 		if err != nil {
-			return "", nil, err
+			return nil, err
 		}
 		there[name] = true
 	}
-	return mark, there, nil
-}
-
-// marker is what a place holds as its mark, which is short.
-type marker []byte
-
-func (m *marker) Write(p []byte) (int, error) {
-	if *m = append(*m, p...); len(*m) > 64 {
-		return 0, errors.New("the marker is too long")
-	}
-	return len(p), nil
-}
-
-// mark writes a new mark into the place.
-func (o *FilesOptions) mark(ctx context.Context) (string, error) {
-	var raw [16]byte
-	_, _ = rand.Read(raw[:]) // never fails
-	mark := hex.EncodeToString(raw[:])
-	f, err := os.CreateTemp(o.State.Dir, ".mark-*")
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	_, err = f.WriteString(mark)
-	if err = errors.Join(err, os.Remove(f.Name())); err == nil {
-		err = o.Place.Put(ctx, blob.Marker, f, int64(len(mark)))
-	}
-	return mark, err
+	return there, nil
 }
 
 // put copies a file to the place, unless an earlier call has done so, and reads it back.

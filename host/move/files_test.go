@@ -136,3 +136,23 @@ func TestFilesDoNotGoIntoAnothersPlace(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// An empty place that another installation had just marked was taken too.
+func TestFilesWentIntoAPlaceThatAnotherInstallationHadMarked(t *testing.T) {
+	dir, shared := t.TempDir(), t.TempDir()
+	want := withFiles(t, dir)
+	other := filepath.Join(shared, blob.Marker)
+	if err := os.WriteFile(other, []byte(strings.Repeat("f", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := FilesOptions{State: statetest.Spec(dir), Place: blob.NewDirectory(shared), Log: slog.New(slog.DiscardHandler), Now: time.Now(), Progress: silent{}}
+	if _, err := Files(t.Context(), o); err == nil {
+		t.Error("they went")
+	}
+	if diff := cmp.Diff(want, contents(t, filepath.Join(dir, "blobs"))); diff != "" || len(contents(t, shared)) > 0 {
+		t.Error(diff)
+	}
+	if mark, err := os.ReadFile(other); err != nil || string(mark) != strings.Repeat("f", 32) {
+		t.Errorf("the mark is %q, %v", mark, err)
+	}
+}

@@ -90,7 +90,10 @@ func (d *DB) placeMark(ctx context.Context) (mark string, err error) {
 		return "", &blob.Trouble{Cause: "the files of this state lie in its own directory, and state.files names another place",
 			Remedy: "take state.files out again; or move the state with its files: docs/operations.md"}
 	}
-	if mark, err = d.Blobs.Claim(ctx); err != nil {
+	if err := d.Do(ctx, func(t *Tx) (err error) { mark, err = blob.NewMark(t); return err }, nil); err != nil {
+		return "", err
+	}
+	if err := d.Blobs.Claim(ctx, mark); err != nil {
 		return "", err
 	}
 	return mark, d.Do(ctx, func(t *Tx) error { return blob.WriteMark(t, mark) }, nil)

@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -260,4 +261,66 @@ func TestAPlaceIsNotTakenWhileFilesLieInTheState(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
+}
+
+// An empty place became that of two installations. Each had the other's files deleted after a week.
+func TestTwoInstallationsTookOnePlace(t *testing.T) {
+	files, dirs := t.TempDir(), []string{t.TempDir(), t.TempDir()}
+	synctest.Test(t, func(t *testing.T) {
+		first, end := share(t, dirs[0], files)
+		defer end()
+		second, end := share(t, dirs[1], files)
+		defer end()
+		time.Sleep(time.Minute)
+		if found := first.Blobs.Findings(t.Context()); len(found) > 0 {
+			t.Errorf("the first has %v", found)
+		}
+		if found := second.Blobs.Findings(t.Context()); len(found) != 1 || found[0].Name != finding.FilesAway || !strings.Contains(found[0].Cause, "another installation") {
+			t.Errorf("the second has %v", found)
+		}
+	})
+}
+
+// frozen is a place whose first write is made only when the host goes on.
+type frozen struct {
+	blob.Place
+	files string
+	late  func() error
+}
+
+func (f *frozen) Put(ctx context.Context, name string, from *os.File, size int64) error {
+	content, err := io.ReadAll(io.NewSectionReader(from, 0, size))
+	if err != nil || f.late != nil {
+		return f.Place.Put(ctx, name, from, size)
+	}
+	f.late = func() error { return os.WriteFile(filepath.Join(f.files, name), content, 0o600) }
+	return context.DeadlineExceeded
+}
+
+// A host that was frozen while it took the place wrote another mark over that of the next owner.
+func TestAFrozenHostMarkedThePlaceOfTheNextOwner(t *testing.T) {
+	dir, files := t.TempDir(), t.TempDir()
+	old := &frozen{Place: blob.NewDirectory(files), files: files}
+	start := func(place blob.Place, running func(*state.DB)) {
+		t.Helper()
+		db, err := state.OpenAt(t.Context(), statetest.Spec(dir), place, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		running(db)
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	start(old, func(*state.DB) {})
+	start(blob.NewDirectory(files), func(*state.DB) {
+		if err := old.late(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	start(blob.NewDirectory(files), func(db *state.DB) {
+		if found := db.Blobs.Findings(t.Context()); len(found) > 0 {
+			t.Errorf("the next owner has %v", found)
+		}
+	})
 }

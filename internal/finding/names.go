@@ -22,7 +22,7 @@ const (
 
 	ClusterConfig   = "cluster_config"   // a host of the cluster has another configuration than the owner
 	ClusterVersion  = "cluster_version"  // a host's program is older than the state
-	ClusterName     = "cluster_name"     // two hosts of a cluster have one name
+	ClusterName     = "cluster_name"     // two hosts have one name, or one state two clusters
 	ClusterHost     = "cluster_host"     // a host of the cluster is gone
 	ClusterDatabase = "cluster_database" // the lease cannot be asked for or renewed
 
