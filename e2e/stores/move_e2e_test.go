@@ -64,6 +64,7 @@ func TestAnInstallationMovesThereAndBack(t *testing.T) {
 		if _, errs := server.Psql("postgres", "CREATE DATABASE "+name); errs != "" {
 			t.Fatal(errs)
 		}
+		noteSessions(server, name)
 	}
 	first := installation{t, t.TempDir()}
 	first.configure("./state")
@@ -125,4 +126,25 @@ func TestAnInstallationMovesThereAndBack(t *testing.T) {
 	if n := first.waiting(); n != 0 {
 		t.Errorf("%d deliveries wait after set-aside", n)
 	}
+	// A move that was frozen until another host owned thawed, and wrote.
+	for _, name := range []string{"one", "two"} {
+		if got := unfenced(server, name); got != "t|" {
+			t.Errorf("%s: without a fence: %q", name, got)
+		}
+	}
+}
+
+// noteSessions makes a database note the session that makes or moves tables of the state.
+func noteSessions(server *pgtest.Server, database string) {
+	server.Psql(database, `CREATE TABLE noted (name TEXT, what TEXT);
+		CREATE FUNCTION note() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+			INSERT INTO public.noted SELECT current_setting('application_name'), object_identity FROM pg_event_trigger_ddl_commands() WHERE object_identity LIKE '%longshore_store' OR object_type = 'schema';
+		END $$;
+		CREATE EVENT TRIGGER note ON ddl_command_end EXECUTE FUNCTION note()`)
+}
+
+// unfenced are what sessions made or moved that no fence stops.
+func unfenced(server *pgtest.Server, database string) string {
+	out, errs := server.Psql(database, `SELECT count(*) > 0, coalesce(string_agg(what, ', ') FILTER (WHERE name NOT LIKE 'longshore default %'), '') FROM noted`)
+	return strings.TrimSpace(out + errs)
 }

@@ -178,12 +178,9 @@ func (e *env) toServer(ctx context.Context) error {
 		return nil //nolint:nilerr // doctor and serve say what is wrong with the configuration
 	}
 	m := moving{to: "postgres"}
-	o, err := m.options(cfg)
-	if err != nil {
-		return err
-	}
 	t, err := e.own(ctx, cfg)
 	if err == nil {
+		o := m.options(cfg, t.of())
 		o.Progress = moveSteps{e}
 		_, err = move.Move(ctx, o)
 		err = errors.Join(err, t.end())

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/move"
@@ -72,17 +72,16 @@ func (e *env) moveState(ctx context.Context, m moving) (err error) {
 	if m.to == "place" || m.to == "directory" {
 		return e.moveFiles(ctx, cfg, m)
 	}
-	o, err := m.options(cfg)
+	named, err := m.named(cfg)
 	if err != nil {
 		return err
 	}
-	named := *cfg
-	named.State.Postgres.FromFile = cmp.Or(o.From.Server.File, o.To.Server.File)
-	t, err := e.own(ctx, &named) // no host of another machine may own it meanwhile
+	t, err := e.own(ctx, named) // no host of another machine may own it meanwhile
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.end()) }()
+	o := m.options(named, t.of())
 	o.Progress = moveSteps{e}
 	r, err := move.Move(ctx, o)
 	if err != nil {
@@ -108,7 +107,7 @@ func (e *env) moveFiles(ctx context.Context, cfg *config.Config, m moving) error
 		return err
 	}
 	r, err := move.Files(ctx, move.FilesOptions{
-		State: serve.StateOf(cfg), Place: place, Back: m.to == "directory", Now: time.Now(),
+		State: serve.OwnState(cfg, t.of()), Place: place, Back: m.to == "directory", Now: time.Now(),
 		Log: slog.New(slog.DiscardHandler), Progress: moveSteps{e},
 	})
 	err = errors.Join(err, t.end())
@@ -132,26 +131,32 @@ func (e *env) moveFiles(ctx context.Context, cfg *config.Config, m moving) error
 	return nil
 }
 
-// options are those of the move that the flags want.
-func (m *moving) options(cfg *config.Config) (move.Options, error) {
-	there := serve.StateOf(cfg)
-	here := there
-	here.Server = store.Server{}
+// named is cfg with the PostgreSQL of the move.
+func (m *moving) named(cfg *config.Config) (*config.Config, error) {
+	named := *cfg
 	if m.file != "" {
 		path, err := filepath.Abs(m.file)
 		if err != nil {
-			return move.Options{}, err
+			return nil, err
 		}
-		there.Server.File = path
+		named.State.Postgres.FromFile = path
 	}
-	if !there.OnServer() {
-		return move.Options{}, terminal.Usage("no PostgreSQL is named", "write state.postgres.from_file into longshore.yaml, or give --from-file")
+	if named.State.Postgres.FromFile == "" {
+		return nil, terminal.Usage("no PostgreSQL is named", "write state.postgres.from_file into longshore.yaml, or give --from-file")
 	}
-	o := move.Options{From: here, To: there, Audit: cfg.Layout().Audit(), Replace: m.replace, Now: time.Now()}
+	return &named, nil
+}
+
+// options are those of the move that the flags want.
+func (m *moving) options(named *config.Config, lease *cluster.Lease) move.Options {
+	there := serve.OwnState(named, lease)
+	here := there
+	here.Server = store.Server{}
+	o := move.Options{From: here, To: there, Audit: named.Layout().Audit(), Replace: m.replace, Now: time.Now()}
 	if m.to == "sqlite" {
 		o.From, o.To = there, here
 	}
-	return o, nil
+	return o
 }
 
 // moveSteps prints how far a move is.

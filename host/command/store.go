@@ -49,6 +49,7 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 		if t, err = e.own(cmd.Context(), cfg); err != nil {
 			return err
 		}
+		stores[0] = serve.OwnState(cfg, t.of())
 	}
 	moved, err := store.SetAside(stores, time.Now())
 	err = errors.Join(err, t.end())
