@@ -3,13 +3,16 @@ package move
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +52,7 @@ func Files(ctx context.Context, o FilesOptions) (r FilesReport, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	names, err := db.FileNames(ctx)
+	sums, err := db.FileSums(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -61,9 +64,9 @@ func Files(ctx context.Context, o FilesOptions) (r FilesReport, err error) {
 	case (mark == "") == o.Back:
 		return r, ErrMoved
 	case o.Back:
-		return r, o.bring(ctx, db, mark, names, &r)
+		return r, o.bring(ctx, db, mark, sums, &r)
 	}
-	return r, o.send(ctx, db, names, &r)
+	return r, o.send(ctx, db, slices.Sorted(maps.Keys(sums)), &r)
 }
 
 func (o *FilesOptions) path(name string) string {
@@ -165,14 +168,14 @@ func (o *FilesOptions) sum(ctx context.Context, name string) ([sha256.Size]byte,
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// bring copies the files into the directory.
-func (o *FilesOptions) bring(ctx context.Context, db *state.DB, mark string, names []string, r *FilesReport) error {
+// bring copies the files with these hashes into the directory.
+func (o *FilesOptions) bring(ctx context.Context, db *state.DB, mark string, sums map[string]string, r *FilesReport) error {
 	if err := db.Blobs.Reach(ctx, mark); err != nil {
 		return err
 	}
-	for i, name := range names {
-		o.Progress.Say("copy file %d of %d", i+1, len(names))
-		switch err := o.get(ctx, name); {
+	for i, name := range slices.Sorted(maps.Keys(sums)) {
+		o.Progress.Say("copy file %d of %d", i+1, len(sums))
+		switch err := o.get(ctx, name, sums[name]); {
 		case errors.Is(err, fs.ErrNotExist):
 			r.Lost++
 		case err != nil:
@@ -188,24 +191,32 @@ func (o *FilesOptions) bring(ctx context.Context, db *state.DB, mark string, nam
 	return db.Do(ctx, blob.LeavePlace, nil)
 }
 
-// get copies a file into the directory, and reads it back.
-func (o *FilesOptions) get(ctx context.Context, name string) error {
+// get copies a file into the directory, if its bytes are those of the record, and reads it back.
+func (o *FilesOptions) get(ctx context.Context, name, sum string) error {
 	part := o.path(name) + ".part"
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	h, again := sha256.New(), sha256.New()
-	if err := o.Place.Get(ctx, name, io.MultiWriter(f, h)); err != nil {
-		return errors.Join(err, os.Remove(part))
+	got, again := sha256.New(), sha256.New()
+	if err = o.Place.Get(ctx, name, io.MultiWriter(f, got)); err == nil && sum != "" && hex.EncodeToString(got.Sum(nil)) != sum {
+		err = fmt.Errorf("the place has other bytes than were accepted: %s; restore that file there from a backup or an earlier version, or delete it there if it is lost, and repeat this", name)
 	}
-	_, err = f.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
 	if err == nil {
 		_, err = io.Copy(again, f)
 	}
-	if err == nil && string(h.Sum(nil)) != string(again.Sum(nil)) {
+	if err == nil && string(got.Sum(nil)) != string(again.Sum(nil)) {
 		err = errors.New("the disk has other bytes than were written")
 	}
-	return errors.Join(err, f.Sync(), os.Rename(part, o.path(name)))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	return os.Rename(part, o.path(name))
 }

@@ -30,7 +30,8 @@ func withFiles(t *testing.T, dir string) map[string]string {
 			t.Fatal(err)
 		}
 		all[b.Name] = content
-		if _, err := db.Exec(t.Context(), `INSERT INTO link (id, key, folder, channel, chat, file, size, blob, made, expires) VALUES (?, '', '', '', '', '', 0, ?, 0, 0)`, b.Name, b.Name); err != nil {
+		if _, err := db.Exec(t.Context(), `INSERT INTO link (id, key, folder, channel, chat, file, size, blob, made, expires) VALUES (?, '', '', '', '', ?, 0, ?, 0, 0)`,
+			b.Name, `{"sha256":"`+b.SHA256+`"}`, b.Name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,5 +155,38 @@ func TestFilesWentIntoAPlaceThatAnotherInstallationHadMarked(t *testing.T) {
 	}
 	if mark, err := os.ReadFile(other); err != nil || string(mark) != strings.Repeat("f", 32) {
 		t.Errorf("the mark is %q, %v", mark, err)
+	}
+}
+
+// A bit that had flipped in the place was taken into the directory, where nobody compares it again.
+func TestAFileThatWasDamagedInThePlaceCameBack(t *testing.T) {
+	dir, shared := t.TempDir(), t.TempDir()
+	want := withFiles(t, dir)
+	o := FilesOptions{State: statetest.Spec(dir), Place: blob.NewDirectory(shared), Log: slog.New(slog.DiscardHandler), Now: time.Now(), Progress: silent{}}
+	if _, err := Files(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	var name, content string
+	for name, content = range want {
+		break
+	}
+	if err := os.WriteFile(filepath.Join(shared, name), []byte("X"+content[1:]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Back = true
+	if _, err := Files(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("%v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "blobs", name+"*")); err != nil || len(left) > 0 {
+		t.Errorf("the directory has %v, %v", left, err)
+	}
+	if err := os.WriteFile(filepath.Join(shared, name), []byte(content), 0o600); err != nil { // from a backup
+		t.Fatal(err)
+	}
+	if r, err := Files(t.Context(), o); err != nil || r.Files != 5 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if diff := cmp.Diff(want, contents(t, filepath.Join(dir, "blobs"))); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -109,7 +109,7 @@ type statePart struct {
 }
 
 // Run deletes old rows of channels that have left the configuration, and keeps the database
-// small.
+// small. Its error ends the host, see [state.DB.Run].
 func (p statePart) Run(ctx context.Context) error {
 	if p.h.opts.Idle {
 		return nil
@@ -117,8 +117,7 @@ func (p statePart) Run(ctx context.Context) error {
 	if err := p.h.forgetFormer(ctx); err != nil && ctx.Err() == nil {
 		p.h.opts.Log.Error("old rows of former channels were not deleted", "error", err)
 	}
-	p.DB.Run(ctx, p.h.opts.Log)
-	return nil
+	return p.DB.Run(ctx, p.h.opts.Log)
 }
 
 // Findings implements finding.Source.

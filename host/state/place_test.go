@@ -49,7 +49,9 @@ func shareOnly(t *testing.T, dir, files string) (_ *sharing, run func() (end fun
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			db.Run(ctx, log)
+			if err := db.Run(ctx, log); err != nil {
+				t.Error(err)
+			}
 		}()
 		return func() {
 			cancel()

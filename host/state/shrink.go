@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"sync"
@@ -19,22 +20,30 @@ const (
 )
 
 // Run gives the space of deleted rows back to the disk, now and at intervals, until ctx is done;
-// PostgreSQL does that by itself. It looks after the place of the files, if there is one.
-func (d *DB) Run(ctx context.Context, log *slog.Logger) {
+// PostgreSQL does that by itself. It looks after the place of the files, if there is one. The error is of a
+// commit on PostgreSQL that nobody knows the end of: the process ends, and the next one reads what is there.
+func (d *DB) Run(ctx context.Context, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
 	if d.Blobs.Shared() {
 		var place sync.WaitGroup
 		defer place.Wait()
 		place.Go(func() { d.keepPlace(ctx, log) })
 	}
+	defer cancel() // before the wait for the place
 	if d.Spec.OnServer() {
-		<-ctx.Done()
-		return
+		select {
+		case <-d.commit.Doubt():
+			return fmt.Errorf("the host ends, so that its next start reads the state: a commit has an unknown end: %w", store.ErrDoubtful)
+		case <-ctx.Done():
+			return nil
+		}
 	}
 	for ok := true; ok; ok = wake.Sleep(ctx, shrinkEvery) {
 		if err := d.Shrink(ctx, spareFree); err != nil && ctx.Err() == nil {
 			log.Warn("the state's database was not made smaller", "error", err)
 		}
 	}
+	return nil
 }
 
 // Shrink gives free pages of the database back until about that many are left, or until a step

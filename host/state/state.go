@@ -15,14 +15,13 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -208,6 +207,9 @@ func (d *DB) Replaced() error {
 const (
 	namedBlobs = `SELECT blob FROM part WHERE blob <> '' UNION ALL SELECT blob FROM link WHERE ended = 0
 		UNION ALL SELECT blob FROM page_message WHERE blob <> '' AND removed = 0`
+	// namedFiles is namedBlobs with what the records say of them: JSON, in part a list of as many.
+	namedFiles = `SELECT file, blob FROM part WHERE blob <> '' UNION ALL SELECT file, blob FROM link WHERE ended = 0
+		UNION ALL SELECT file, blob FROM page_message WHERE blob <> '' AND removed = 0`
 	deletedBlobs = `SELECT blob FROM link WHERE ended = 1
 		UNION ALL SELECT blob FROM page_message WHERE blob <> '' AND removed = 1 UNION ALL SELECT file FROM page_gone WHERE file <> ''`
 )
@@ -244,15 +246,38 @@ func (d *DB) names(ctx context.Context, query string) (map[string]bool, error) {
 	})
 }
 
-// FileNames are the names of the blobs outside the database that records name, sorted.
-func (d *DB) FileNames(ctx context.Context) (all []string, err error) {
-	known, err := d.names(ctx, namedBlobs)
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		if blob.IsName(name) {
-			all = append(all, name)
+// FileSums are the blobs outside the database that records name, and the SHA-256 that these have, in hex;
+// empty if the record has none.
+func (d *DB) FileSums(ctx context.Context) (sums map[string]string, err error) {
+	rows, err := d.QueryContext(ctx, namedFiles)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	sums = map[string]string{}
+	for rows.Next() {
+		var files, names string
+		if err := rows.Scan(&files, &names); err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(files, "[") {
+			files = "[" + files + "]"
+		}
+		var all []struct {
+			SHA256 string `json:"sha256"`
+		}
+		if err := json.Unmarshal([]byte(files), &all); err != nil {
+			return nil, fmt.Errorf("read the record of a file: %w", err)
+		}
+		for i, name := range strings.Fields(names) {
+			if blob.IsName(name) && i < len(all) {
+				sums[name] = all[i].SHA256
+			} else if blob.IsName(name) {
+				sums[name] = ""
+			}
 		}
 	}
-	return all, err
+	return sums, rows.Err()
 }
 
 // eachName calls do with each name in rows, and closes them.

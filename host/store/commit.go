@@ -25,6 +25,7 @@ type Committer struct {
 	token    chan struct{} // of capacity one: in it while somebody commits, and after Close
 
 	closed chan struct{} // closed by Close
+	doubt  chan struct{} // closed by the first commit with ErrDoubtful
 
 	mu    sync.Mutex
 	queue []*change
@@ -83,12 +84,20 @@ func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 	if err != nil {
 		return nil, Words(err)
 	}
-	c := &Committer{session: s, files: files, token: make(chan struct{}, 1), closed: make(chan struct{})}
+	c := newCommitter(s, files)
 	if w, ok := s.(*postgres.Writer); ok {
 		c.together = w.Together
 	}
 	return c, nil
 }
+
+func newCommitter(s session, files Files) *Committer {
+	return &Committer{session: s, files: files, token: make(chan struct{}, 1), closed: make(chan struct{}), doubt: make(chan struct{})}
+}
+
+// Doubt is closed by the first commit that fails with ErrDoubtful: from then on, what the callers remember
+// may differ from what the database has.
+func (c *Committer) Doubt() <-chan struct{} { return c.doubt }
 
 // Do returns once run's changes are durable and after has run, or with the
 // error that undid them. run may be called again when a neighbour in the same commit
@@ -191,7 +200,11 @@ func (c *Committer) commit(batch []*change) {
 			return
 		}
 		c.session.Rollback()
-		if again && errors.Is(err, postgres.ErrAway) { // nothing is committed; a server that was started again has lost the connection
+		doubtful := errors.Is(err, ErrDoubtful)
+		if doubtful {
+			c.doubted()
+		}
+		if again && !doubtful && errors.Is(err, postgres.ErrAway) { // nothing is committed; a server that was started again has lost the connection
 			again = false
 			continue
 		}
@@ -203,6 +216,15 @@ func (c *Committer) commit(batch []*change) {
 		}
 		batch[failed].done <- err
 		batch = append(batch[:failed:failed], batch[failed+1:]...)
+	}
+}
+
+// doubted closes Doubt. It runs in a commit.
+func (c *Committer) doubted() {
+	select {
+	case <-c.doubt:
+	default:
+		close(c.doubt)
 	}
 }
 
