@@ -43,7 +43,7 @@ func (h *Host) regain(ctx context.Context) (*Lease, error) {
 func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 	last := postgres.Fence{Cluster: v.of, Number: v.Fence}
 	if v.Owner != "" { // a frozen owner's session would keep the row until it thaws
-		if _, err := h.conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()`, last.Session()); err != nil {
+		if _, err := h.conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database() AND pid <> pg_backend_pid()`, last.Session()); err != nil {
 			return nil, fmt.Errorf("end the last owner's sessions: %w", err)
 		}
 	}

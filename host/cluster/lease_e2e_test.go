@@ -63,7 +63,12 @@ func session(t *testing.T, db *postgres.Config, fence int64) *sql.Conn {
 // database starts a server for one test.
 func database(t *testing.T) *postgres.Config {
 	t.Helper()
-	c, err := postgres.Read(pgtest.Start(t).File("postgres"))
+	return databaseOf(t, pgtest.Start(t), "postgres")
+}
+
+func databaseOf(t *testing.T, server *pgtest.Server, name string) *postgres.Config {
+	t.Helper()
+	c, err := postgres.Read(server.File(name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,4 +316,23 @@ func TestAHostWhoseTakeWasMadeWithoutAnAnswerWaitsForItself(t *testing.T) {
 		t.Errorf("it owns for %v", again.Left())
 	}
 	refused(t, a)
+}
+
+func TestATakeEndedTheSessionsOfAnotherInstallationOfTheServer(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	db := databaseOf(t, server, "postgres")
+	a, b := hostOf(t, db, "a"), hostOf(t, db, "b")
+	lease := mustTake(t, a)
+	if _, errs := server.Psql("postgres", "CREATE DATABASE other"); errs != "" {
+		t.Fatal(errs)
+	}
+	other := session(t, databaseOf(t, server, "other"), lease.Number)
+	if err := errors.Join(other.PingContext(t.Context()), lease.Release(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	mustTake(t, b)
+	if err := other.PingContext(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
