@@ -181,7 +181,7 @@ func (w *Writer) Rollback() {
 
 // Commit makes the transaction durable. If its answer is lost, Commit asks the server on another
 // connection: the error is nil if it is committed, and wraps ErrAway if it is not. ErrDoubtful: the
-// server did not answer.
+// server did not answer, or its synchronous standby has not confirmed the commit.
 func (w *Writer) Commit() error {
 	mark := rand.Int64()
 	asked := false
@@ -234,7 +234,15 @@ func (w *Writer) resolve(mark int64, cause error) error {
 			return err
 		}
 		defer func() { _ = tx.Rollback() }()
-		return tx.QueryRowContext(ctx, `SELECT last FROM longshore_store`).Scan(&last)
+		if err := tx.QueryRowContext(ctx, `SELECT last FROM longshore_store`).Scan(&last); err != nil || last != mark {
+			return err
+		}
+		// A server that ends a session no longer waits for its synchronous standby. A commit after it is
+		// acknowledged once the standby has both: https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION
+		if _, err := tx.ExecContext(ctx, `UPDATE longshore_store SET last = last`); err != nil {
+			return err
+		}
+		return tx.Commit()
 	})
 	switch {
 	case err != nil:
