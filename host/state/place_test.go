@@ -144,7 +144,7 @@ func TestTheNextOwnerDeletesWhatTheOldOneLeftAndNothingElse(t *testing.T) {
 		synctest.Wait()
 		left, recorded := old.make().Name, old.make().Name
 		old.record(recorded)
-		half := strings.Repeat("a", 32) + ".part"
+		half := strings.Repeat("a", 32) + ".0123456789abcdef.part"
 		foreign := "notes.txt"
 		for _, name := range []string{half, foreign} {
 			if err := os.WriteFile(filepath.Join(files, name), []byte("x"), 0o600); err != nil {
@@ -213,7 +213,7 @@ func TestAHostStartsWithoutItsFilesAndFindsThemLater(t *testing.T) {
 		if got := found(); len(got) != 1 || got[0] != finding.FilesAway {
 			t.Errorf("found %v", got)
 		}
-		if _, err := s.Blobs.Open(t.Context(), b.Name, b.SHA256); err == nil {
+		if _, err := s.Blobs.Open(t.Context(), b.Name, b.SHA256, b.Size); err == nil {
 			t.Error("opened")
 		}
 		if err := errors.Join(os.Remove(files), os.Rename(files+"-away", files)); err != nil {
@@ -222,7 +222,7 @@ func TestAHostStartsWithoutItsFilesAndFindsThemLater(t *testing.T) {
 		if !s.after(time.Minute, b.Name) {
 			t.Fatal("gone")
 		}
-		f, err := s.Blobs.Open(t.Context(), b.Name, b.SHA256)
+		f, err := s.Blobs.Open(t.Context(), b.Name, b.SHA256, b.Size)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestAPlaceIsNotTakenWhileFilesLieInTheState(t *testing.T) {
 		t.Errorf("the place has %v, %v", left, err)
 	}
 	db = statetest.Open(t, dir)
-	f, err := db.Blobs.Open(t.Context(), b.Name, b.SHA256)
+	f, err := db.Blobs.Open(t.Context(), b.Name, b.SHA256, b.Size)
 	if err != nil {
 		t.Fatal(err)
 	}
