@@ -124,3 +124,19 @@ func TestAStandbySaysWhoOwns(t *testing.T) {
 		t.Errorf("%v %s", err, out)
 	}
 }
+
+func TestAHostThatTookOverDiedOfASIGHUP(t *testing.T) {
+	p := newPair(t, "")
+	a, b := p.begin()
+	child := b.child()
+	if out, err := a.command("cluster", "yield", "--to", "b").CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	stage.Await(t, "b owns", func() bool { // with no moment in which b does not listen
+		_ = syscall.Kill(child, syscall.SIGHUP)
+		return b.owns() || b.child() != child
+	})
+	if b.child() != child {
+		t.Error("it was started again")
+	}
+}

@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -47,14 +48,20 @@ type Host struct {
 	o        Options
 	conn     *pgx.Conn // nil: none
 	prepared bool
+	step     int64 // from the last owner's fence to this host's
+	tried    int64 // the fence for which take has no answer; 0: none
 
 	mu     sync.Mutex
 	config string
 	view   View
 }
 
-// New returns a host that has not asked for the lease yet.
-func New(o Options) *Host { return &Host{o: o, config: o.Config} }
+// mostSteps leaves room for 2³² owners.
+const mostSteps = 1 << 31
+
+// New returns a host that has not asked for the lease yet. Its step is random: if a standby of PostgreSQL
+// is promoted that has not heard of the last owner, the next one must not get that owner's fence.
+func New(o Options) *Host { return &Host{o: o, config: o.Config, step: 1 + rand.Int64N(mostSteps)} }
 
 // Close says that the host leaves, and closes the connection. No other method may be under way.
 func (h *Host) Close() error {

@@ -25,25 +25,40 @@ type Lease struct {
 	asked    chan struct{}
 }
 
+func (h *Host) leaseOf(fence int64) *Lease {
+	return &Lease{Fence: postgres.Fence{Cluster: h.o.Cluster, Number: fence}, host: h, asked: make(chan struct{}, 1)}
+}
+
+// regain is for a take whose answer was lost, and that was made.
+func (h *Host) regain(ctx context.Context) (*Lease, error) {
+	l := h.leaseOf(h.tried)
+	if err := l.renew(ctx); err != nil {
+		return nil, err
+	}
+	h.tried = 0
+	return l, nil
+}
+
 // take takes a lease that is over. It returns nil if another host was faster.
 func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 	last := postgres.Fence{Cluster: v.of, Number: v.Fence}
 	if v.Owner != "" { // a frozen owner's session would keep the row until it thaws
-		if _, err := h.conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()`, last.Session()); err != nil {
+		if _, err := h.conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database() AND pid <> pg_backend_pid()`, last.Session()); err != nil {
 			return nil, fmt.Errorf("end the last owner's sessions: %w", err)
 		}
 	}
-	l := &Lease{Fence: postgres.Fence{Cluster: h.o.Cluster}, host: h, asked: make(chan struct{}, 1)}
+	l := h.leaseOf(v.Fence + h.step)
 	began := guard.Now()
-	err := h.conn.QueryRow(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, version, config) VALUES ($1, $2, 1, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4, $5)
-		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = l.fence + 1, expires = excluded.expires, since = excluded.since, version = excluded.version, config = excluded.config, heir = ''
-		WHERE l.fence = $6 AND l.expires <= clock_timestamp() RETURNING fence`,
-		h.o.Cluster, h.o.Name, h.o.Lease.Seconds(), h.o.Version, h.configNow(), v.Fence).Scan(&l.Number)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
+	h.tried = l.Number
+	tag, err := h.conn.Exec(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, version, config) VALUES ($1, $2, $7, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4, $5)
+		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = excluded.fence, expires = excluded.expires, since = excluded.since, version = excluded.version, config = excluded.config, heir = ''
+		WHERE l.fence = $6 AND l.expires <= clock_timestamp()`,
+		h.o.Cluster, h.o.Name, h.o.Lease.Seconds(), h.o.Version, h.configNow(), v.Fence, l.Number)
 	if err != nil {
 		return nil, fmt.Errorf("take the lease: %w", err)
+	}
+	if h.tried = 0; tag.RowsAffected() == 0 {
+		return nil, nil
 	}
 	if err := l.extend(began); err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS lease (
 	one     BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one),
 	cluster TEXT NOT NULL,             -- the owner's
 	owner   TEXT NOT NULL,             -- the host's name
-	fence   BIGINT NOT NULL,           -- one more with each owner
+	fence   BIGINT NOT NULL,           -- more with each owner, by a random number: a lost owner's does not come again
 	expires TIMESTAMPTZ NOT NULL,
 	since   TIMESTAMPTZ NOT NULL,      -- when the owner took it
 	version BIGINT NOT NULL,           -- of the state's tables that the owner knows

@@ -29,12 +29,15 @@ func (h *Host) know(v View) {
 }
 
 // Wait stands by until the host may own, and takes the lease. Whatever keeps it from that is the Reason
-// of View. The error is that of ctx.
+// of View. The error is that of ctx, and without a lease alone.
 func (h *Host) Wait(ctx context.Context) (*Lease, error) {
 	for said := ""; ; {
 		lease, err := h.Take(ctx)
-		if lease != nil || ctx.Err() != nil {
-			return lease, ctx.Err()
+		if lease != nil {
+			return lease, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		if err != nil {
 			v := h.View()
@@ -95,6 +98,9 @@ func (h *Host) Take(ctx context.Context) (*Lease, error) {
 	v, err := Look(ctx, h.conn, h.o.Cluster)
 	if err != nil {
 		return nil, err
+	}
+	if v.Owned && v.Fence == h.tried {
+		return h.regain(ctx)
 	}
 	if v.kept = h.keptBy(v, alone); v.kept != (finding.Finding{}) {
 		h.know(v)

@@ -88,14 +88,25 @@ type reloader interface {
 	Reload(ctx context.Context, remove bool) (operator.Reloaded, error)
 }
 
-// reloadOnHangup reloads h on each SIGHUP, until the caller calls stop, which waits for the goroutine.
-// h logs the result; n reports to the service manager when a reload begins and ends.
-func reloadOnHangup(ctx context.Context, h reloader, n service.Notifier) (stop func()) {
-	hangups, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(hangups, syscall.SIGHUP)
+// hangups are the SIGHUPs of this process, which none ends from here on, until the caller calls stop.
+func hangups() (heard <-chan os.Signal, stop func()) {
+	all := make(chan os.Signal, 1)
+	signal.Notify(all, syscall.SIGHUP)
+	return all, func() { signal.Stop(all) }
+}
+
+// reloadOnHangup reloads h on each SIGHUP that is heard, until the caller calls stop, which waits for the
+// goroutine. h logs the result; n reports to the service manager when a reload begins and ends.
+func reloadOnHangup(ctx context.Context, heard <-chan os.Signal, h reloader, n service.Notifier) (stop func()) {
+	ended, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		for range hangups {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-heard:
+			}
 			if ctx.Err() == nil { // a host that ends takes up nothing
 				_ = n.Tell("RELOADING=1")
 				_, _ = h.Reload(ctx, false)
@@ -104,8 +115,7 @@ func reloadOnHangup(ctx context.Context, h reloader, n service.Notifier) (stop f
 		}
 	}()
 	return func() {
-		signal.Stop(hangups)
-		close(hangups)
+		close(ended)
 		<-done
 	}
 }

@@ -48,6 +48,8 @@ On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
 }
 
 func (e *env) serve(ctx context.Context, cfg *config.Config) error {
+	heard, stop := hangups()
+	defer stop()
 	// Ask first: otherwise a second host would complain of a port in use.
 	if host, err := e.hostOf(ctx, cfg.Layout()); err != nil && len(doctor.NoSocket(cfg.Layout())) == 0 { // the state has a lock, too
 		return err
@@ -59,13 +61,13 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) error {
 	}
 	options := serve.Options{Version: readVersion(e.version).Version, Log: newLog(e.Stderr, cfg.Log), File: configFile{e}}
 	if cfg.State.Postgres.FromFile != "" {
-		return e.serveShared(ctx, cfg, options)
+		return e.serveShared(ctx, cfg, options, heard)
 	}
-	return e.runHost(ctx, cfg, options)
+	return e.runHost(ctx, cfg, options, heard)
 }
 
-// runHost runs the host until ctx is done.
-func (e *env) runHost(ctx context.Context, cfg *config.Config, options serve.Options) (err error) {
+// runHost runs the host until ctx is done. It reloads at each SIGHUP that is heard.
+func (e *env) runHost(ctx context.Context, cfg *config.Config, options serve.Options, heard <-chan os.Signal) (err error) {
 	log := options.Log
 	h, err := serve.New(ctx, cfg, options)
 	if err != nil {
@@ -74,7 +76,7 @@ func (e *env) runHost(ctx context.Context, cfg *config.Config, options serve.Opt
 	defer func() { err = errors.Join(err, h.Close()) }()
 	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State.Directory, "version", options.Version)
 	notifier := service.NotifierOf(e.getenv, os.Getpid())
-	defer reloadOnHangup(ctx, h, notifier)()
+	defer reloadOnHangup(ctx, heard, h, notifier)()
 	defer notifyManager(ctx, notifier, log, cfg.Layout())()
 	err = h.Run(ctx)
 	log.Info("stopped")

@@ -74,7 +74,7 @@ func ofDatabase(err error) error {
 }
 
 // serveShared runs the host when it owns its state on PostgreSQL. In a cluster it stands by before.
-func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve.Options) (err error) {
+func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve.Options, heard <-chan os.Signal) (err error) {
 	child := guard.ChildOf(e.getenv)
 	if child != nil {
 		go func() {
@@ -86,7 +86,7 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 	if err != nil {
 		return err
 	}
-	lease, cfg, err := e.awaitLease(ctx, cfg, host, options)
+	lease, cfg, err := e.awaitLease(ctx, cfg, host, options, heard)
 	if lease == nil {
 		return errors.Join(err, host.Close())
 	}
@@ -101,7 +101,7 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 		}
 	}()
 	options.Lease = lease
-	err = errors.Join(e.runHost(owning, cfg, options), t.end())
+	err = errors.Join(e.runHost(owning, cfg, options, heard), t.end())
 	if err == nil && ctx.Err() == nil {
 		return &terminal.Error{Code: terminal.ExitLost, Err: errors.New("the lease is another host's now")}
 	}
@@ -110,13 +110,13 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 
 // awaitLease returns the lease and the configuration to own with; no lease if ctx is done. Outside a
 // cluster a lease of another host is an error, unless it ends soon: then its host has died.
-func (e *env) awaitLease(ctx context.Context, cfg *config.Config, host *cluster.Host, options serve.Options) (*cluster.Lease, *config.Config, error) {
+func (e *env) awaitLease(ctx context.Context, cfg *config.Config, host *cluster.Host, options serve.Options, heard <-chan os.Signal) (*cluster.Lease, *config.Config, error) {
 	if cfg.Cluster.Name != "" {
 		if err := cfg.Layout().Prepare(nil); err != nil { // the place of the control socket
 			return nil, nil, err
 		}
 		s := standby.New(cfg, standby.Options{Cluster: host, Version: options.Version, File: options.File, Log: options.Log})
-		defer reloadOnHangup(ctx, s, service.Notifier{})()
+		defer reloadOnHangup(ctx, heard, s, service.Notifier{})()
 		lease, cfg, _ := s.Wait(ctx) // the error is that of ctx
 		return lease, cfg, nil
 	}

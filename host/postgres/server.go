@@ -14,9 +14,10 @@ const oldest = 150000 // PostgreSQL 15, as server_version_num counts
 func (c *Config) checkServer(ctx context.Context, conn *pgx.Conn) error {
 	var version int
 	var standby bool
-	var readOnly, commits, encoding string
+	var readOnly, commits, standbys, encoding string
 	err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_is_in_recovery(), current_setting('transaction_read_only'),
-		current_setting('synchronous_commit'), current_setting('server_encoding')`, pgx.QueryExecModeSimpleProtocol).Scan(&version, &standby, &readOnly, &commits, &encoding)
+		current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('server_encoding')`,
+		pgx.QueryExecModeSimpleProtocol).Scan(&version, &standby, &readOnly, &commits, &standbys, &encoding)
 	if err != nil {
 		return err
 	}
@@ -29,6 +30,8 @@ func (c *Config) checkServer(ctx context.Context, conn *pgx.Conn) error {
 		return c.refused("is read-only", "find out why default_transaction_read_only is on, and set it to off for the host's user")
 	case commits == "off":
 		return c.refused("acknowledges commits before they are on its disk (synchronous_commit = off)", "set synchronous_commit to on for the host's user")
+	case commits == "local" && standbys != "":
+		return c.refused("acknowledges commits before its synchronous standby has them (synchronous_commit = local)", "set synchronous_commit to on for the host's user; or synchronous_standby_names to nothing")
 	case encoding != "UTF8":
 		return c.refused("does not use UTF-8 but "+encoding, "create a database with ENCODING 'UTF8'")
 	}

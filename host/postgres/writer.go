@@ -21,9 +21,15 @@ const Row = `CREATE TABLE longshore_store (name TEXT NOT NULL, installation TEXT
 type Writer struct {
 	db   *sql.DB
 	conn *sql.Conn // nil: none is open
-	pid  uint32    // of its session
+	of   session   // of conn
 
 	pause func(struct{}) bool // of the change that runs now, beside others; nil: it runs alone
+}
+
+// session is one that the server has, or had: after its restart another one may have the process id.
+type session struct {
+	pid   int64
+	since time.Time
 }
 
 // maxIdle is more than the connections that may have been lost while nobody used them.
@@ -39,16 +45,20 @@ func (w *Writer) Begin() (err error) {
 			w.conn = nil
 			return known(err)
 		}
-		if err = w.conn.PingContext(context.Background()); err != nil { // it was idle, and is of a server before
+		if err = w.raw(w.meet); err != nil { // it was idle, and is of a server before
 			if _ = w.Close(); n > maxIdle {
 				return known(err)
 			}
 		}
 	}
-	return w.raw(func(c *conn) error {
-		c.change, w.pid = &batch{}, c.raw.PgConn().PID()
-		return nil
-	})
+	return w.raw(func(c *conn) error { c.change = &batch{}; return nil })
+}
+
+// meet asks a new connection for its session.
+func (w *Writer) meet(c *conn) error {
+	ctx, cancel := c.limited(context.Background())
+	defer cancel()
+	return c.known(c.raw.QueryRow(ctx, `SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()`).Scan(&w.of.pid, &w.of.since))
 }
 
 // raw calls use with the connection.
@@ -171,7 +181,7 @@ func (w *Writer) Rollback() {
 
 // Commit makes the transaction durable. If its answer is lost, Commit asks the server on another
 // connection: the error is nil if it is committed, and wraps ErrAway if it is not. ErrDoubtful: the
-// server did not answer.
+// server did not answer, or its synchronous standby has not confirmed the commit.
 func (w *Writer) Commit() error {
 	mark := rand.Int64()
 	asked := false
@@ -213,7 +223,7 @@ func (w *Writer) resolve(mark int64, cause error) error {
 	var last int64
 	err := retry(ctx, func() error {
 		var ended sql.NullBool
-		if err := w.db.QueryRowContext(ctx, `SELECT bool_and(pg_terminate_backend(pid, 1000)) FROM pg_stat_activity WHERE pid = ? AND usename = current_user`, int64(w.pid)).Scan(&ended); err != nil {
+		if err := w.db.QueryRowContext(ctx, `SELECT bool_and(pg_terminate_backend(pid, 1000)) FROM pg_stat_activity WHERE pid = ? AND backend_start = ?`, w.of.pid, w.of.since).Scan(&ended); err != nil {
 			return err
 		}
 		if ended.Valid && !ended.Bool {
@@ -224,7 +234,15 @@ func (w *Writer) resolve(mark int64, cause error) error {
 			return err
 		}
 		defer func() { _ = tx.Rollback() }()
-		return tx.QueryRowContext(ctx, `SELECT last FROM longshore_store`).Scan(&last)
+		if err := tx.QueryRowContext(ctx, `SELECT last FROM longshore_store`).Scan(&last); err != nil || last != mark {
+			return err
+		}
+		// A server that ends a session no longer waits for its synchronous standby. A commit after it is
+		// acknowledged once the standby has both: https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION
+		if _, err := tx.ExecContext(ctx, `UPDATE longshore_store SET last = last`); err != nil {
+			return err
+		}
+		return tx.Commit()
 	})
 	switch {
 	case err != nil:

@@ -148,10 +148,12 @@ func (c *child) read(from io.Reader) {
 	}
 }
 
-// wait passes signals on and kills the child at its deadline. It returns when the child has ended.
+// wait passes signals on and kills the child at its deadline. It returns when the child has ended. A
+// signal that ends nothing waits until the child is up: it would kill one that does not listen yet.
 func (c *child) wait(signals <-chan os.Signal) {
 	defer c.close()
 	var deadline time.Duration
+	var held []os.Signal
 	look := time.NewTimer(tick)
 	defer look.Stop()
 	for {
@@ -160,10 +162,16 @@ func (c *child) wait(signals <-chan os.Signal) {
 			c.up = true
 		case s := <-signals:
 			c.ending = c.ending || ends(s)
-			_ = c.cmd.Process.Signal(s) // it may have ended
+			held = append(held, s)
 		case <-c.ended:
 			return
 		case <-look.C:
+		}
+		if c.up || c.ending {
+			for _, s := range held {
+				_ = c.cmd.Process.Signal(s) // it may have ended
+			}
+			held = nil
 		}
 		if deadline == 0 {
 			look.Stop()

@@ -167,3 +167,15 @@ func TestTheGuardsDeathIsTheChilds(t *testing.T) {
 		t.Errorf("the child outlives its guard: %v", err)
 	}
 }
+
+func TestASIGHUPKilledAChildThatDidNotListenYet(t *testing.T) {
+	t.Parallel()
+	signals, next, code := run(t, "owner")
+	signals <- syscall.SIGHUP
+	pidOf(t, next())
+	if got := next(); got != "renewed" {
+		t.Errorf("the child that is up says %q", got)
+	}
+	signals <- syscall.SIGTERM
+	<-code
+}
