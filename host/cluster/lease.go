@@ -22,6 +22,7 @@ type Lease struct {
 	postgres.Fence
 	host     *Host
 	deadline atomic.Int64 // by guard.Now: when the owner stops by its own clock
+	serves   atomic.Bool
 	asked    chan struct{}
 }
 
@@ -50,10 +51,10 @@ func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 	l := h.leaseOf(v.Fence + h.step)
 	began := guard.Now()
 	h.tried = l.Number
-	tag, err := h.conn.Exec(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, version, config) VALUES ($1, $2, $7, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4, $5)
-		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = excluded.fence, expires = excluded.expires, since = excluded.since, version = excluded.version, config = excluded.config, heir = ''
-		WHERE l.fence = $6 AND l.expires <= clock_timestamp()`,
-		h.o.Cluster, h.o.Name, h.o.Lease.Seconds(), h.o.Version, h.configNow(), v.Fence, l.Number)
+	tag, err := h.conn.Exec(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, config) VALUES ($1, $2, $6, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4)
+		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = excluded.fence, expires = excluded.expires, since = excluded.since, heir = ''
+		WHERE l.fence = $5 AND l.expires <= clock_timestamp()`,
+		h.o.Cluster, h.o.Name, h.o.Lease.Seconds(), h.configNow(), v.Fence, l.Number)
 	if err != nil {
 		return nil, fmt.Errorf("take the lease: %w", err)
 	}
@@ -85,6 +86,10 @@ func (l *Lease) Limit() time.Duration { return l.host.patience() }
 
 // Left is how long this process may act as the owner, by its own clock.
 func (l *Lease) Left() time.Duration { return time.Duration(l.deadline.Load()) - guard.Now() }
+
+// Serves says that the owner has come up. From its next renewal on, its configuration is the one that a host
+// must have to take over: not before, as one with which no host comes up would keep all others out.
+func (l *Lease) Serves() { l.serves.Store(true) }
 
 // Asked is closed when another host is to own: the owner ends its work and releases the lease.
 func (l *Lease) Asked() <-chan struct{} { return l.asked }
@@ -141,8 +146,8 @@ func (l *Lease) renew(ctx context.Context) error {
 	}
 	began := guard.Now()
 	var heir string
-	err := h.conn.QueryRow(ctx, `UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = $4, heir = CASE WHEN heir = owner THEN '' ELSE heir END WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING heir`,
-		l.Cluster, l.Number, h.o.Lease.Seconds(), h.configNow()).Scan(&heir)
+	err := h.conn.QueryRow(ctx, `UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = CASE WHEN $5 THEN $4 ELSE config END, heir = CASE WHEN heir = owner THEN '' ELSE heir END WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING heir`,
+		l.Cluster, l.Number, h.o.Lease.Seconds(), h.configNow(), l.serves.Load()).Scan(&heir)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("%w: another host owns", ErrLost)
 	}

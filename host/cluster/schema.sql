@@ -7,8 +7,7 @@ CREATE TABLE IF NOT EXISTS lease (
 	fence   BIGINT NOT NULL,           -- more with each owner, by a random number: a lost owner's does not come again
 	expires TIMESTAMPTZ NOT NULL,
 	since   TIMESTAMPTZ NOT NULL,      -- when the owner took it
-	version BIGINT NOT NULL,           -- of the state's tables that the owner knows
-	config  TEXT NOT NULL,             -- the hash of the owner's configuration
+	config  TEXT NOT NULL,             -- the hash of the configuration with which a host served last
 	heir    TEXT NOT NULL DEFAULT '',  -- the host that is to own next; empty: none is named
 	UNIQUE (cluster, fence)
 ) WITH (fillfactor = 50);

@@ -25,8 +25,8 @@ type View struct {
 	Hosts   []Member  `json:"hosts,omitempty"`
 
 	Left    time.Duration `json:"-"` // of the lease; below 0: for how long it has been over
-	Version int64         `json:"-"` // of the owner's tables
-	Config  string        `json:"-"` // the hash of the owner's configuration
+	Version int64         `json:"-"` // of the state's tables; 0: there are none
+	Config  string        `json:"-"` // the hash of the configuration with which a host served last
 
 	of   string          // the cluster of the owner
 	kept finding.Finding // what keeps the host that looks from owning; zero: nothing
@@ -43,11 +43,14 @@ type Member struct {
 
 // Look reads a cluster, with its hosts. Nobody may have made its tables yet: then it has no owner and no hosts.
 func Look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
-	var there bool
-	if err := conn.QueryRow(ctx, "SELECT to_regclass('lease') IS NOT NULL AND to_regclass('cluster_host') IS NOT NULL").Scan(&there); err != nil || !there {
+	var there, state bool
+	if err := conn.QueryRow(ctx, "SELECT to_regclass('lease') IS NOT NULL AND to_regclass('cluster_host') IS NOT NULL, to_regclass('longshore_store') IS NOT NULL").Scan(&there, &state); err != nil || !there {
 		return View{Cluster: cluster}, err
 	}
 	v, err := look(ctx, conn, cluster)
+	if err == nil && state {
+		err = conn.QueryRow(ctx, "SELECT version FROM longshore_store").Scan(&v.Version)
+	}
 	if err != nil {
 		return v, err
 	}
@@ -68,10 +71,10 @@ func Look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
 func look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
 	v := View{Cluster: cluster}
 	var left float64
-	err := conn.QueryRow(ctx, `SELECT l.cluster, l.owner, l.fence, l.since, l.heir, l.version, l.config, extract(epoch FROM l.expires - clock_timestamp())::float8,
+	err := conn.QueryRow(ctx, `SELECT l.cluster, l.owner, l.fence, l.since, l.heir, l.config, extract(epoch FROM l.expires - clock_timestamp())::float8,
 		coalesce(extract(epoch FROM clock_timestamp() - h.seen), 0)::float8
 		FROM lease l LEFT JOIN cluster_host h ON h.cluster = l.cluster AND h.name = l.owner`).
-		Scan(&v.of, &v.Owner, &v.Fence, &v.Since, &v.Heir, &v.Version, &v.Config, &left, &v.Lag)
+		Scan(&v.of, &v.Owner, &v.Fence, &v.Since, &v.Heir, &v.Config, &left, &v.Lag)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return v, nil
 	}

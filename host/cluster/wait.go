@@ -133,7 +133,7 @@ func (h *Host) keptBy(v View, alone bool) finding.Finding {
 		return kept(finding.ClusterName, finding.Fault, fmt.Sprintf("the state is in use in the cluster %s, by %s; this host is in the cluster %s", v.of, v.Owner, h.o.Cluster),
 			"write cluster: {name: "+v.of+"}, as on that host; to rename the cluster, stop all its hosts first")
 	case v.Version > h.o.Version:
-		return kept(finding.ClusterVersion, finding.Warning, "the state was written by a newer longshore, that of "+v.Owner, "upgrade this host: until then it cannot take over")
+		return kept(finding.ClusterVersion, finding.Warning, "a newer longshore has brought the state up to date", "upgrade this host: until then it cannot take over")
 	case v.Config != h.configNow() && v.Owner != "" && v.Owner != h.o.Name && v.Heir != h.o.Name:
 		return kept(finding.ClusterConfig, finding.Warning, "the configuration of this host is another than that of "+v.Owner+": it does not take over",
 			"make the files alike and reload both; or, if this one is right: longshore cluster yield --to "+h.o.Name)

@@ -74,6 +74,9 @@ func (e *env) runHost(ctx context.Context, cfg *config.Config, options serve.Opt
 		return ofStart(err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
+	if options.Lease != nil {
+		options.Lease.Serves()
+	}
 	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State.Directory, "version", options.Version)
 	notifier := service.NotifierOf(e.getenv, os.Getpid())
 	defer reloadOnHangup(ctx, heard, h, notifier)()
