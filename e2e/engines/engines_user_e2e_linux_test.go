@@ -118,7 +118,7 @@ func (h *userHost) tells(words string) {
 	go func() { ended <- cmd.Wait() }()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for !strings.Contains(log.String(), words) {
+	for said := ""; !strings.Contains(said, words) || !strings.Contains(said, `"serving"`); said = log.String() { // before that, an interrupt is an error
 		select {
 		case err := <-ended:
 			h.Fatalf("serve: %v, want it to tell %s\n%s", err, words, log.String())

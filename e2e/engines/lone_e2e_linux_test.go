@@ -358,7 +358,7 @@ func TestSocketIsNotMountedOnAnEngineElsewhere(t *testing.T) {
 	t.Cleanup(func() { _ = front.Close(); <-served })
 	h.engine = "tcp://" + l.Addr().String()
 	serving, log := h.serve()
-	if err := serving.Wait(); err == nil || !strings.Contains(log.String(), "use the engine's unix socket here") {
+	if err := serving.Wait(); err == nil || !strings.Contains(log.String(), "name an engine in engines: by its unix socket here") {
 		t.Errorf("the host ends with %v:\n%s", err, log)
 	}
 	if said := h.doctor(); !strings.Contains(said, "the engine listens at tcp://") {
