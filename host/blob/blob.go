@@ -137,10 +137,10 @@ func (s *Store) Keep() error {
 
 // Open opens a blob, for the caller to close. A blob that is no row is a *File.
 // The error is fs.ErrNotExist if there is no such blob, or if name is not a
-// blob's name. sum is the SHA-256 that the record has, in hex: a shared store fetches
-// the bytes first, until ctx is done, and never returns others. If it cannot, the error
+// blob's name. sum is the SHA-256 that the record has, in hex, and size the number of
+// bytes: a shared store fetches these first, until ctx is done, and never returns others. If it cannot, the error
 // is a *Trouble.
-func (s *Store) Open(ctx context.Context, name, sum string) (io.ReadSeekCloser, error) {
+func (s *Store) Open(ctx context.Context, name, sum string, size int64) (io.ReadSeekCloser, error) {
 	if id, ok := rowOf(name); ok {
 		return s.openRow(id)
 	}
@@ -148,7 +148,7 @@ func (s *Store) Open(ctx context.Context, name, sum string) (io.ReadSeekCloser, 
 		return nil, fs.ErrNotExist
 	}
 	if s.shared != nil {
-		return opened(s.fetch(ctx, name, sum))
+		return opened(s.fetch(ctx, name, sum, size))
 	}
 	f, err := os.Open(s.file(name))
 	if err != nil {

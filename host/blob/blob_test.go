@@ -35,7 +35,7 @@ func open(t *testing.T, dir string) *blob.Store {
 // openFile opens a blob of the directory.
 func openFile(t *testing.T, s *blob.Store, b blob.Blob) *blob.File {
 	t.Helper()
-	f, err := s.Open(t.Context(), b.Name, b.SHA256)
+	f, err := s.Open(t.Context(), b.Name, b.SHA256, b.Size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestALifeOfABlob(t *testing.T) {
 	if err := s.Keep(); err != nil {
 		t.Error(err)
 	}
-	f, err := s.Open(t.Context(), b.Name, b.SHA256)
+	f, err := s.Open(t.Context(), b.Name, b.SHA256, b.Size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestALifeOfABlob(t *testing.T) {
 	if got, err := io.ReadAll(f); err != nil || string(got) != content {
 		t.Errorf("a reader has %d bytes after the blob was deleted: %v", len(got), err)
 	}
-	if _, err := s.Open(t.Context(), b.Name, b.SHA256); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.Open(t.Context(), b.Name, b.SHA256, b.Size); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("opened after it was deleted: %v", err)
 	}
 	if left := names(t, dir); len(left) != 0 {
@@ -204,7 +204,7 @@ func TestOnlyBlobsAreOpenedAndDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"", ".", "../secret", "note to self", strings.Repeat("A", 32), strings.Repeat("a", 32) + ".part"} {
-		if _, err := s.Open(t.Context(), name, ""); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.Open(t.Context(), name, "", 0); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("opened %q: %v", name, err)
 		}
 		if err := s.Remove(name); err != nil {

@@ -36,7 +36,7 @@ var twice = strings.Repeat("the bytes ", 5000)
 func TestAFileLargerThanAllCopiesWasGone(t *testing.T) {
 	s, b := few(t, 1000, twice)
 	for range 2 {
-		f, err := s.Open(t.Context(), b.Name, b.SHA256)
+		f, err := s.Open(t.Context(), b.Name, b.SHA256, b.Size)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestAFileLargerThanAllCopiesWasGone(t *testing.T) {
 // Each fetch left a file open, for as long as the host ran.
 func TestAFetchLeftItsFileOpen(t *testing.T) {
 	s, b := few(t, 1<<20, twice)
-	f, err := s.Open(t.Context(), b.Name, b.SHA256)
+	f, err := s.Open(t.Context(), b.Name, b.SHA256, b.Size)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,13 +38,11 @@ func NewDirectory(path string) *Directory {
 	return &Directory{path, make(chan struct{}, mostHanging)}
 }
 
-// Put implements Place.
+// Put implements Place. Each try has an unfinished file of its own: an earlier one may hang still, and
+// go on at any time.
 func (d *Directory) Put(ctx context.Context, name string, from *os.File, size int64) error {
 	return d.do(ctx, name, func(root *os.Root, moved moves) (err error) {
-		part := name + partSuffix
-		if err := root.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+		part := name + "." + newName()[:16] + partSuffix
 		dst, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
@@ -68,7 +66,17 @@ func (d *Directory) Put(ctx context.Context, name string, from *os.File, size in
 
 // Copy implements Place by a second name of the same file.
 func (d *Directory) Copy(ctx context.Context, from, name string) error {
-	return d.do(ctx, name, func(root *os.Root, _ moves) error { return named(root, root.Link(from, name)) })
+	return d.do(ctx, name, func(root *os.Root, _ moves) error { return named(root, absent(root.Link(from, name))) })
+}
+
+// errAbsent means that the directory lacks a name which a call asks for.
+var errAbsent = errors.New("it has no such file")
+
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return errAbsent
+	}
+	return err
 }
 
 // named makes a new name durable.
@@ -88,7 +96,7 @@ func (d *Directory) Get(ctx context.Context, name string, to io.Writer) error {
 	return d.do(ctx, name, func(root *os.Root, moved moves) error {
 		src, err := root.Open(name)
 		if err != nil {
-			return err
+			return absent(err)
 		}
 		defer src.Close()
 		_, err = io.Copy(progress{to, moved}, struct{ io.Reader }{src})
@@ -168,9 +176,9 @@ func (d *Directory) do(ctx context.Context, name string, call func(root *os.Root
 	select {
 	case d.gate <- struct{}{}:
 	case <-timer.C:
-		return d.trouble(name, late)
+		return d.trouble(late)
 	case <-ctx.Done():
-		return d.trouble(name, ctx.Err())
+		return d.trouble(ctx.Err())
 	}
 	done, moved := make(chan error, 1), make(moves, 1)
 	go func() {
@@ -181,13 +189,13 @@ func (d *Directory) do(ctx context.Context, name string, call func(root *os.Root
 	for {
 		select {
 		case err := <-done:
-			return d.trouble(name, err)
+			return d.trouble(err)
 		case <-moved:
 			timer.Reset(patience)
 		case <-timer.C:
-			return d.trouble(name, late)
+			return d.trouble(late)
 		case <-ctx.Done():
-			return d.trouble(name, ctx.Err())
+			return d.trouble(ctx.Err())
 		}
 	}
 }
@@ -214,18 +222,21 @@ func (d *Directory) within(name string, moved moves, call func(root *os.Root, mo
 	return call(root, moved)
 }
 
-// trouble returns err in the operator's words. A missing name is fs.ErrNotExist.
-func (d *Directory) trouble(name string, err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
+// trouble returns err in the operator's words. errAbsent is fs.ErrNotExist, and nothing else is.
+func (d *Directory) trouble(err error) error {
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
 		return err
+	case errors.Is(err, errAbsent):
+		return fs.ErrNotExist
+	case errors.Is(err, fs.ErrNotExist):
+		err = errors.New(err.Error())
 	}
 	t := &Trouble{Cause: fmt.Sprintf("the directory %s of state.files reports: %v", d.path, err), Remedy: "check the file system's server and this machine's mount", Err: err}
 	switch {
 	case errors.Is(err, errNotMounted):
 		t.Cause = fmt.Sprintf("the directory %s of state.files is not mounted, or is another one than before: %v", d.path, err)
 		t.Remedy = "mount it there; if state.files names the wrong directory, correct that and restart the host"
-	case name != "" && errors.Is(err, fs.ErrNotExist):
-		return fs.ErrNotExist
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
 		t.Cause, t.Remedy = fmt.Sprintf("the directory %s of state.files is full", d.path), "make room on its disk, or raise its quota"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/store"
@@ -136,16 +135,16 @@ func (s *Store) List(ctx context.Context) (names []string, foreign int, err erro
 			return nil, 0, err
 		}
 		switch {
-		case IsName(strings.TrimSuffix(name, partSuffix)):
+		case IsName(Whole(name)):
 			all = append(all, name)
-		case name != Marker && name != Marker+partSuffix:
+		case Whole(name) != Marker:
 			foreign++
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, name := range all {
-		if !h.fresh[strings.TrimSuffix(name, partSuffix)] {
+		if !h.fresh[Whole(name)] {
 			names = append(names, name)
 		}
 	}

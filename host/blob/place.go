@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 )
 
 // Marker is the name under which a place holds its mark: random text that the database has too.
@@ -26,10 +27,19 @@ type Place interface {
 	// Remove deletes names. One that is not there is no error.
 	Remove(ctx context.Context, names ...string) error
 	// List yields all names. One that ends in .part is not whole: it is being written, or its
-	// writer has died.
+	// writer has died. See Whole.
 	List(ctx context.Context) iter.Seq2[string, error]
 	// Space returns the free bytes and how many the place has in all; 0, 0 if it has no bounds.
 	Space(ctx context.Context) (free, total int64, err error)
+}
+
+// Whole returns the name under which an unfinished file of a place is to be stored, and another name
+// as it is.
+func Whole(name string) string {
+	if stem, unfinished := strings.CutSuffix(name, partSuffix); unfinished {
+		name, _, _ = strings.Cut(stem, ".")
+	}
+	return name
 }
 
 // Trouble is why a place cannot be used at the moment. It is temporary: the place comes back, or an

@@ -122,17 +122,20 @@ func (s *Store) Reach(ctx context.Context, mark string) error {
 // limited takes the first bytes of a marker.
 func limited(to *strings.Builder) io.Writer { return &limitedWriter{to, 64} }
 
+// limitedWriter takes no more bytes than are left.
 type limitedWriter struct {
 	to   io.Writer
-	left int
+	left int64
 }
 
 func (l *limitedWriter) Write(p []byte) (int, error) {
-	if l.left -= len(p); l.left < 0 {
-		return 0, errors.New("the marker is too long")
+	if l.left -= int64(len(p)); l.left < 0 {
+		return 0, errLonger
 	}
 	return l.to.Write(p)
 }
+
+var errLonger = errors.New("it is longer than it was")
 
 // Publish stores blobs in the place, if the store is shared; else it does nothing. The caller does
 // so before the commit that names them. The error is a *Trouble, which is temporary.
@@ -180,7 +183,7 @@ func (h *shared) publish(ctx context.Context, name string) error {
 }
 
 // fetch returns a blob of the place as a file on this host's disk. Its bytes are those of the hash.
-func (s *Store) fetch(ctx context.Context, name, sum string) (_ *File, err error) {
+func (s *Store) fetch(ctx context.Context, name, sum string, size int64) (_ *File, err error) {
 	h := s.shared
 	leave, err := h.copies.enter(ctx, name)
 	if err != nil {
@@ -198,7 +201,7 @@ func (s *Store) fetch(ctx context.Context, name, sum string) (_ *File, err error
 	if err != nil {
 		return nil, fmt.Errorf("fetch a kept file: %w", err)
 	}
-	size, err := h.copyTo(ctx, dst, name, sum)
+	err = h.copyTo(ctx, &limitedWriter{dst, size}, name, sum)
 	if err = errors.Join(err, dst.Close()); err == nil {
 		err = os.Rename(part, s.file(name))
 	}
@@ -216,16 +219,17 @@ func (s *Store) fetch(ctx context.Context, name, sum string) (_ *File, err error
 
 // copyTo writes a blob of the place to a file. The error is a *Trouble if the bytes are not those of
 // the hash: they may have changed on their way, or in the place.
-func (h *shared) copyTo(ctx context.Context, dst *os.File, name, sum string) (size int64, err error) {
+func (h *shared) copyTo(ctx context.Context, dst io.Writer, name, sum string) error {
 	hash := sha256.New()
-	if err := h.place.Get(ctx, name, io.MultiWriter(dst, hash)); err != nil {
+	err := h.place.Get(ctx, name, io.MultiWriter(dst, hash))
+	if err != nil && !errors.Is(err, errLonger) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			h.note("read", err)
 		}
-		return 0, err
+		return err
 	}
 	h.note("read", nil)
-	right := hex.EncodeToString(hash.Sum(nil)) == sum
+	right := err == nil && hex.EncodeToString(hash.Sum(nil)) == sum
 	h.mu.Lock()
 	delete(h.damaged, name)
 	if !right {
@@ -233,9 +237,9 @@ func (h *shared) copyTo(ctx context.Context, dst *os.File, name, sum string) (si
 	}
 	h.mu.Unlock()
 	if !right {
-		return 0, &Trouble{Cause: "a file has other bytes than were accepted: " + name, Remedy: damagedRemedy}
+		return &Trouble{Cause: "a file has other bytes than were accepted: " + name, Remedy: damagedRemedy}
 	}
-	return dst.Seek(0, io.SeekCurrent)
+	return nil
 }
 
 const damagedRemedy = "check the disk and the network of state.files, and restore the file there from a backup or an earlier version; it is read again until its message ends"

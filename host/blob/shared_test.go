@@ -56,7 +56,7 @@ func publish(t *testing.T, s *blob.Store) blob.Blob {
 // read returns what a host reads of a blob.
 func read(t *testing.T, s *blob.Store, b blob.Blob) (string, error) {
 	t.Helper()
-	f, err := s.Open(t.Context(), b.Name, b.SHA256)
+	f, err := s.Open(t.Context(), b.Name, b.SHA256, b.Size)
 	if err != nil {
 		return "", err
 	}
@@ -254,7 +254,7 @@ func TestADirectoryThatHangsHoldsUpNobodyForLong(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := make(chan error)
 	go func() {
-		_, err := other.Open(ctx, b.Name, b.SHA256)
+		_, err := other.Open(ctx, b.Name, b.SHA256, b.Size)
 		ended <- err
 	}()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0) // returns once the call has opened it, and reads
@@ -308,6 +308,37 @@ func TestAPlaceThatIsFullIsAFindingUntilItIsWritten(t *testing.T) {
 	}
 }
 
+// endless is a place whose blobs are far longer than their records say.
+type endless struct {
+	blob.Place
+	wrote int
+}
+
+func (e *endless) Get(ctx context.Context, name string, to io.Writer) error {
+	if !blob.IsName(name) {
+		return e.Place.Get(ctx, name, to)
+	}
+	for e.wrote < 100<<20 {
+		n, err := to.Write(make([]byte, 1<<20))
+		if e.wrote += n; err != nil {
+			return &blob.Trouble{Cause: "a writer refuses", Err: err}
+		}
+	}
+	return nil
+}
+
+func TestAFileThatGrewInThePlaceFilledTheDisk(t *testing.T) {
+	place := &endless{Place: blob.NewDirectory(sharedDir(t))}
+	s := shareAt(t, place)
+	b := publish(t, shareAt(t, place))
+	if _, err := read(t, s, b); !trouble(err) || !has(s, finding.FilesDamaged) || has(s, finding.FilesUnread) {
+		t.Errorf("%v; %v", err, s.Findings(t.Context()))
+	}
+	if place.wrote > 1<<20 {
+		t.Errorf("%d MiB of a file of %d bytes were taken", place.wrote>>20, b.Size)
+	}
+}
+
 func TestOnlyWhatNoRecordHasNamedIsDeletedAtOnce(t *testing.T) {
 	dir := sharedDir(t)
 	s := shareAt(t, blob.NewDirectory(dir))
@@ -345,4 +376,57 @@ func TestAStartDeletesItsCopiesAndNothingElse(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	stat(t, filepath.Join(dir, b.Name))
+}
+
+// Tries that a hung file system had held up took the unfinished files of the next ones, which then
+// found nothing to rename.
+func TestTwoTriesToStoreAFileTookEachOthersPart(t *testing.T) {
+	dir := sharedDir(t)
+	place := blob.NewDirectory(dir)
+	from, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	const size = 4 << 20
+	if err := from.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	name, tries := strings.Repeat("a", 32), make(chan error)
+	for range 8 {
+		go func() { tries <- place.Put(t.Context(), name, from, size) }()
+	}
+	for range 8 {
+		if err := <-tries; err != nil {
+			t.Errorf("%v (%v)", err, errors.Unwrap(err))
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 || stat(t, filepath.Join(dir, name)).Size() != size {
+		t.Errorf("the directory has %v, %v", entries, err)
+	}
+}
+
+// A file that could not be stored was said to be gone, which no retry mends.
+func TestAFileThatCouldNotBeStoredWasGone(t *testing.T) {
+	dir := sharedDir(t)
+	place := blob.NewDirectory(dir)
+	from, err := os.Open(filepath.Join(dir, blob.Marker))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	if err := place.Put(t.Context(), "missing/name", from, 1); !trouble(err) || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Put: %v", err)
+	}
+	for what, err := range map[string]error{
+		"Get":  place.Get(t.Context(), strings.Repeat("a", 32), io.Discard),
+		"Copy": place.Copy(t.Context(), strings.Repeat("a", 32), strings.Repeat("b", 32)),
+	} {
+		if !errors.Is(err, fs.ErrNotExist) || trouble(err) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("the directory has %v, %v", entries, err)
+	}
 }

@@ -77,13 +77,14 @@ type Content struct {
 	store     *Store
 	ctx       context.Context // of the attempt that may open it
 	name, sum string
+	size      int64
 	bytes     []byte
 }
 
 // Content returns a blob's content, from bytes if these are not nil: they are not recorded yet. It
 // can be opened until ctx is done.
-func (s *Store) Content(ctx context.Context, name, sum string, bytes []byte) Content {
-	return Content{s, ctx, name, sum, bytes}
+func (s *Store) Content(ctx context.Context, name, sum string, size int64, bytes []byte) Content {
+	return Content{s, ctx, name, sum, size, bytes}
 }
 
 // Open opens the blob, see [Store.Open].
@@ -91,7 +92,7 @@ func (c Content) Open() (io.ReadSeekCloser, error) {
 	if c.bytes != nil {
 		return small{bytes.NewReader(c.bytes)}, nil
 	}
-	return c.store.Open(c.ctx, c.name, c.sum)
+	return c.store.Open(c.ctx, c.name, c.sum, c.size)
 }
 
 func (s *Store) openRow(id int64) (io.ReadSeekCloser, error) {

@@ -67,7 +67,7 @@ func TestASmallBlobIsARowAndNoFile(t *testing.T) {
 				t.Errorf("%d bytes became %s with %d bytes in memory", size, b.Name, len(b.Bytes))
 			}
 			commit(t, c, func(tx *store.Tx) error { return blob.Insert(tx, b.Name, b.Bytes) })
-			r, err := s.Open(t.Context(), b.Name, b.SHA256)
+			r, err := s.Open(t.Context(), b.Name, b.SHA256, b.Size)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestASmallBlobIsARowAndNoFile(t *testing.T) {
 			}
 			commit(t, c, func(tx *store.Tx) error { return blob.Delete(tx, b.Name) })
 			remove(t, s, b)
-			if _, err := s.Open(t.Context(), b.Name, b.SHA256); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := s.Open(t.Context(), b.Name, b.SHA256, b.Size); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("opened after it was deleted: %v", err)
 			}
 		}

@@ -120,7 +120,7 @@ func (b *Bridge) mayGo(ctx context.Context, d *records.Delivery) error {
 	for _, p := range d.Parts {
 		for _, f := range p.Files {
 			err := b.mayFile(dst, f, func(read func(io.ReaderAt) error) error {
-				return b.Outbox.Kept(ctx, outbox.Blob{Name: f.Blob, SHA256: f.SHA256}, read)
+				return b.Outbox.Kept(ctx, outbox.Blob{Name: f.Blob, SHA256: f.SHA256, Size: f.Size}, read)
 			})
 			if err != nil {
 				return err

@@ -99,6 +99,10 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 			end()
 		case <-owning.Done():
 		}
+		if t.outlives(2 * cfg.Cluster.Lease.Std()) {
+			options.Log.Error("the host does not end, and has to give the lease up: it ends at once")
+			os.Exit(terminal.ExitLost)
+		}
 	}()
 	options.Lease = lease
 	err = errors.Join(e.runHost(owning, cfg, options, heard), t.end())
@@ -157,6 +161,17 @@ func begin(lease *cluster.Lease, log *slog.Logger) *tenure {
 		}
 	}()
 	return t
+}
+
+// outlives waits for end, and reports whether that was not called in time. A host that hangs at its end would
+// renew the lease for ever.
+func (t *tenure) outlives(limit time.Duration) bool {
+	select {
+	case <-t.kept:
+		return false
+	case <-time.After(limit):
+		return true
+	}
 }
 
 // end gives the lease back. A nil tenure is of a state on this machine.

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
@@ -120,7 +119,7 @@ func (o *FilesOptions) claim(ctx context.Context, mark string, names []string) (
 	}
 	there = map[string]bool{}
 	for name, err := range o.Place.List(ctx) {
-		if err == nil && !ours[strings.TrimSuffix(name, ".part")] {
+		if err == nil && !ours[blob.Whole(name)] {
 			err = errors.Join(errors.New("the place that state.files names has other files: name an empty one"), o.Place.Remove(ctx, blob.Marker))
 		}
 		if err != nil {

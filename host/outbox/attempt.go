@@ -365,7 +365,7 @@ func (o *Outbox) message(ctx context.Context, a *attempt) channel.Message {
 		m.Poll = &channel.Poll{Choices: q.Choices, Several: q.Several}
 	}
 	for _, f := range p.Files {
-		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: o.state.Blobs.Content(ctx, f.Blob, f.SHA256, a.it.BytesOf(f.Blob))})
+		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Content: o.state.Blobs.Content(ctx, f.Blob, f.SHA256, f.Size, a.it.BytesOf(f.Blob))})
 	}
 	return m
 }

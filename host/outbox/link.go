@@ -62,7 +62,7 @@ func (o *Outbox) openFile(ctx context.Context, l records.Link, err error) (recor
 	if err != nil {
 		return records.Link{}, nil, err
 	}
-	f, err := o.state.Blobs.Open(ctx, l.File.Blob, l.File.SHA256)
+	f, err := o.state.Blobs.Open(ctx, l.File.Blob, l.File.SHA256, l.File.Size)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = records.ErrNoLink // ended at this moment
 	}

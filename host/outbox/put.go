@@ -113,13 +113,13 @@ func (o *Outbox) CopyFile(ctx context.Context, f *os.File, size int64) (Blob, er
 	return b, orDiskFull(err)
 }
 
-// Kept calls read with the bytes of a blob, of which it needs the name and the hash; or the bytes,
+// Kept calls read with the bytes of a blob, of which it needs the name, hash and size; or the bytes,
 // if it is a small one that was not passed to Put.
 func (o *Outbox) Kept(ctx context.Context, b Blob, read func(io.ReaderAt) error) error {
 	if b.Bytes != nil {
 		return read(bytes.NewReader(b.Bytes))
 	}
-	f, err := o.state.Blobs.Open(ctx, b.Name, b.SHA256)
+	f, err := o.state.Blobs.Open(ctx, b.Name, b.SHA256, b.Size)
 	if err != nil {
 		return fmt.Errorf("read a kept file: %w", err)
 	}

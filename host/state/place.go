@@ -18,28 +18,33 @@ const (
 	reachTime  = 10 * time.Second // for one look
 	dueEvery   = 5 * time.Minute
 	dueAtOnce  = 100 // blobs that one step deletes
+	mostPause  = time.Hour
 )
 
-// keepPlace looks whether the place of the files is there, until ctx is done. Once it is, it sweeps
-// it, and then deletes at intervals what is due: for the first time after an hour, since the clock of
-// the host that has noted it may be another.
+// keepPlace looks whether the place of the files is there, until ctx is done. If it is, it sweeps it
+// once, and deletes at intervals what is due: for the first time after an hour, since the clock of the
+// host that has noted it may be another.
 func (d *DB) keepPlace(ctx context.Context, log *slog.Logger) {
-	swept, next := false, time.Now().Add(blob.KeepGone)
+	due := time.Now().Add(blob.KeepGone)
+	sweep, pause := time.Now(), reachEvery // 0: it is swept
 	for ok := true; ok; ok = wake.Sleep(ctx, reachEvery) {
 		if d.reach(ctx) != nil {
 			continue // which is a finding
 		}
-		if !swept {
-			err := d.sweepPlace(ctx, log)
-			if swept = err == nil; err != nil && ctx.Err() == nil {
-				log.Warn("the place of the files was not swept; it is tried again", "error", err)
+		if pause > 0 && !time.Now().Before(sweep) {
+			if err := d.sweepPlace(ctx, log); err == nil {
+				pause = 0
+			} else if ctx.Err() == nil {
+				pause = min(2*pause, mostPause)
+				sweep = time.Now().Add(pause)
+				log.Warn("the place of the files was not swept; it is tried again", "after", pause.String(), "error", err)
 			}
 		}
-		if swept && !time.Now().Before(next) {
+		if !time.Now().Before(due) {
 			if err := d.deleteDue(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, blob.ErrHeld) {
 				log.Warn("files that no record names were not deleted; it is tried again", "error", err)
 			}
-			next = time.Now().Add(dueEvery)
+			due = time.Now().Add(dueEvery)
 		}
 	}
 }

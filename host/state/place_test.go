@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -29,17 +30,17 @@ type sharing struct {
 // share opens the state in dir. The host runs until the returned function is called.
 func share(t *testing.T, dir, files string) (_ *sharing, end func()) {
 	t.Helper()
-	s, run := shareOnly(t, dir, files)
+	s, run := shareOnly(t, dir, files, blob.NewDirectory(files))
 	return s, run()
 }
 
 // shareOnly is share of a host that runs once run is called.
-func shareOnly(t *testing.T, dir, files string) (_ *sharing, run func() (end func())) {
+func shareOnly(t *testing.T, dir, files string, place blob.Place) (_ *sharing, run func() (end func())) {
 	t.Helper()
 	statetest.SQLiteOnly(t, "a bubble of synctest cannot hold a socket")
 	s := &sharing{T: t, files: files}
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
-	db, err := state.OpenAt(t.Context(), statetest.Spec(dir), blob.NewDirectory(files), log)
+	db, err := state.OpenAt(t.Context(), statetest.Spec(dir), place, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestTheNextOwnerDeletesWhatTheOldOneLeftAndNothingElse(t *testing.T) {
 		synctest.Wait()
 		left, recorded := old.make().Name, old.make().Name
 		old.record(recorded)
-		half := strings.Repeat("a", 32) + ".part"
+		half := strings.Repeat("a", 32) + ".0123456789abcdef.part"
 		foreign := "notes.txt"
 		for _, name := range []string{half, foreign} {
 			if err := os.WriteFile(filepath.Join(files, name), []byte("x"), 0o600); err != nil {
@@ -153,7 +154,7 @@ func TestTheNextOwnerDeletesWhatTheOldOneLeftAndNothingElse(t *testing.T) {
 		}
 		end()
 
-		s, run := shareOnly(t, dir, files)
+		s, run := shareOnly(t, dir, files, blob.NewDirectory(files))
 		late := s.make().Name // recorded only after the sweep has listed it
 		end = run()
 		synctest.Wait()
@@ -213,7 +214,7 @@ func TestAHostStartsWithoutItsFilesAndFindsThemLater(t *testing.T) {
 		if got := found(); len(got) != 1 || got[0] != finding.FilesAway {
 			t.Errorf("found %v", got)
 		}
-		if _, err := s.Blobs.Open(t.Context(), b.Name, b.SHA256); err == nil {
+		if _, err := s.Blobs.Open(t.Context(), b.Name, b.SHA256, b.Size); err == nil {
 			t.Error("opened")
 		}
 		if err := errors.Join(os.Remove(files), os.Rename(files+"-away", files)); err != nil {
@@ -222,7 +223,7 @@ func TestAHostStartsWithoutItsFilesAndFindsThemLater(t *testing.T) {
 		if !s.after(time.Minute, b.Name) {
 			t.Fatal("gone")
 		}
-		f, err := s.Blobs.Open(t.Context(), b.Name, b.SHA256)
+		f, err := s.Blobs.Open(t.Context(), b.Name, b.SHA256, b.Size)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +257,7 @@ func TestAPlaceIsNotTakenWhileFilesLieInTheState(t *testing.T) {
 		t.Errorf("the place has %v, %v", left, err)
 	}
 	db = statetest.Open(t, dir)
-	f, err := db.Blobs.Open(t.Context(), b.Name, b.SHA256)
+	f, err := db.Blobs.Open(t.Context(), b.Name, b.SHA256, b.Size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,6 +322,37 @@ func TestAFrozenHostMarkedThePlaceOfTheNextOwner(t *testing.T) {
 	start(blob.NewDirectory(files), func(db *state.DB) {
 		if found := db.Blobs.Findings(t.Context()); len(found) > 0 {
 			t.Errorf("the next owner has %v", found)
+		}
+	})
+}
+
+// unlisted is a place whose names cannot be listed.
+type unlisted struct {
+	blob.Place
+	lists int
+}
+
+func (u *unlisted) List(context.Context) iter.Seq2[string, error] {
+	u.lists++
+	return func(yield func(string, error) bool) { yield("", errors.New("too many")) }
+}
+
+// A place that could not be listed was listed four times a minute, and nothing in it was ever deleted.
+func TestAPlaceThatCannotBeListedKeptAllFiles(t *testing.T) {
+	dir, files := t.TempDir(), t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		place := &unlisted{Place: blob.NewDirectory(files)}
+		s, run := shareOnly(t, dir, files, place)
+		end := run()
+		goes := s.make().Name
+		s.record(goes)
+		s.forget(goes)
+		if s.after(2*time.Hour, goes) {
+			t.Error("it stays for ever")
+		}
+		end()
+		if place.lists < 3 || place.lists > 12 {
+			t.Errorf("listed %d times in two hours", place.lists)
 		}
 	})
 }

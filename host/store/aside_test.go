@@ -137,3 +137,28 @@ func TestTwoSweepsOfOneSecondLieApart(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// The host was killed before, and so was the move, between the database and its log: what lay aside
+// lacked the last commits.
+func TestADatabaseWasSetAsideWithoutItsLog(t *testing.T) {
+	s, _ := made(t)
+	db, closing, err := open(s)
+	must(t, err)
+	_, err = db.Exec(`INSERT INTO note VALUES ('late')`)
+	must(t, err)
+	left := map[string][]byte{}
+	for _, name := range []string{"notes.db", "notes.db-wal"} {
+		left[name], err = os.ReadFile(filepath.Join(s.Dir, name))
+		must(t, err)
+	}
+	must(t, closing())
+	for name, content := range left {
+		must(t, os.WriteFile(filepath.Join(s.Dir, name), content, 0o600))
+	}
+	moved, err := s.SetDatabaseAside(t.Context(), noon)
+	must(t, err)
+	must(t, os.Rename(filepath.Join(moved.Dir, "notes.db"), filepath.Join(s.Dir, "notes.db")))
+	if n := notes(t, s); n != 2 {
+		t.Errorf("%d notes in the database alone, want 2", n)
+	}
+}

@@ -97,6 +97,11 @@ func inTransaction(ctx context.Context, db *sql.DB, f Filler) error {
 // marker: they are of the database that has taken its place. In PostgreSQL its tables go into a schema of
 // their own. The caller holds the store's lock.
 func (s Spec) SetDatabaseAside(ctx context.Context, now time.Time, also ...string) (m Moved, err error) {
+	if !s.OnServer() {
+		if err := s.foldLog(ctx); err != nil {
+			return m, s.Explain("move aside", err)
+		}
+	}
 	for _, path := range also {
 		if err := m.TakeAside(s, path, now); err != nil {
 			return m, err
@@ -113,6 +118,20 @@ func (s Spec) SetDatabaseAside(ctx context.Context, now time.Time, also ...strin
 		}
 	}
 	return m, nil
+}
+
+// foldLog writes what the database's log has into the database, so that it is whole without it.
+func (s Spec) foldLog(ctx context.Context) error {
+	db, err := s.connect("rw")
+	if err != nil {
+		return err
+	}
+	var busy, frames, folded int64
+	err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &folded)
+	if err == nil && busy != 0 {
+		err = errors.New("somebody else reads the database")
+	}
+	return errors.Join(err, db.Close())
 }
 
 // Present reports whether a store's database has tables.

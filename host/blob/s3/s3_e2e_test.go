@@ -106,7 +106,7 @@ func stage(t *testing.T, s *blob.Store, n int64) blob.Blob {
 }
 
 func read(s *blob.Store, b blob.Blob) (n int64, err error) {
-	f, err := s.Open(context.Background(), b.Name, b.SHA256)
+	f, err := s.Open(context.Background(), b.Name, b.SHA256, b.Size)
 	if err != nil {
 		return 0, err
 	}
@@ -151,7 +151,7 @@ func TestABucketIsAPlace(t *testing.T) {
 	if err := s.Publish(t.Context(), b.Name); err != nil {
 		t.Fatal(err)
 	}
-	src, err := s.Open(t.Context(), b.Name, b.SHA256)
+	src, err := s.Open(t.Context(), b.Name, b.SHA256, b.Size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func TestFaultsOfTheServiceAreTroubleAndNeverWrongBytes(t *testing.T) {
 				}
 			}()
 			up := s.Publish(ctx, mine.Name)
-			f, down := s.Open(ctx, b.Name, b.SHA256)
+			f, down := s.Open(ctx, b.Name, b.SHA256, b.Size)
 			if down == nil {
 				f.Close()
 			}

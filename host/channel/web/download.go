@@ -34,7 +34,7 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 		w.noFile(rw, r)
 		return
 	}
-	body, err := w.files.Open(r.Context(), f.ID, f.SHA256)
+	body, err := w.files.Open(r.Context(), f.ID, f.SHA256, f.Size)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now, or by hand
 		w.noFile(rw, r)
 		return

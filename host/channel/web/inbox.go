@@ -78,7 +78,7 @@ func (w *Web) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, erro
 	if file == nil {
 		return nil, gone
 	}
-	body, err := w.files.Open(ctx, file.ID, file.SHA256)
+	body, err := w.files.Open(ctx, file.ID, file.SHA256, file.Size)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, gone
 	}

@@ -32,7 +32,7 @@ func TestAFileOfTheOutboxIsNotCopied(t *testing.T) {
 		Files: []channel.File{{
 			Info:    media.Info{Name: "a.txt", MIME: "text/plain", Kind: media.Document, Size: b.Size},
 			SHA256:  b.SHA256,
-			Content: channeltest.Opens(func() (io.ReadSeekCloser, error) { return outbox.Open(t.Context(), b.Name, b.SHA256) }),
+			Content: channeltest.Opens(func() (io.ReadSeekCloser, error) { return outbox.Open(t.Context(), b.Name, b.SHA256, b.Size) }),
 		}},
 		Attempt: channeltest.Progress(func(n int64) { told = n }),
 	})

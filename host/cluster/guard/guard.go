@@ -87,7 +87,7 @@ func ends(s os.Signal) bool { return s == syscall.SIGTERM || s == os.Interrupt }
 // child is one run of the program.
 type child struct {
 	cmd    *exec.Cmd
-	beats  chan time.Duration // deadlines; 0: none
+	beats  chan time.Duration // deadlines; 0: none; closed behind the last one
 	ended  chan struct{}
 	closes []io.Closer
 
@@ -117,7 +117,8 @@ func (g *Guard) start() (_ *child, err error) {
 	go c.read(beats)
 	go func() {
 		defer close(c.ended)
-		_ = c.cmd.Wait() // ProcessState says how it went
+		_ = c.cmd.Wait()                                // ProcessState says how it went
+		_ = beats.SetReadDeadline(time.Now().Add(tick)) // if a process of the child has its end of the pipe
 	}()
 	return c, nil
 }
@@ -133,18 +134,15 @@ func (c *child) close() {
 	}
 }
 
-// read hands on the child's deadlines, until it has ended.
+// read hands on the child's deadlines, to the last one before its end.
 func (c *child) read(from io.Reader) {
+	defer close(c.beats)
 	beat := make([]byte, 8)
 	for {
 		if _, err := io.ReadFull(from, beat); err != nil {
 			return
 		}
-		select {
-		case c.beats <- time.Duration(binary.BigEndian.Uint64(beat)):
-		case <-c.ended:
-			return
-		}
+		c.beats <- time.Duration(binary.BigEndian.Uint64(beat))
 	}
 }
 
@@ -154,16 +152,24 @@ func (c *child) wait(signals <-chan os.Signal) {
 	defer c.close()
 	var deadline time.Duration
 	var held []os.Signal
+	beats := c.beats
 	look := time.NewTimer(tick)
 	defer look.Stop()
 	for {
 		select {
-		case deadline = <-c.beats:
-			c.up = true
+		case at, more := <-beats:
+			if !more { // the child has ended, or nearly
+				beats = nil
+				continue
+			}
+			c.up, deadline = true, at
 		case s := <-signals:
 			c.ending = c.ending || ends(s)
 			held = append(held, s)
 		case <-c.ended:
+			for range c.beats {
+				c.up = true
+			}
 			return
 		case <-look.C:
 		}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -178,4 +179,22 @@ func TestASIGHUPKilledAChildThatDidNotListenYet(t *testing.T) {
 	}
 	signals <- syscall.SIGTERM
 	<-code
+}
+
+// The guard ended with a child that had come up, if it died at once after that.
+func TestAChildThatDiedRightAfterItCameUpEndedItsGuard(t *testing.T) {
+	t.Parallel()
+	beats, tell, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join((&Child{beats: tell}).Until(0), tell.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c := &child{beats: make(chan time.Duration), ended: make(chan struct{}), closes: []io.Closer{beats}}
+	close(c.ended)
+	go c.read(beats)
+	if c.wait(nil); !c.up {
+		t.Error("it counts as one that never came up")
+	}
 }

@@ -28,7 +28,7 @@ func TestAFileOfADoubtfulCommitWasDeleted(t *testing.T) {
 		}
 		LeaveDoubtful(tt.err, []*Staged{s, nil})
 		s.Drop()
-		f, err := b.Open(t.Context(), s.Name, s.SHA256)
+		f, err := b.Open(t.Context(), s.Name, s.SHA256, s.Size)
 		if err == nil {
 			_ = f.Close()
 		}

@@ -168,7 +168,7 @@ func (s *Staged) dimensions() (width, height int) {
 	if s.Bytes != nil {
 		return probe.Dimensions(bytes.NewReader(s.Bytes))
 	}
-	f, err := s.blobs.Open(context.Background(), s.Name, s.SHA256)
+	f, err := s.blobs.Open(context.Background(), s.Name, s.SHA256, s.Size)
 	if err != nil {
 		return 0, 0
 	}
