@@ -88,9 +88,9 @@ func (h *Host) configNow() string {
 	return h.config
 }
 
-// patience is how long the database has for one answer. It is below a third of the lease, so that a
-// renewal may be tried twice.
-func (h *Host) patience() time.Duration { return h.o.Lease / 4 }
+// Limit is how long the database may take for a statement, by the lease of its owner. It is below a third of the
+// lease, so that a renewal may be tried twice.
+func Limit(lease time.Duration) time.Duration { return lease / 4 }
 
 // limited bounds a few answers of the database. One statement ends before in the server: it would go on
 // there for a caller that is gone.
@@ -103,7 +103,7 @@ func (h *Host) connect(ctx context.Context) (err error) {
 	if h.conn != nil && !h.conn.IsClosed() {
 		return nil
 	}
-	if h.conn, err = h.o.Database.Connect(ctx, h.patience()); err != nil {
+	if h.conn, err = h.o.Database.Connect(ctx, Limit(h.o.Lease)); err != nil {
 		return err
 	}
 	if !h.prepared {

@@ -29,14 +29,21 @@ func (s Spec) place() string {
 	return s.path()
 }
 
-// dial opens the database. With a limit nothing that hangs stays.
-func (s Spec) dial(limit time.Duration) (*sql.DB, error) {
+// dial opens the database, with the fence.
+func (s Spec) dial(o postgres.Options) (*sql.DB, error) {
 	c, err := postgres.Read(s.Server.File)
 	if err != nil {
 		return nil, s.ofServer("open", err)
 	}
-	return c.Open(postgres.Options{Fence: s.Server.Fence, Limit: limit}), nil
+	o.Fence = s.Server.Fence
+	return c.Open(o), nil
 }
+
+// limited opens the database for what others wait for.
+func (s Spec) limited() (*sql.DB, error) { return s.dial(postgres.Options{Limit: s.limit()}) }
+
+// alone opens the database for changes that nobody commits beside: they take their time, but one that stops is undone.
+func (s Spec) alone() (*sql.DB, error) { return s.dial(postgres.Options{Pause: time.Minute}) }
 
 func (s Spec) limit() time.Duration {
 	if s.Server.Limit > 0 {
@@ -104,7 +111,7 @@ func readRow(ctx context.Context, db *sql.DB) (m mark, err error) {
 
 // openServer is Open of a database in PostgreSQL.
 func (s Spec) openServer(ctx context.Context) (_ *DB, err error) {
-	slow, err := s.dial(0) // new tables take their time
+	slow, err := s.alone()
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +134,7 @@ func (s Spec) openServer(ctx context.Context) (_ *DB, err error) {
 	if err := s.writeMarks(found, id); err != nil {
 		return nil, err
 	}
-	db, err := s.dial(s.limit())
+	db, err := s.limited()
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +193,7 @@ func (s Spec) migrateServer(ctx context.Context, db *sql.DB, id string, f Filler
 
 // lookServer opens an existing database to read it, as it is at each moment.
 func (s Spec) lookServer(ctx context.Context) (*View, error) {
-	db, err := s.dial(s.limit())
+	db, err := s.limited()
 	if err != nil {
 		return nil, err
 	}
