@@ -122,9 +122,14 @@ func (h *Host) connect(ctx context.Context) (err error) {
 const preparing = 0x6c6f6e67
 
 // Prepare makes the tables of the hosts and leases, and the function that commits call, if they are
-// not there.
+// not there. What is there may be a newer owner's, and stays.
 func Prepare(ctx context.Context, conn *pgx.Conn) error {
-	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	there := false
+	err := conn.QueryRow(ctx, "SELECT to_regclass('lease') IS NOT NULL AND to_regclass('cluster_host') IS NOT NULL AND to_regprocedure('longshore_fence(text, bigint)') IS NOT NULL").Scan(&there)
+	if err != nil || there {
+		return err
+	}
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", preparing); err != nil {
 			return err
 		}
