@@ -80,12 +80,8 @@ func (e *env) topLines(o operator.Overview, columns int) []string {
 		head = fmt.Sprintf("longshore %s, up %s", s.Version, o.Time.Sub(s.Started).Round(time.Second))
 	}
 	e.Say("%s, %s", head, terminal.ClockText(o.Time))
-	waiting := 0
-	for _, g := range s.Groups {
-		waiting += g.Waiting
-	}
 	e.Say("disk %s of %s free, %d not yet taken, queue %d, errors %d",
-		media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)), waiting, pendingOf(s), s.Errors)
+		media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)), total(s, func(g operator.Group) int { return g.Waiting }), total(s, func(g operator.Group) int { return g.Pending }), s.Errors)
 	if n := approvalsOf(s); n > 0 {
 		e.Say("waiting for an approval: %d; see: longshore approvals list", n)
 	}
@@ -93,8 +89,9 @@ func (e *env) topLines(o operator.Overview, columns int) []string {
 		e.Say("direct chats that wait for you: %d; see: longshore groups requests", n)
 	}
 	e.printWrong(s)
-	for _, print := range []func(*env, operator.Overview) error{topChannels, topGroups, topQueue, topFailed, topTasks} {
-		_ = print(e, o) // writing to a buffer does not fail
+	_ = e.printChannels(s) // writing to a buffer does not fail
+	for _, print := range []func(*env, operator.Overview) error{topGroups, topQueue, topFailed, topTasks} {
+		_ = print(e, o)
 	}
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	for i, line := range lines {
@@ -103,21 +100,17 @@ func (e *env) topLines(o operator.Overview, columns int) []string {
 	return lines
 }
 
-func pendingOf(s operator.Status) (n int) {
+// total adds up a number of each group.
+func total(s operator.Status, of func(operator.Group) int) (n int) {
 	for _, g := range s.Groups {
-		n += g.Pending
+		n += of(g)
 	}
 	return n
 }
 
-func approvalsOf(s operator.Status) (n int) {
-	for _, g := range s.Groups {
-		n += g.Approvals
-	}
-	return n
+func approvalsOf(s operator.Status) int {
+	return total(s, func(g operator.Group) int { return g.Approvals })
 }
-
-func topChannels(e *env, o operator.Overview) error { return e.printChannels(o.Status) }
 
 // topGroups prints the busiest groups first: a screen may not have room for all.
 func topGroups(e *env, o operator.Overview) error {
