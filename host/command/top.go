@@ -80,8 +80,12 @@ func (e *env) topLines(o operator.Overview, columns int) []string {
 		head = fmt.Sprintf("longshore %s, up %s", s.Version, o.Time.Sub(s.Started).Round(time.Second))
 	}
 	e.Say("%s, %s", head, terminal.ClockText(o.Time))
+	waiting := 0
+	for _, g := range s.Groups {
+		waiting += g.Waiting
+	}
 	e.Say("disk %s of %s free, %d not yet taken, queue %d, errors %d",
-		media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)), total(s, func(g operator.Group) int { return g.Waiting }), total(s, func(g operator.Group) int { return g.Pending }), s.Errors)
+		media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)), waiting, pendingOf(s), s.Errors)
 	if n := approvalsOf(s); n > 0 {
 		e.Say("waiting for an approval: %d; see: longshore approvals list", n)
 	}
@@ -100,16 +104,18 @@ func (e *env) topLines(o operator.Overview, columns int) []string {
 	return lines
 }
 
-// total adds up a number of each group.
-func total(s operator.Status, of func(operator.Group) int) (n int) {
+func pendingOf(s operator.Status) (n int) {
 	for _, g := range s.Groups {
-		n += of(g)
+		n += g.Pending
 	}
 	return n
 }
 
-func approvalsOf(s operator.Status) int {
-	return total(s, func(g operator.Group) int { return g.Approvals })
+func approvalsOf(s operator.Status) (n int) {
+	for _, g := range s.Groups {
+		n += g.Approvals
+	}
+	return n
 }
 
 // topGroups prints the busiest groups first: a screen may not have room for all.
