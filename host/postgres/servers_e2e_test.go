@@ -39,7 +39,7 @@ func TestASessionOutlivedItsMachine(t *testing.T) {
 	s := pgtest.Start(t)
 	c := read(t, pgtest.Write(t, fmt.Sprintf("host=127.0.0.1 port=%d user=longshore dbname=postgres", s.Port)))
 	db := open(t, c, postgres.Options{Pause: time.Minute})
-	for name, want := range map[string]string{"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3", "tcp_user_timeout": "1min", "idle_in_transaction_session_timeout": "1min", "statement_timeout": "0"} {
+	for name, want := range map[string]string{"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3", "tcp_user_timeout": "60000", "idle_in_transaction_session_timeout": "1min", "statement_timeout": "0"} {
 		var got string
 		must(t, db.QueryRow(`SELECT current_setting(?)`, name).Scan(&got))
 		if got != want {
