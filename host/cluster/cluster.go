@@ -48,8 +48,8 @@ type Host struct {
 	o        Options
 	conn     *pgx.Conn // nil: none
 	prepared bool
-	step     int64 // from the last owner's fence to this host's
-	tried    int64 // the fence for which take has no answer; 0: none
+	step     int64  // from the last owner's fence to this host's
+	tried    *Lease // the lease for which take has no answer; nil: none
 
 	mu     sync.Mutex
 	config string

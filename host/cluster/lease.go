@@ -20,23 +20,24 @@ var ErrLost = errors.New("the lease is lost")
 // Lease is a host's right to be the cluster's owner. It lasts until its Keep returns.
 type Lease struct {
 	postgres.Fence
+	Before   int64 // the last owner's number; 0: there was none
 	host     *Host
 	deadline atomic.Int64 // by guard.Now: when the owner stops by its own clock
 	serves   atomic.Bool
 	asked    chan struct{}
 }
 
-func (h *Host) leaseOf(fence int64) *Lease {
-	return &Lease{Fence: postgres.Fence{Cluster: h.o.Cluster, Number: fence}, host: h, asked: make(chan struct{}, 1)}
+func (h *Host) leaseAfter(before int64) *Lease {
+	return &Lease{Fence: postgres.Fence{Cluster: h.o.Cluster, Number: before + h.step}, Before: before, host: h, asked: make(chan struct{}, 1)}
 }
 
 // regain is for a take whose answer was lost, and that was made.
 func (h *Host) regain(ctx context.Context) (*Lease, error) {
-	l := h.leaseOf(h.tried)
+	l := h.tried
 	if err := l.renew(ctx); err != nil {
 		return nil, err
 	}
-	h.tried = 0
+	h.tried = nil
 	return l, nil
 }
 
@@ -48,9 +49,9 @@ func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 			return nil, fmt.Errorf("end the last owner's sessions: %w", err)
 		}
 	}
-	l := h.leaseOf(v.Fence + h.step)
+	l := h.leaseAfter(v.Fence)
 	began := guard.Now()
-	h.tried = l.Number
+	h.tried = l
 	tag, err := h.conn.Exec(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, config) VALUES ($1, $2, $6, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4)
 		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = excluded.fence, expires = excluded.expires, since = excluded.since, heir = ''
 		WHERE l.fence = $5 AND l.expires <= clock_timestamp()`,
@@ -58,7 +59,7 @@ func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("take the lease: %w", err)
 	}
-	if h.tried = 0; tag.RowsAffected() == 0 {
+	if h.tried = nil; tag.RowsAffected() == 0 {
 		return nil, nil
 	}
 	if err := l.extend(began); err != nil {

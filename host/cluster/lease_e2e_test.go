@@ -330,7 +330,7 @@ func TestAHostWhoseTakeWasMadeWithoutAnAnswerWaitsForItself(t *testing.T) {
 	if lease := mustTake(t, a); lease.Left() > short {
 		t.Error(lease.Left())
 	} else {
-		a.tried = lease.Number // take leaves it so if it has no answer
+		a.tried = lease // take leaves it so if it has no answer
 	}
 	if again := mustTake(t, a); again.Left() <= 0 {
 		t.Errorf("it owns for %v", again.Left())

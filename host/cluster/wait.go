@@ -99,7 +99,7 @@ func (h *Host) Take(ctx context.Context) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.Owned && v.Fence == h.tried {
+	if v.Owned && h.tried != nil && v.Fence == h.tried.Number {
 		return h.regain(ctx)
 	}
 	if v.kept = h.keptBy(v, tag.RowsAffected() > 0); v.kept != (finding.Finding{}) {
