@@ -98,11 +98,13 @@ func (h *Host) limited(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, h.o.Lease/3)
 }
 
-// connect gives the host a connection, if it has none that works.
+// connect gives the host a connection, if it has none that works. It has as long as the answers that follow.
 func (h *Host) connect(ctx context.Context) (err error) {
 	if h.conn != nil && !h.conn.IsClosed() {
 		return nil
 	}
+	ctx, cancel := h.limited(ctx)
+	defer cancel()
 	if h.conn, err = h.o.Database.Connect(ctx, Limit(h.o.Lease)); err != nil {
 		return err
 	}

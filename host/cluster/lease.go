@@ -136,40 +136,44 @@ func (l *Lease) renewing(ctx context.Context) error {
 	return nil
 }
 
+// renew needs one round trip: an owner whose way to the database is slow keeps its lease.
 func (l *Lease) renew(ctx context.Context) error {
 	h := l.host
-	ctx, cancel := h.limited(ctx)
-	defer cancel()
 	if err := h.connect(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := h.limited(ctx)
+	defer cancel()
 	began := guard.Now()
-	var heir string
-	err := h.conn.QueryRow(ctx, `UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = CASE WHEN $5 THEN $4 ELSE config END, heir = CASE WHEN heir = owner THEN '' ELSE heir END WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING heir`,
-		l.Cluster, l.Number, h.o.Lease.Seconds(), h.configNow(), l.serves.Load()).Scan(&heir)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("%w: another host owns", ErrLost)
-	}
-	if err != nil {
+	v, b := View{Cluster: h.o.Cluster}, &pgx.Batch{}
+	b.Queue(`UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = CASE WHEN $5 THEN $4 ELSE config END, heir = CASE WHEN heir = owner THEN '' ELSE heir END WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING heir`,
+		l.Cluster, l.Number, h.o.Lease.Seconds(), h.configNow(), l.serves.Load()).QueryRow(l.renewed)
+	b.Queue(announce, h.announcement()...)
+	v.ask(b)
+	if err := h.conn.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("renew the lease: %w", err)
 	}
 	if err := l.extend(began); err != nil {
 		return errors.Join(ErrLost, err)
 	}
-	if heir != "" && heir != h.o.Name {
+	if v.Heir != "" && v.Heir != h.o.Name {
 		select {
 		case <-l.asked:
 		default:
-			h.o.Log.Info("gives the lease to another host", "heir", heir)
+			h.o.Log.Info("gives the lease to another host", "heir", v.Heir)
 			close(l.asked)
 		}
 	}
-	if _, err = h.announce(ctx); err != nil {
-		return err
-	}
-	v, err := Look(ctx, h.conn, h.o.Cluster)
-	if err == nil {
-		h.know(v)
+	h.know(v)
+	return nil
+}
+
+// renewed reads whether the row is still this owner's.
+func (l *Lease) renewed(row pgx.Row) error {
+	var heir string
+	err := row.Scan(&heir)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("%w: another host owns", ErrLost)
 	}
 	return err
 }
@@ -177,11 +181,11 @@ func (l *Lease) renew(ctx context.Context) error {
 // Release gives the lease back, so that another host may own at once. Keep must have returned.
 func (l *Lease) Release(ctx context.Context) error {
 	h := l.host
-	ctx, cancel := h.limited(ctx)
-	defer cancel()
 	if err := h.connect(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := h.limited(ctx)
+	defer cancel()
 	_, err := h.conn.Exec(ctx, `WITH gone AS (UPDATE lease SET expires = clock_timestamp() WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING cluster)
 		SELECT pg_notify($3, cluster) FROM gone`, l.Cluster, l.Number, wakes)
 	if err != nil {
