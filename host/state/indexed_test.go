@@ -11,7 +11,7 @@ import (
 // bounds are the longest texts in indexes, in bytes, as the code that writes them has it: by table and column, or by column.
 var bounds = map[string]int{
 	"folder": 64, "channel": 128, "chat": 256, "thread": 256, // groups.MaxJID, and plain of push; platforms' own are shorter
-	"id": 256, "sender": 256, "ref": 256, "what": 256, "inbound_past.id": 256, // channel.Key
+	"id": 256, "sender": 256, "ref": 256, "inbound_past.id": 256, "what": 64, // channel.Key; SenderID
 	"key": 256, "journal_fact.key": 1280, // with the shown name of a file: ipc.maxName
 	"request": 200, "run": 200, "task": 200, "stamp": 200, "turn": 200, "message": 200, "session": 200, // ipc.maxID, or ours
 	"part.blob": 32 * 34, "blob": 34, "file": 34, "name": 200, // ours: ipc.MaxFiles of a part
