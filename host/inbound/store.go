@@ -84,16 +84,7 @@ func (s *Store) Found(to []any, query string, args ...any) (bool, error) {
 // Each calls row for every row of a query.
 func Each(db *state.DB, row func(scan func(to ...any) error) error, query string, args ...any) error {
 	rows, err := db.QueryContext(context.Background(), query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return state.Each(rows, err, func() error { return row(rows.Scan) })
 }
 
 // Key returns the key of a message: a hash of what identifies it.
@@ -130,16 +121,8 @@ func (s *Store) Adding(m *Message) Change {
 		if err != nil {
 			return err
 		}
-		rows, err := t.Query(`INSERT INTO inbound_message (folder, key, thread, kept, body) VALUES (?, ?, ?, ?, ?) RETURNING id`,
-			s.Folder, m.Key, m.Thread, m.Kept.UnixNano(), string(body))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		if rows.Next() {
-			err = rows.Scan(&m.Seq)
-		}
-		return errors.Join(err, rows.Err())
+		return t.QueryRow(`INSERT INTO inbound_message (folder, key, thread, kept, body) VALUES (?, ?, ?, ?, ?) RETURNING id`,
+			s.Folder, m.Key, m.Thread, m.Kept.UnixNano(), string(body)).Scan(&m.Seq)
 	}
 }
 

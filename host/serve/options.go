@@ -12,18 +12,10 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/inbound"
-	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/transcribe"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
-
-func (h *Host) outboxOptions() outbox.Options {
-	return outbox.Options{
-		State: h.State, Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
-		Settings: h,
-	}
-}
 
 func (h *Host) assistantOptions() turns.Options {
 	o := turns.Options{
