@@ -217,3 +217,22 @@ func Load(db *state.DB) (map[string]*Left, error) {
 	}
 	return all, nil
 }
+
+// maxRefused is how many refusals of a chat are remembered.
+const maxRefused = 500
+
+// WasRefused reports whether a member was told of a refusal before. It returns false if the state
+// cannot be read: then the member is told once more.
+func (s *Store) WasRefused(what string) bool {
+	var one int
+	known, _ := s.Found([]any{&one}, `SELECT 1 FROM inbound_refusal WHERE folder = ? AND what = ?`, s.Folder, what)
+	return known
+}
+
+// Refused remembers that a member was told of a refusal.
+func (s *Store) Refused(what string) error {
+	return s.Do("remember a refusal",
+		Exec(`INSERT INTO inbound_refusal (folder, what, seq) VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM inbound_refusal WHERE folder = ?))
+			ON CONFLICT (folder, what) DO NOTHING`, s.Folder, what, s.Folder),
+		Exec(`DELETE FROM inbound_refusal WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM inbound_refusal WHERE folder = ?) - ?`, s.Folder, s.Folder, maxRefused))
+}

@@ -23,6 +23,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/ipc"
 )

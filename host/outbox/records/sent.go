@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // SentPart is a message that a group has sent, or wanted to send.
