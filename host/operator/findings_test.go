@@ -212,3 +212,32 @@ func TestATakenAddressWasToBeMendedByANewToken(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// stated are a host's own findings.
+type stated []finding.Finding
+
+func (s stated) Findings(context.Context) []finding.Finding { return s }
+func (stated) Examine(context.Context) []finding.Finding    { return nil }
+
+// TestAHostThatAcceptsEverythingWasUnready, since a directory was closed in which no delivery lies.
+func TestAHostThatAcceptsEverythingWasUnready(t *testing.T) {
+	for part, ready := range map[string]bool{"state, logs": true, "state, ipc": false, "state": false} {
+		if why := operator.RefusalOf([]finding.Finding{{Name: finding.State, Part: part, Severity: finding.Fault, Cause: "permission denied"}}); (why == nil) != ready {
+			t.Errorf("%s: %v", part, why)
+		}
+	}
+}
+
+// TestAStateThatIsGoneWasToBeMendedByMovingAwayWhatIsInItsPlace: the host could not make its control
+// socket there, and nothing was in its place.
+func TestAStateThatIsGoneWasToBeMendedByMovingAwayWhatIsInItsPlace(t *testing.T) {
+	o, _ := judged(t)
+	o.Parts = stated{
+		{Name: finding.StateGone, Part: "state", Severity: finding.Fault},
+		{Name: finding.Listener, Part: "control socket", Severity: finding.Fault},
+		{Name: finding.Listener, Part: "metrics", Severity: finding.Fault},
+	}
+	if all, _ := findings(t, o); len(all) != 2 || all[0].Part != "metrics" || all[1].Name != finding.StateGone {
+		t.Errorf("%+v", all)
+	}
+}
