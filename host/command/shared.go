@@ -209,5 +209,9 @@ func (e *env) own(ctx context.Context, cfg *config.Config) (*tenure, error) {
 		}
 		return nil, errors.Join(err, host.Close())
 	}
-	return begin(lease, log), nil
+	t := begin(lease, log)
+	if _, err := serve.NoteTenure(cfg.Layout(), lease.Before, lease.Number); err != nil { // if another machine was the last: the next start holds its queue
+		return nil, errors.Join(err, t.end())
+	}
+	return t, nil
 }
