@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
 	"github.com/longshore-bridge/longshore/internal/cause"
@@ -69,7 +70,9 @@ func (l *Local) Findings(ctx context.Context, deep bool) ([]finding.Finding, err
 	}
 	all := finding.Merge(parts, own, examined)
 	if slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.StateGone }) {
-		all = slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Name == finding.Accepting }) // as the state is gone
+		all = slices.DeleteFunc(all, func(f finding.Finding) bool { // as the state is gone, and so is the socket's directory
+			return f.Name == finding.Accepting || f.Name == finding.Listener && f.Part == "control socket"
+		})
 	}
 	for i := range all {
 		all[i].Cause, all[i].Remedy = media.Cut(media.Printable(all[i].Cause), 1000), media.Cut(media.Printable(all[i].Remedy), 1000)
@@ -92,6 +95,11 @@ func unseen(part string) finding.Finding {
 func (l *Local) ofChannels(context.Context) (all []finding.Finding) {
 	for _, c := range l.Channels {
 		one := channelOf(c)
+		if s, ok := channel.Current(c).(channel.Shared); ok && s.Shared() {
+			all = append(all, warning(finding.ChannelSetup, "channel "+one.Name, "another program has connected by the token of channel "+one.Name+", and gets a part of what members write",
+				"stop it; each installation needs an app of its own"))
+			continue
+		}
 		if one.Connected {
 			all = append(all, finding.Well("channel "+one.Name, cmp.Or(one.Detail, one.Name+" is connected")))
 			continue
@@ -357,6 +365,9 @@ func (l *Local) remedy(t trouble, folder string) string {
 func RefusalOf(all []finding.Finding) *refusal.Error {
 	for _, name := range []string{finding.StateGone, finding.State, finding.Accepting} {
 		for _, f := range all {
+			if f.Name == finding.State && f.Part != "state" && !strings.HasSuffix(f.Part, "ipc") { // a directory that no delivery needs, or the outbox says so
+				continue
+			}
 			if f.Name == name && f.Severity == finding.Fault {
 				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
 			}
