@@ -66,7 +66,7 @@ func refused(t *testing.T, h *Host) string {
 // session is an owner's connection, as the state opens them.
 func session(t *testing.T, db *postgres.Config, fence int64) *sql.Conn {
 	t.Helper()
-	c, err := db.OpenNative(postgres.Options{Fence: &postgres.Fence{Cluster: "pair", Number: fence}}).Conn(t.Context())
+	c, err := db.Open(postgres.Options{Fence: &postgres.Fence{Cluster: "pair", Number: fence}}).Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
