@@ -342,6 +342,7 @@ func TestAHostWhoseTakeWasMadeWithoutAnAnswerWaitsForItself(t *testing.T) {
 func TestAHostThatTriedTwiceWaitedForItself(t *testing.T) {
 	t.Parallel()
 	a := hostOf(t, database(t), "a")
+	a.o.Lease = time.Hour
 	first := mustTake(t, a)
 	if second, err := a.take(t.Context(), View{}); second != nil || err != nil {
 		t.Fatalf("%v, %v", second, err)
@@ -361,7 +362,9 @@ func TestAHostReplacedTheFenceOfANewerOne(t *testing.T) {
 	if _, errs := server.Psql("postgres", newer); errs != "" {
 		t.Fatal(errs)
 	}
-	refused(t, hostOf(t, db, "b"))
+	if _, err := take(t, hostOf(t, db, "b")); err != nil {
+		t.Fatal(err)
+	}
 	if body, _ := server.Psql("postgres", "SELECT prosrc FROM pg_proc WHERE proname = 'longshore_fence'"); !strings.Contains(body, "newer") {
 		t.Error(body)
 	}
