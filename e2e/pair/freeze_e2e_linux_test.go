@@ -67,8 +67,8 @@ func TestAnOwnerThatStopsAtAStepOfAnAttemptSendsNothingTwice(t *testing.T) {
 	under := p.streams(owner)
 	for _, n := range all {
 		moment, stop := moments[n/len(stops)], stops[n%len(stops)]
-		t.Logf("%s %s %s", owner.name, stop.name, moment.name)
 		owner, other := p.settled()
+		t.Logf("%s %s %s", owner.name, stop.name, moment.name)
 		child, stopped := owner.child(), make(chan struct{})
 		moment.at(p, owner, func() {
 			stop.stop(owner)

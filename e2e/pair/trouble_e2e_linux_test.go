@@ -126,7 +126,7 @@ func TestAPostgreSQLWithoutDiskIsTold(t *testing.T) {
 	under.moved(t)
 	ballast := filepath.Join(dir, "ballast")
 	fill(t, ballast)
-	p.told(a, "disk is full", "free space")
+	p.told(a, "database server is full", "make room")
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
