@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/channel/discord"
 	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -47,7 +48,7 @@ func newPoller(s *stage.Site) *stage.Poller {
 	if s.Slack != nil {
 		net.API = s.Slack.URL()
 	}
-	cfg, err := config.Load(filepath.Join(p.Dir, "longshore.yaml"), stage.PlatformsOver(whatsapp.Net{}, net))
+	cfg, err := config.Load(filepath.Join(p.Dir, "longshore.yaml"), stage.PlatformsOver(whatsapp.Net{}, net, discord.Net{}))
 	if err == nil {
 		err = cfg.Layout().Prepare(cfg.Groups)
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/internal/pgtest"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // ends are the ways in which an owner ends.
@@ -30,13 +32,13 @@ var ends = map[string]struct {
 		h.guard = nil
 	}, time.Second},
 	"SIGSTOP":                    {func(h *host) { _ = syscall.Kill(h.child(), syscall.SIGSTOP) }, lease + 2*time.Second},
-	"a deaf way to the database": {func(h *host) { h.way.deaf.Store(true) }, lease + 2*time.Second},
+	"a deaf way to the database": {func(h *host) { h.way.up.Store(true); h.way.down.Store(true) }, lease + 2*time.Second},
 }
 
 func TestTheOtherHostTakesOverAndNothingIsLostOrShownTwice(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
-			p := newPair(t, "")
+			p := newPair(t)
 			owner, other := p.begin()
 			for range 5 {
 				p.send()
@@ -67,15 +69,9 @@ func TestTheOtherHostTakesOverAndNothingIsLostOrShownTwice(t *testing.T) {
 const rounds = 4
 
 func TestOwnersEndOneAfterTheOther(t *testing.T) {
-	n := rounds
-	if text := os.Getenv("LONGSHORE_TEST_PAIR"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := timesOr(t, rounds)
 	names := slices.Sorted(maps.Keys(ends))
-	p := newPair(t, "")
+	p := newPair(t)
 	p.begin()
 	slowest := time.Duration(0)
 	for i := range n {
@@ -96,7 +92,8 @@ func TestOwnersEndOneAfterTheOther(t *testing.T) {
 		if owner.guard == nil {
 			owner.start()
 		}
-		owner.way.deaf.Store(false)
+		owner.way.up.Store(false)
+		owner.way.down.Store(false)
 		stage.Await(t, owner.name+" is back", func() bool { return owner.child() != child && owner.ready() != 0 })
 	}
 	stage.Await(t, "a host owns", func() bool { return p.owner() != nil })
@@ -105,7 +102,7 @@ func TestOwnersEndOneAfterTheOther(t *testing.T) {
 }
 
 func TestAStandbySaysWhoOwns(t *testing.T) {
-	p := newPair(t, "")
+	p := newPair(t)
 	_, b := p.begin()
 	for _, url := range []string{"http://" + b.page + "/", "http://" + b.page + "/api/chats/quay/messages", "http://" + b.remote + "/api/chat", "http://" + b.metrics + "/readyz"} {
 		code, body := get(url, "")
@@ -126,7 +123,7 @@ func TestAStandbySaysWhoOwns(t *testing.T) {
 }
 
 func TestAHostThatTookOverDiedOfASIGHUP(t *testing.T) {
-	p := newPair(t, "")
+	p := newPair(t)
 	a, b := p.begin()
 	child := b.child()
 	if out, err := a.command("cluster", "yield", "--to", "b").CombinedOutput(); err != nil {
@@ -139,4 +136,79 @@ func TestAHostThatTookOverDiedOfASIGHUP(t *testing.T) {
 	if b.child() != child {
 		t.Error("it was started again")
 	}
+}
+
+// kills is how many times hosts under a mixed stream are killed, unless LONGSHORE_TEST_PAIR says otherwise.
+const kills = 6
+
+// plugs are the hosts whose plug is pulled; the owner is the first one.
+var plugs = map[string]func(owner, other *host) []*host{
+	"the owner":   func(owner, _ *host) []*host { return []*host{owner} },
+	"the standby": func(_, other *host) []*host { return []*host{other} },
+	"both":        func(owner, other *host) []*host { return []*host{owner, other} },
+}
+
+func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T) {
+	n := timesOr(t, kills)
+	p := newPairOn(t, pgtest.Start(t), newSea(t), lease)
+	owner, other := p.begin()
+	under := p.streams(owner)
+	names := slices.Sorted(maps.Keys(plugs))
+	took := map[string][]time.Duration{}
+	for i := range n {
+		name := names[i%len(names)]
+		killed := plugs[name](owner, other)
+		for _, h := range killed {
+			h.kill()
+		}
+		began := time.Now()
+		if name == "both" {
+			for _, h := range killed {
+				h.start()
+			}
+		}
+		stage.Await(t, "a host owns", func() bool { return p.owner() != nil })
+		took[name] = append(took[name], time.Since(began))
+		for _, h := range killed {
+			if h.guard == nil {
+				h.start()
+			}
+		}
+		owner, other = p.settled()
+		under.moved(t)
+	}
+	texts, uncertain := 0, 0
+	for _, s := range under.end() {
+		sent := len(slices.DeleteFunc(slices.Clone(s.got), func(r ipc.Status) bool { return r != ipc.Sent }))
+		doubts, fault := s.sums(p.shownTo(s.folder, owner, sent))
+		if fault != "" {
+			t.Error(fault)
+		}
+		texts, uncertain = texts+len(s.got), uncertain+doubts
+	}
+	if uncertain > n {
+		t.Errorf("%d texts are uncertain after %d kills", uncertain, n)
+	}
+	for _, name := range names {
+		slices.Sort(took[name])
+		if all := took[name]; len(all) > 0 {
+			t.Logf("%d kills of %s: a host owned after %v, %v and %v (least, median, most)", len(all), name, all[0], all[len(all)/2], all[len(all)-1])
+			if most := all[len(all)-1]; n > kills && most > lease+2*time.Second {
+				t.Errorf("after the end of %s nobody owned for %v", name, most)
+			}
+		}
+	}
+	t.Logf("%d kills, %d texts on %d platforms, none lost, twice or out of order, %d uncertain on Telegram", n, texts, len(p.folders()), uncertain)
+}
+
+// timesOr is what LONGSHORE_TEST_PAIR says, or n.
+func timesOr(t *testing.T, n int) int {
+	t.Helper()
+	if text := os.Getenv("LONGSHORE_TEST_PAIR"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
 }

@@ -3,7 +3,6 @@
 package pair
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,10 +21,12 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/web/history"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/pgtest"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// lease is that of every pair here.
+// lease is that of most pairs here.
 const lease = 2 * time.Second
 
 // pair is two hosts with one state.
@@ -33,6 +34,8 @@ type pair struct {
 	*testing.T
 	db    *pgtest.Server
 	hosts [2]*host
+	sea   *sea // nil: the page alone
+	lease time.Duration
 	token string
 	sent  int
 }
@@ -40,17 +43,22 @@ type pair struct {
 // host is one of them, with its guard.
 type host struct {
 	*testing.T
-	name, dir             string
-	page, remote, metrics string // addresses
-	guard                 *exec.Cmd
-	ended                 chan struct{}
-	log                   *stage.LockedBuffer
-	way                   *proxy // to PostgreSQL
+	name, dir                   string
+	env                         []string
+	page, remote, metrics, push string // addresses
+	guard                       *exec.Cmd
+	ended                       chan struct{}
+	log                         *stage.LockedBuffer
+	way                         *proxy // to PostgreSQL
+	frozen                      int    // the process id of a child that was stopped with its guard
 }
 
-func newPair(t *testing.T, more string) *pair {
+func newPair(t *testing.T) *pair { return newPairOn(t, pgtest.Start(t), nil, lease) }
+
+// newPairOn is newPair for the chats of a sea, and with another lease.
+func newPairOn(t *testing.T, db *pgtest.Server, sea *sea, lease time.Duration) *pair {
 	t.Helper()
-	p := &pair{T: t, db: pgtest.Start(t)}
+	p := &pair{T: t, db: db, sea: sea, lease: lease}
 	used := map[string]bool{}
 	fresh := func() (at string) {
 		for at = stage.FreeAddress(t); used[at]; at = stage.FreeAddress(t) {
@@ -62,7 +70,8 @@ func newPair(t *testing.T, more string) *pair {
 		h := &host{T: t, name: name, dir: t.TempDir(), page: fresh(), remote: fresh(), metrics: fresh(), log: &stage.LockedBuffer{}}
 		h.way = newProxy(t, fmt.Sprintf("127.0.0.1:%d", p.db.Port))
 		stage.Write(t, filepath.Join(h.dir, "postgres"), fmt.Sprintf("host=127.0.0.1 port=%d user=longshore dbname=postgres sslmode=disable", h.way.port()))
-		h.write(more)
+		sea.equip(h, fresh())
+		h.write(p)
 		p.hosts[i] = h
 	}
 	t.Cleanup(func() {
@@ -76,22 +85,22 @@ func newPair(t *testing.T, more string) *pair {
 	return p
 }
 
-func (h *host) write(more string) {
+func (h *host) write(p *pair) {
 	h.Helper()
 	stage.Write(h.T, filepath.Join(h.dir, "longshore.yaml"), fmt.Sprintf(`state: {directory: state, postgres: {from_file: postgres}}
 cluster: {name: pair, host: %s, lease: %v}
 log: {format: text}
-channels: {web: {listen: "%s"}}
+channels: {web: {listen: "%s"}%s}
 remote: {listen: "%s"}
 metrics: {listen: "%s"}
-groups: [{folder: quay, chat: "web:quay"}]
+groups: [{folder: quay, chat: "web:quay"}%s]
 limits: {free_disk: 0, pending: 10000, rate: {per_minute: 100000, burst: 10000}}
-%s`, h.name, lease, h.page, h.remote, h.metrics, more))
+`, h.name, p.lease, h.page, p.sea.channels(h), h.remote, h.metrics, p.sea.groups()))
 }
 
 func (h *host) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], append([]string{"-c", filepath.Join(h.dir, "longshore.yaml")}, args...)...)
-	cmd.Env = append(os.Environ(), stage.ServeEnv+"=1")
+	cmd.Env = append(append(os.Environ(), stage.ServeEnv+"=1"), h.env...)
 	return cmd
 }
 
@@ -188,6 +197,30 @@ func (h *host) status() (s operator.Status) {
 	return s
 }
 
+// settled waits until one host owns and the other one stands by.
+func (p *pair) settled() (owner, other *host) {
+	p.Helper()
+	stage.Await(p, "one host owns and the other stands by", func() bool {
+		if owner = p.owner(); owner == nil {
+			return false
+		}
+		other = p.hosts[0]
+		if other == owner {
+			other = p.hosts[1]
+		}
+		return other.guard != nil && other.standsBy()
+	})
+	return owner, other
+}
+
+// findings are those of the host's status; none if it gives no answer now.
+func (h *host) findings() []finding.Finding {
+	var s operator.Status
+	out, _ := h.command("status", "--json").Output()
+	_ = json.Unmarshal(out, &s) // it is being started again
+	return s.Findings
+}
+
 // begin starts both hosts, a as the owner.
 func (p *pair) begin() (owner, other *host) {
 	p.Helper()
@@ -196,15 +229,20 @@ func (p *pair) begin() (owner, other *host) {
 	stage.Await(p, "a owns", a.owns)
 	b.start()
 	stage.Await(p, "b stands by", b.standsBy)
-	out, err := a.command("--json", "tokens", "new", "quay").Output()
+	p.token = a.newToken("quay")
+	return a, b
+}
+
+func (h *host) newToken(group string) string {
+	h.Helper()
+	out, err := h.command("--json", "tokens", "new", group).Output()
 	var made struct {
 		Secret string `json:"token"`
 	}
 	if err != nil || json.Unmarshal(out, &made) != nil || made.Secret == "" {
-		p.Fatalf("tokens new: %v %s", err, out)
+		h.Fatalf("tokens new: %v %s", err, out)
 	}
-	p.token = made.Secret
-	return a, b
+	return made.Secret
 }
 
 // send has the next text sent, by whichever host owns, as often as it takes.
@@ -225,20 +263,27 @@ func (p *pair) send() {
 }
 
 func (p *pair) post(h *host, body string) bool {
+	return h.ask(p.token, fmt.Sprintf("text-%d", p.sent), body).Status == ipc.Sent
+}
+
+// ask makes a request and waits a little for its result, which has no Status if the host gives none.
+func (h *host) ask(token, key, body string) (r ipc.Result) {
 	req, err := http.NewRequest(http.MethodPost, "http://"+h.remote+"/api/requests?wait=2s", strings.NewReader(body))
 	if err != nil {
-		p.Fatal(err)
+		return r
 	}
-	for key, value := range map[string]string{"Authorization": "Bearer " + p.token, "Content-Type": "application/json", "Idempotency-Key": fmt.Sprintf("text-%d", p.sent)} {
+	for key, value := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json", "Idempotency-Key": key} {
 		req.Header.Set(key, value)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return false
+		return r
 	}
 	defer resp.Body.Close()
-	answer, _ := io.ReadAll(resp.Body)
-	return resp.StatusCode == http.StatusOK && bytes.Contains(answer, []byte(`"status":"sent"`))
+	if answer, err := io.ReadAll(resp.Body); err != nil || json.Unmarshal(answer, &r) != nil {
+		return ipc.Result{}
+	}
+	return r
 }
 
 // shown are the texts on the page of a host, in their order.
@@ -275,12 +320,24 @@ func (p *pair) whole(h *host) {
 	}
 }
 
-// proxy is the way of a host to PostgreSQL. While it is deaf, it passes nothing on and closes nothing.
+// proxy is the way of a host to PostgreSQL. While it is deaf in a direction, it passes nothing on there and
+// closes nothing.
 type proxy struct {
 	net.Listener
-	to   string
-	deaf atomic.Bool
+	to       string
+	up, down atomic.Bool  // deaf to the host, and to the server
+	slow     atomic.Int64 // a time.Duration: how long bytes are on their way
+	trap     atomic.Pointer[trap]
 }
+
+// trap waits for an answer of the server.
+type trap struct {
+	is func(answer []byte) bool
+	do func()
+}
+
+// next calls do before the next answer of that kind goes to the host.
+func (p *proxy) next(is func(answer []byte) bool, do func()) { p.trap.Store(&trap{is, do}) }
 
 func newProxy(t *testing.T, to string) *proxy {
 	t.Helper()
@@ -301,21 +358,30 @@ func newProxy(t *testing.T, to string) *proxy {
 				_ = from.Close()
 				continue
 			}
-			go p.pass(from, to)
-			go p.pass(to, from)
+			go p.pass(from, to, &p.up, func([]byte) {})
+			go p.pass(to, from, &p.down, p.sprung)
 		}
 	}()
 	return p
 }
 
+// sprung calls the trap, once, if it waits for this answer.
+func (p *proxy) sprung(answer []byte) {
+	if t := p.trap.Load(); t != nil && t.is(answer) && p.trap.CompareAndSwap(t, nil) {
+		t.do()
+	}
+}
+
 func (p *proxy) port() int { return p.Addr().(*net.TCPAddr).Port }
 
-func (p *proxy) pass(from, to net.Conn) {
+func (p *proxy) pass(from, to net.Conn, deaf *atomic.Bool, before func([]byte)) {
 	defer to.Close()
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
-		for p.deaf.Load() {
+		before(buf[:n])
+		time.Sleep(time.Duration(p.slow.Load()))
+		for deaf.Load() {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {

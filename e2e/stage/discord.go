@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/discord"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 )
 
@@ -38,9 +36,4 @@ func (p *Pier) Serve() *BerthHost {
 	h := p.Start()
 	p.Srv.Wait(p.T, "the host's session", func() bool { return p.Srv.Calls("identify") > before })
 	return h
-}
-
-// discordAt are the platforms of a program whose Discord has the address.
-func discordAt(api string) []channel.Platform {
-	return []channel.Platform{discord.Platform(discord.Net{API: api})}
 }

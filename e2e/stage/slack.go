@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 )
 
 // FilesOf counts the files of messages.
@@ -45,9 +42,4 @@ func (q *Quay) Serve() *BerthHost {
 	h := q.Start()
 	q.Srv.Wait(q.T, "the host's connection", func() bool { return q.Srv.Connections() > 0 })
 	return h
-}
-
-// slackAt are the platforms of a program whose Slack has the address.
-func slackAt(api string) []channel.Platform {
-	return PlatformsOver(whatsapp.Net{}, slack.Net{API: api})
 }

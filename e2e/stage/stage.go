@@ -58,15 +58,8 @@ func Become(p Program) {
 	if len(os.Args) > 1 && os.Args[1] == "agentrunner" { // the assistant of a host under test
 		os.Exit(program.Main("", AllPlatforms(), os.Args[1:]))
 	}
-	for _, on := range []struct {
-		env       string
-		platforms func(address string) []channel.Platform
-	}{{whatsappEnv, whatsAppAt}, {DiscordEnv, discordAt}, {SlackEnv, slackAt}} {
-		if address := os.Getenv(on.env); address != "" {
-			os.Exit(program.Main("", on.platforms(address), os.Args[1:]))
-		}
-	}
-	if os.Getenv(ServeEnv) != "" {
-		os.Exit(program.Main("", AllPlatforms(), os.Args[1:]))
+	wa, sl, dc := os.Getenv(whatsappEnv), os.Getenv(SlackEnv), os.Getenv(DiscordEnv)
+	if os.Getenv(ServeEnv)+wa+sl+dc != "" {
+		os.Exit(program.Main("", platformsAt(wa, sl, dc), os.Args[1:]))
 	}
 }

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"context"
 	"os"
 	"slices"
 	"testing"
@@ -76,4 +77,20 @@ func Eventually(t testing.TB, what string, is func() bool) {
 			return
 		}
 	}
+}
+
+// Until asks again and again, until the answer is yes, five minutes are over or ctx is done. It returns the last answer.
+func Until(ctx context.Context, is func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }

@@ -18,9 +18,6 @@ import (
 	"go.mau.fi/whatsmeow/types"
 	"golang.org/x/sys/unix"
 
-	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/slack"
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
@@ -261,12 +258,4 @@ func openPTY(t testing.TB, columns, rows int) (master, slave *os.File) {
 		t.Fatal(err)
 	}
 	return master, slave
-}
-
-// whatsAppAt are the platforms of a program whose WhatsApp has the address.
-func whatsAppAt(address string) []channel.Platform {
-	if err := whatsapptest.TrustRoot(whatsapptest.Root()); err != nil {
-		panic(err)
-	}
-	return PlatformsOver(whatsapp.Net{Network: whatsapptest.NewNetwork(address)}, slack.Net{})
 }

@@ -25,10 +25,15 @@ func (e *FullError) Error() string { return e.Message }
 
 // orDiskFull returns a FullError if err comes from a full disk, else err.
 func orDiskFull(err error) error {
-	if errors.Is(store.Words(err), store.ErrFull) {
-		return diskFull(err)
+	known := store.Words(err)
+	if !errors.Is(known, store.ErrFull) {
+		return err
 	}
-	return err
+	full := diskFull(err)
+	if errors.Is(known, store.ErrServerFull) {
+		full.Message = "the disk of the host's database server is full"
+	}
+	return full
 }
 
 // diskFull returns the FullError of a disk that is full.

@@ -30,6 +30,8 @@ var (
 var (
 	ErrAway = postgres.ErrAway // a kind of Error, too; temporary
 	ErrText = postgres.ErrText // permanent
+
+	ErrServerFull = fmt.Errorf("of the database server: %w", ErrFull)
 )
 
 // Error says why a store cannot be used, and what to do. It is permanent until
@@ -133,7 +135,7 @@ func kindOf(err error) (kind error, words string) {
 	}
 	switch code := postgres.Code(err); {
 	case code == "53100":
-		return ErrFull, "the database server's disk is full"
+		return ErrServerFull, "the database server's disk is full"
 	case code == "55P03":
 		return ErrLocked, "others hold the database"
 	case code == "25006":

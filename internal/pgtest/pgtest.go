@@ -24,24 +24,37 @@ type Server struct {
 	Dir  string
 	Port int
 
-	t    testing.TB
-	bin  string
-	with []string // further settings
-	run  *exec.Cmd
-	log  bytes.Buffer
-	end  func() // ends the run's watcher
+	t     testing.TB
+	bin   string
+	with  []string // further settings
+	run   *exec.Cmd
+	ended chan error // how run ended
+	log   bytes.Buffer
+	end   func() // ends the run's watcher
 }
 
 // Start makes a cluster, as a copy of one in the user's cache directory, and starts its server until
 // the test ends. Settings are such as "max_connections=20".
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	s := &Server{t: t, bin: programs(t), with: settings}
-	var err error
-	if s.Dir, err = os.MkdirTemp("/tmp", "longshore-pg-"); err != nil { // a socket's path is short
+	return StartIn(t, Dir(t), settings...)
+}
+
+// Dir makes a directory for a server, until the test ends.
+func Dir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "longshore-pg-") // a socket's path is short
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(s.Dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// StartIn is Start in a directory such as Dir makes.
+func StartIn(t testing.TB, dir string, settings ...string) *Server {
+	t.Helper()
+	s := &Server{Dir: dir, t: t, bin: programs(t), with: settings}
 	if os.Getuid() == 0 { // PostgreSQL does not run as root
 		if err := os.Chown(s.Dir, int(owner(t).Uid), int(owner(t).Gid)); err != nil {
 			t.Fatal(err)
@@ -124,7 +137,9 @@ func (s *Server) Again() {
 	if err := run.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.run, s.end = run, func() {}
+	ended := make(chan error, 1)
+	s.run, s.ended, s.end = run, ended, func() {}
+	go func() { ended <- run.Wait() }()
 	s.watch()
 	for over := time.Now().Add(2 * time.Minute); s.Command("pg_isready", "-h", s.Dir, "-p", strconv.Itoa(s.Port)).Run() != nil; {
 		if time.Now().After(over) {
@@ -138,11 +153,22 @@ func (s *Server) Again() {
 func (s *Server) Stop(how syscall.Signal) {
 	s.t.Helper()
 	_ = s.run.Process.Signal(how)
-	if err := s.run.Wait(); err != nil && how == syscall.SIGINT {
+	if err := <-s.ended; err != nil && how == syscall.SIGINT {
 		s.t.Errorf("postgres: %v\n%s", err, s.log.String())
 	}
 	s.end()
 	s.run = nil
+}
+
+// Revive starts the server again if it has ended by itself.
+func (s *Server) Revive() {
+	s.t.Helper()
+	select {
+	case err := <-s.ended:
+		s.t.Logf("postgres had ended: %v", err)
+		s.Again()
+	default:
+	}
 }
 
 // URL is the connection string of a database, over the socket.
