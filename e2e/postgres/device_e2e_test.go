@@ -15,13 +15,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.mau.fi/whatsmeow/proto/waAdv"
-	"go.mau.fi/whatsmeow/store"
+	wastore "go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/device"
 	"github.com/longshore-bridge/longshore/host/move"
 	"github.com/longshore-bridge/longshore/host/postgres"
-	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/pgtest"
 )
 
@@ -35,14 +35,14 @@ func postgresOf(t *testing.T) *pgtest.Server {
 }
 
 // owned is a channel's store for the owner of that fence, on a machine of its own.
-func owned(t *testing.T, name, file string, number int64) stores.Spec {
+func owned(t *testing.T, name, file string, number int64) store.Spec {
 	t.Helper()
 	dir := t.TempDir()
-	home := stores.Home{Installation: filepath.Join(dir, "installation"), Aside: filepath.Join(dir, "aside")}
-	return device.Spec(name, dir, home, stores.Server{File: file, Fence: &postgres.Fence{Cluster: "x", Number: number}})
+	home := store.Home{Installation: filepath.Join(dir, "installation"), Aside: filepath.Join(dir, "aside")}
+	return device.Spec(name, dir, home, store.Server{File: file, Fence: &postgres.Fence{Cluster: "x", Number: number}})
 }
 
-func opened(t *testing.T, s stores.Spec) (*device.Keys, *store.Device) {
+func opened(t *testing.T, s store.Spec) (*device.Keys, *wastore.Device) {
 	t.Helper()
 	k, d, err := device.Open(context.WithoutCancel(t.Context()), s, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -52,7 +52,7 @@ func opened(t *testing.T, s stores.Spec) (*device.Keys, *store.Device) {
 	return k, d
 }
 
-func link(t *testing.T, d *store.Device, number string) {
+func link(t *testing.T, d *wastore.Device, number string) {
 	t.Helper()
 	jid := types.NewJID(number, types.DefaultUserServer)
 	d.ID = &jid
@@ -108,7 +108,7 @@ func TestADeviceInPostgresIsSetAside(t *testing.T) {
 	if err := k.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := stores.SetAside([]stores.Spec{s}, time.Now()); err != nil || m.Schema == "" {
+	if m, err := store.SetAside([]store.Spec{s}, time.Now()); err != nil || m.Schema == "" {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	if _, d = opened(t, s); d.ID != nil {
@@ -121,14 +121,14 @@ type silent struct{}
 func (silent) Say(string, ...any) {}
 
 // rows are those of all tables of a store, as a backup has them.
-func rows(t *testing.T, spec stores.Spec) (all []string) {
+func rows(t *testing.T, spec store.Spec) (all []string) {
 	t.Helper()
 	one, err := spec.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "copy.db")
-	if err := errors.Join(move.CopyTo(t.Context(), one, path), one.Close(), stores.CheckCopy(t.Context(), path)); err != nil {
+	if err := errors.Join(move.CopyTo(t.Context(), one, path), one.Close(), store.CheckCopy(t.Context(), path)); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", path)
@@ -164,12 +164,12 @@ func rows(t *testing.T, spec stores.Spec) (all []string) {
 func TestADeviceIsMovedThereAndBack(t *testing.T) {
 	there := owned(t, "whatsapp", postgresOf(t).File("postgres"), 1)
 	here := there
-	here.Server = stores.Server{}
+	here.Server = store.Server{}
 	k, d := opened(t, here)
 	link(t, d, "4915550000001")
 	_, err := d.PreKeys.GetOrGenPreKeys(t.Context(), 5)
 	err = errors.Join(err, d.Sessions.PutSession(t.Context(), "a.0:1", []byte{0, 255}), d.ChatSettings.PutPinned(t.Context(), *d.ID, true),
-		d.Contacts.PutAllContactNames(t.Context(), []store.ContactEntry{{JID: *d.ID, FirstName: "Ada", FullName: "Ada L"}}), k.Close())
+		d.Contacts.PutAllContactNames(t.Context(), []wastore.ContactEntry{{JID: *d.ID, FirstName: "Ada", FullName: "Ada L"}}), k.Close())
 	if err != nil {
 		t.Fatal(err)
 	}
