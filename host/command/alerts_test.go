@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
@@ -45,6 +46,7 @@ func servedMetrics(t *testing.T) map[string]bool {
 	local := h.Local(true)
 	r := local.Running
 	r.Host, r.Machine, r.Assistants = troubled{Host: r.Host}, late{r.Machine}, locked{r.Assistants}
+	r.Cluster = cluster.New(cluster.Options{})
 	local.Groups = operator.Fixed{{Folder: "g0", Assistant: "helper"}}
 	w := httptest.NewRecorder()
 	local.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

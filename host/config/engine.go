@@ -148,6 +148,9 @@ func (c *checker) reached(key string, a Assistant, names []string) {
 // apart refuses in a cluster containers that its next owner could not serve: those that share
 // directories, if shares is their key, and those on an engine that each host finds on its own machine.
 func (c *checker) apart(shares, key string, a Assistant, names []string) {
+	if c.cfg.Cluster.Name != "" && a.Runtime == "process" && shares != "" {
+		c.warn(strings.TrimSuffix(shares, ".share")+".runtime", "processes do not move: after a take-over the assistant begins anew in an empty workspace on the other host", "use runtime: docker with share: none and an engine that all hosts reach")
+	}
 	if c.cfg.Cluster.Name == "" || a.Runtime != "docker" {
 		return
 	}

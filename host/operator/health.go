@@ -31,6 +31,9 @@ func (l *Local) Health() http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
+	if l.Running != nil && l.Running.Cluster != nil {
+		registry.MustRegister(newClusterCollector(l.Running.Cluster))
+	}
 	mux := &httpd.Mux{}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { l.well(w, r, "ok", false) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { l.well(w, r, "ready", true) })

@@ -56,6 +56,7 @@ func (s *Standby) health() http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		httpd.Answer(w, http.StatusServiceUnavailable, operator.Wellness{Status: operator.CodeStandby, Findings: finding.Wrong(s.findings(r.Context())), Error: s.elsewhere()})
 	})
+	mux.Handle("GET /metrics", operator.StandbyMetrics(s.opts.Cluster))
 	mux.HandleFunc("/", s.refuse)
 	return mux
 }
