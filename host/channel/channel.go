@@ -230,6 +230,12 @@ type Status interface {
 	Connected() (ok bool, detail string)
 }
 
+// Shared is implemented by a channel whose platform says that another program has connected by the same
+// token. Each program then gets a part of what members write.
+type Shared interface {
+	Shared() bool
+}
+
 // Typing is implemented by a channel that can show that somebody is writing.
 type Typing interface {
 	// Typing shows or hides it in a thread of the chat or, if thread is empty, in the chat

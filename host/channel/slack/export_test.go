@@ -15,5 +15,8 @@ func Hurry(ch channel.Channel, pause time.Duration) {
 // ShareWithin shortens how long a Send waits for the chat to have its files.
 func ShareWithin(ch channel.Channel, wait time.Duration) { ch.(*Slack).forShare = wait }
 
+// RecountAfter shortens how long a connection lasts if Slack has counted others.
+func RecountAfter(ch channel.Channel, wait time.Duration) { ch.(*Slack).recount = wait }
+
 // Refusals are the words of refusals.
 var Refusals = refusals

@@ -42,6 +42,8 @@ type Slack struct {
 	emojis   emoji.Names
 	polls    *bot.Polls
 	forShare time.Duration        // Send waits so long for the chat to have a file
+	recount  time.Duration        // as in recountAfter
+	rivals   atomic.Int32         // so many times in a row Slack has counted other connections, too
 	self     atomic.Pointer[self] // once Slack has said who the bot is
 }
 
@@ -55,7 +57,7 @@ func newOf(s channel.Setup, net Net) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	return &Slack{Bot: b, settings: set, api: a, emojis: emoji.NewNames(), polls: bot.NewPolls(), forShare: shareWithin}, nil
+	return &Slack{Bot: b, settings: set, api: a, emojis: emoji.NewNames(), polls: bot.NewPolls(), forShare: shareWithin, recount: recountAfter}, nil
 }
 
 // Owns reports whether chat has the form of a channel or a direct message.

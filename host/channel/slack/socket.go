@@ -53,16 +53,30 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 	if err != nil {
 		return link.StopOf(err)
 	}
+	ctx, again := context.WithCancel(ctx)
+	defer again()
 	return s.api.Listen(ctx, address, maxEnvelope, pingEvery, func(ctx context.Context, conn *webapi.Socket, frame []byte) error {
-		return s.hear(ctx, conn, o, frame, func() { up("connected as " + name) })
+		return s.hear(ctx, conn, o, frame, func() {
+			if up("connected as " + name); s.rivals.Load() == 1 {
+				time.AfterFunc(s.recount, again)
+			}
+		})
 	})
 }
+
+// recountAfter is after how long the channel connects anew if Slack has counted more connections than this
+// one: that of an owner that died may not have ended yet.
+const recountAfter = 5 * time.Minute
+
+// Shared implements channel.Shared: Slack counted other connections twice in a row.
+func (s *Slack) Shared() bool { return s.rivals.Load() > 1 }
 
 // envelope is what comes through Socket Mode.
 type envelope struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"envelope_id"`
-	Reason  string          `json:"reason"` // of a disconnect
+	Reason  string          `json:"reason"`          // of a disconnect
+	Count   int             `json:"num_connections"` // of a hello: those by this token, with this one
 	Payload json.RawMessage `json:"payload"`
 }
 
@@ -76,6 +90,11 @@ func (s *Slack) hear(ctx context.Context, conn *webapi.Socket, o *bot.Open, fram
 	}
 	switch {
 	case e.Type == "hello":
+		if e.Count > 1 {
+			s.rivals.Add(1)
+		} else {
+			s.rivals.Store(0)
+		}
 		up()
 		return nil
 	case e.Type == "disconnect" && e.Reason == "link_disabled":
