@@ -17,11 +17,3 @@ type Repeat struct {
 func (r Repeat) Knows(age time.Duration) bool {
 	return r.Keyed == Forever || age >= 0 && age < r.Keyed
 }
-
-// Blind reports whether a channel has neither a key nor a Finder. If the answer to its Send is
-// lost, nobody can say whether the chat has the message, and a second Send may show it twice:
-// the message is uncertain at once.
-func Blind(c Channel) bool {
-	_, finds := c.(Finder)
-	return !finds && !c.Repeat().Knows(0)
-}

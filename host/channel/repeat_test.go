@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 )
 
@@ -22,8 +23,8 @@ func TestAChannelIsBlindIfNeitherKeyNorQuestionHelps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.channel.Repeat()
-			if r.Keyed != c.keyed || channel.Blind(c.channel) != c.blind {
-				t.Errorf("keyed for %v, blind %t", r.Keyed, channel.Blind(c.channel))
+			if r.Keyed != c.keyed || channeltest.Blind(c.channel) != c.blind {
+				t.Errorf("keyed for %v, blind %t", r.Keyed, channeltest.Blind(c.channel))
 			}
 			if age := 25 * time.Hour; r.Knows(age) != (c.keyed == channel.Forever) {
 				t.Errorf("after %v: %t", age, r.Knows(age))

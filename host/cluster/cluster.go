@@ -48,8 +48,8 @@ type Host struct {
 	o        Options
 	conn     *pgx.Conn // nil: none
 	prepared bool
-	step     int64 // from the last owner's fence to this host's
-	tried    int64 // the fence for which take has no answer; 0: none
+	step     int64  // from the last owner's fence to this host's
+	tried    *Lease // the lease for which take has no answer; nil: none
 
 	mu     sync.Mutex
 	config string
@@ -98,11 +98,13 @@ func (h *Host) limited(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, h.o.Lease/3)
 }
 
-// connect gives the host a connection, if it has none that works.
+// connect gives the host a connection, if it has none that works. It has as long as the answers that follow.
 func (h *Host) connect(ctx context.Context) (err error) {
 	if h.conn != nil && !h.conn.IsClosed() {
 		return nil
 	}
+	ctx, cancel := h.limited(ctx)
+	defer cancel()
 	if h.conn, err = h.o.Database.Connect(ctx, h.patience()); err != nil {
 		return err
 	}

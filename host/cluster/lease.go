@@ -20,23 +20,24 @@ var ErrLost = errors.New("the lease is lost")
 // Lease is a host's right to be the cluster's owner. It lasts until its Keep returns.
 type Lease struct {
 	postgres.Fence
+	Before   int64 // the last owner's number; 0: there was none
 	host     *Host
 	deadline atomic.Int64 // by guard.Now: when the owner stops by its own clock
 	serves   atomic.Bool
 	asked    chan struct{}
 }
 
-func (h *Host) leaseOf(fence int64) *Lease {
-	return &Lease{Fence: postgres.Fence{Cluster: h.o.Cluster, Number: fence}, host: h, asked: make(chan struct{}, 1)}
+func (h *Host) leaseAfter(before int64) *Lease {
+	return &Lease{Fence: postgres.Fence{Cluster: h.o.Cluster, Number: before + h.step}, Before: before, host: h, asked: make(chan struct{}, 1)}
 }
 
 // regain is for a take whose answer was lost, and that was made.
 func (h *Host) regain(ctx context.Context) (*Lease, error) {
-	l := h.leaseOf(h.tried)
+	l := h.tried
 	if err := l.renew(ctx); err != nil {
 		return nil, err
 	}
-	h.tried = 0
+	h.tried = nil
 	return l, nil
 }
 
@@ -48,9 +49,9 @@ func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 			return nil, fmt.Errorf("end the last owner's sessions: %w", err)
 		}
 	}
-	l := h.leaseOf(v.Fence + h.step)
+	l := h.leaseAfter(v.Fence)
 	began := guard.Now()
-	h.tried = l.Number
+	h.tried = l
 	tag, err := h.conn.Exec(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, config) VALUES ($1, $2, $6, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4)
 		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = excluded.fence, expires = excluded.expires, since = excluded.since, heir = ''
 		WHERE l.fence = $5 AND l.expires <= clock_timestamp()`,
@@ -58,7 +59,7 @@ func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("take the lease: %w", err)
 	}
-	if h.tried = 0; tag.RowsAffected() == 0 {
+	if h.tried = nil; tag.RowsAffected() == 0 {
 		return nil, nil
 	}
 	if err := l.extend(began); err != nil {
@@ -137,40 +138,44 @@ func (l *Lease) renewing(ctx context.Context) error {
 	return nil
 }
 
+// renew needs one round trip: an owner whose way to the database is slow keeps its lease.
 func (l *Lease) renew(ctx context.Context) error {
 	h := l.host
-	ctx, cancel := h.limited(ctx)
-	defer cancel()
 	if err := h.connect(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := h.limited(ctx)
+	defer cancel()
 	began := guard.Now()
-	var heir string
-	err := h.conn.QueryRow(ctx, `UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = CASE WHEN $5 THEN $4 ELSE config END, heir = CASE WHEN heir = owner THEN '' ELSE heir END WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING heir`,
-		l.Cluster, l.Number, h.o.Lease.Seconds(), h.configNow(), l.serves.Load()).Scan(&heir)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("%w: another host owns", ErrLost)
-	}
-	if err != nil {
+	v, b := View{Cluster: h.o.Cluster}, &pgx.Batch{}
+	b.Queue(`UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = CASE WHEN $5 THEN $4 ELSE config END, heir = CASE WHEN heir = owner THEN '' ELSE heir END WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING heir`,
+		l.Cluster, l.Number, h.o.Lease.Seconds(), h.configNow(), l.serves.Load()).QueryRow(l.renewed)
+	b.Queue(announce, h.announcement()...)
+	v.ask(b)
+	if err := h.conn.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("renew the lease: %w", err)
 	}
 	if err := l.extend(began); err != nil {
 		return errors.Join(ErrLost, err)
 	}
-	if heir != "" && heir != h.o.Name {
+	if v.Heir != "" && v.Heir != h.o.Name {
 		select {
 		case <-l.asked:
 		default:
-			h.o.Log.Info("gives the lease to another host", "heir", heir)
+			h.o.Log.Info("gives the lease to another host", "heir", v.Heir)
 			close(l.asked)
 		}
 	}
-	if _, err = h.announce(ctx); err != nil {
-		return err
-	}
-	v, err := Look(ctx, h.conn, h.o.Cluster)
-	if err == nil {
-		h.know(v)
+	h.know(v)
+	return nil
+}
+
+// renewed reads whether the row is still this owner's.
+func (l *Lease) renewed(row pgx.Row) error {
+	var heir string
+	err := row.Scan(&heir)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("%w: another host owns", ErrLost)
 	}
 	return err
 }
@@ -178,11 +183,11 @@ func (l *Lease) renew(ctx context.Context) error {
 // Release gives the lease back, so that another host may own at once. Keep must have returned.
 func (l *Lease) Release(ctx context.Context) error {
 	h := l.host
-	ctx, cancel := h.limited(ctx)
-	defer cancel()
 	if err := h.connect(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := h.limited(ctx)
+	defer cancel()
 	_, err := h.conn.Exec(ctx, `WITH gone AS (UPDATE lease SET expires = clock_timestamp() WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING cluster)
 		SELECT pg_notify($3, cluster) FROM gone`, l.Cluster, l.Number, wakes)
 	if err != nil {

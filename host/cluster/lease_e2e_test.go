@@ -6,8 +6,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -327,7 +330,7 @@ func TestAHostWhoseTakeWasMadeWithoutAnAnswerWaitsForItself(t *testing.T) {
 	if lease := mustTake(t, a); lease.Left() > short {
 		t.Error(lease.Left())
 	} else {
-		a.tried = lease.Number // take leaves it so if it has no answer
+		a.tried = lease // take leaves it so if it has no answer
 	}
 	if again := mustTake(t, a); again.Left() <= 0 {
 		t.Errorf("it owns for %v", again.Left())
@@ -374,4 +377,64 @@ func TestAHostThatDidNotComeUpKeptTheOthersOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustTake(t, a)
+}
+
+// slowly returns the way to a server on which each answer, once slow is true, takes 600 ms.
+func slowly(t *testing.T, server *pgtest.Server) (db *postgres.Config, slow *atomic.Bool) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	slow = &atomic.Bool{}
+	pass := func(from, to net.Conn, waits bool) {
+		defer to.Close()
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := from.Read(buf)
+			if waits && slow.Load() {
+				time.Sleep(600 * time.Millisecond)
+			}
+			if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
+				return
+			}
+		}
+	}
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", server.Port))
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			go pass(from, to, false)
+			go pass(to, from, true)
+		}
+	}()
+	db, err = postgres.Read(pgtest.Write(t, fmt.Sprintf("host=127.0.0.1 port=%d user=longshore dbname=postgres sslmode=disable", l.Addr().(*net.TCPAddr).Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, slow
+}
+
+// A renewal needed eight round trips within a third of the lease.
+func TestAnOwnerWithASlowWayToItsDatabaseLostItsLease(t *testing.T) {
+	t.Parallel()
+	db, slow := slowly(t, pgtest.Start(t))
+	a := hostOf(t, db, "a")
+	a.o.Lease = 10 * time.Second
+	lease := mustTake(t, a)
+	slow.Store(true)
+	for range 2 { // on the connection that it has, and on a new one
+		if err := lease.renew(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_ = lease.host.conn.Close(t.Context())
+	}
 }

@@ -47,43 +47,41 @@ func Look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
 	if err := conn.QueryRow(ctx, "SELECT to_regclass('lease') IS NOT NULL AND to_regclass('cluster_host') IS NOT NULL, to_regclass('longshore_store') IS NOT NULL").Scan(&there, &state); err != nil || !there {
 		return View{Cluster: cluster}, err
 	}
-	v, err := look(ctx, conn, cluster)
-	if err == nil && state {
-		err = conn.QueryRow(ctx, "SELECT version FROM longshore_store").Scan(&v.Version)
+	v, b := View{Cluster: cluster}, &pgx.Batch{}
+	v.ask(b)
+	if state {
+		b.Queue("SELECT version FROM longshore_store").QueryRow(func(row pgx.Row) error { return row.Scan(&v.Version) })
 	}
-	if err != nil {
-		return v, err
-	}
-	rows, err := conn.Query(ctx, `SELECT name, seen, extract(epoch FROM clock_timestamp() - seen)::float8, program, config = $2 FROM cluster_host WHERE cluster = $1 ORDER BY name`, cluster, v.Config)
-	if err != nil {
-		return v, fmt.Errorf("read the cluster's hosts: %w", err)
-	}
-	v.Hosts, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Member, err error) {
-		return m, row.Scan(&m.Name, &m.Seen, &m.Ago, &m.Program, &m.Same)
-	})
-	if err != nil {
-		return v, fmt.Errorf("read the cluster's hosts: %w", err)
-	}
-	return v, nil
+	return v, conn.SendBatch(ctx, b).Close()
 }
 
-// look is Look without hosts.
-func look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
-	v := View{Cluster: cluster}
-	var left float64
-	err := conn.QueryRow(ctx, `SELECT l.cluster, l.owner, l.fence, l.since, l.heir, l.config, extract(epoch FROM l.expires - clock_timestamp())::float8,
+// ask adds the questions for the lease and for the cluster's hosts to a batch, which brings the answers.
+func (v *View) ask(b *pgx.Batch) {
+	b.Queue(`SELECT l.cluster, l.owner, l.fence, l.since, l.heir, l.config, extract(epoch FROM l.expires - clock_timestamp())::float8,
 		coalesce(extract(epoch FROM clock_timestamp() - h.seen), 0)::float8
-		FROM lease l LEFT JOIN cluster_host h ON h.cluster = l.cluster AND h.name = l.owner`).
-		Scan(&v.of, &v.Owner, &v.Fence, &v.Since, &v.Heir, &v.Config, &left, &v.Lag)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return v, nil
-	}
-	if err != nil {
-		return v, fmt.Errorf("read the lease: %w", err)
-	}
-	v.Left = time.Duration(left * float64(time.Second))
-	v.Owned = v.Left > 0
-	return v, nil
+		FROM lease l LEFT JOIN cluster_host h ON h.cluster = l.cluster AND h.name = l.owner`).QueryRow(func(row pgx.Row) error {
+		var left float64
+		err := row.Scan(&v.of, &v.Owner, &v.Fence, &v.Since, &v.Heir, &v.Config, &left, &v.Lag)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the lease: %w", err)
+		}
+		v.Left = time.Duration(left * float64(time.Second))
+		v.Owned = v.Left > 0
+		return nil
+	})
+	b.Queue(`SELECT name, seen, extract(epoch FROM clock_timestamp() - seen)::float8, program, coalesce(config = (SELECT config FROM lease), FALSE)
+		FROM cluster_host WHERE cluster = $1 ORDER BY name`, v.Cluster).Query(func(rows pgx.Rows) (err error) {
+		v.Hosts, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Member, err error) {
+			return m, row.Scan(&m.Name, &m.Seen, &m.Ago, &m.Program, &m.Same)
+		})
+		if err != nil {
+			return fmt.Errorf("read the cluster's hosts: %w", err)
+		}
+		return nil
+	})
 }
 
 // Foreign is the name of another cluster that owns the state; empty: none does.

@@ -52,9 +52,9 @@ func (h *Host) Wait(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// away is the finding of a database that gives no answer about the lease.
+// away is the finding of a database that keeps the lease from being taken or renewed.
 func (h *Host) away(err error) finding.Finding {
-	f := finding.Finding{Name: finding.ClusterDatabase, Part: "cluster", Severity: finding.Fault, Cause: "the database does not answer about the lease: " + err.Error(), Remedy: "see to PostgreSQL and to the way there; nothing has to be done here"}
+	f := finding.Finding{Name: finding.ClusterDatabase, Part: "cluster", Severity: finding.Fault, Cause: "the lease can be neither taken nor renewed: " + err.Error(), Remedy: postgres.Remedy(err) + "; nothing has to be done here"}
 	if p, ok := errors.AsType[*postgres.Problem](err); ok {
 		f.Cause, f.Remedy = p.Message, p.Remedy
 	}
@@ -86,39 +86,36 @@ func (h *Host) sleep(ctx context.Context, wait time.Duration) {
 // Take takes the lease if the host may own now. nil without an error: it may not, and View has the
 // Reason. The error is of the database.
 func (h *Host) Take(ctx context.Context) (*Lease, error) {
-	ctx, cancel := h.limited(ctx)
-	defer cancel()
 	if err := h.connect(ctx); err != nil {
 		return nil, err
 	}
-	alone, err := h.announce(ctx)
+	ctx, cancel := h.limited(ctx)
+	defer cancel()
+	tag, err := h.conn.Exec(ctx, announce, h.announcement()...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("announce the host: %w", err)
 	}
 	v, err := Look(ctx, h.conn, h.o.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if v.Owned && v.Fence == h.tried {
+	if v.Owned && h.tried != nil && v.Fence == h.tried.Number {
 		return h.regain(ctx)
 	}
-	if v.kept = h.keptBy(v, alone); v.kept != (finding.Finding{}) {
+	if v.kept = h.keptBy(v, tag.RowsAffected() > 0); v.kept != (finding.Finding{}) {
 		h.know(v)
 		return nil, h.o.Guard.Until(0)
 	}
 	return h.take(ctx, v)
 }
 
-// announce says that this host is there. It reports false if another one bears its name.
-func (h *Host) announce(ctx context.Context) (alone bool, err error) {
-	tag, err := h.conn.Exec(ctx, `INSERT INTO cluster_host AS c (cluster, name, instance, seen, program, version, config) VALUES ($1, $2, $3, clock_timestamp(), $4, $5, $6)
+// announce says that a host is there. It changes nothing if another one bears its name.
+const announce = `INSERT INTO cluster_host AS c (cluster, name, instance, seen, program, version, config) VALUES ($1, $2, $3, clock_timestamp(), $4, $5, $6)
 		ON CONFLICT (cluster, name) DO UPDATE SET instance = excluded.instance, seen = excluded.seen, program = excluded.program, version = excluded.version, config = excluded.config
-		WHERE c.instance IN ('', excluded.instance) OR c.seen < clock_timestamp() - make_interval(secs => $7)`,
-		h.o.Cluster, h.o.Name, h.o.Instance, h.o.Program, h.o.Version, h.configNow(), h.o.Lease.Seconds())
-	if err != nil {
-		return false, fmt.Errorf("announce the host: %w", err)
-	}
-	return tag.RowsAffected() > 0, nil
+		WHERE c.instance IN ('', excluded.instance) OR c.seen < clock_timestamp() - make_interval(secs => $7)`
+
+func (h *Host) announcement() []any {
+	return []any{h.o.Cluster, h.o.Name, h.o.Instance, h.o.Program, h.o.Version, h.configNow(), h.o.Lease.Seconds()}
 }
 
 // keptBy returns what keeps the host from taking the lease; the zero finding: nothing.

@@ -210,27 +210,37 @@ func (r *restored) LayoutOf(path string) (groups.Layout, error) {
 }
 
 // Prepare implements backup.Installation.
-func (r *restored) Prepare(ctx context.Context, l groups.Layout, taken time.Time) (err error) {
-	if err := trailToFiles(ctx, l); err != nil {
+func (r *restored) Prepare(ctx context.Context, l groups.Layout, taken time.Time) error {
+	spec := state.Spec(l.Own(), store.Home{Installation: l.Installation(), Aside: l.Aside()})
+	there, err := store.Examine(ctx, spec, false)
+	if err == nil && there {
+		err = r.prepareState(ctx, spec, l, taken)
+	}
+	if err != nil || r.nothingSent {
 		return err
 	}
-	if !r.nothingSent {
-		r.parts, r.requests, err = doubt(ctx, l, taken)
-	}
+	r.requests, err = spool.HoldRequests(l.IPCDir(), ipc.Refusal{
+		Code: "restored", Message: "it waited in the queue when the backup was made, and may have been carried since",
+		Hint: "look into the chat; if it is not there: longshore errors retry",
+	})
 	return err
 }
 
-// trailToFiles makes files of the audit trail of a state that was in PostgreSQL.
-func trailToFiles(ctx context.Context, l groups.Layout) (err error) {
-	spec := state.Spec(l.Own(), store.Home{Installation: l.Installation(), Aside: l.Aside()})
-	if there, err := store.Examine(ctx, spec, false); err != nil || !there {
-		return err
-	}
+// prepareState makes files of the audit trail of a state that was in PostgreSQL, and marks the messages
+// that the old host may have sent since the backup was taken.
+func (r *restored) prepareState(ctx context.Context, spec store.Spec, l groups.Layout, taken time.Time) error {
 	db, err := state.Open(ctx, spec, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	err = trailToFiles(ctx, db, l)
+	if err == nil && !r.nothingSent {
+		r.parts, err = records.MarkRestored(ctx, db, taken)
+	}
+	return errors.Join(err, db.Close())
+}
+
+func trailToFiles(ctx context.Context, db *state.DB, l groups.Layout) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -239,29 +249,6 @@ func trailToFiles(ctx context.Context, l groups.Layout) (err error) {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()
-}
-
-// doubt marks the messages that the old host may have sent since the backup was taken, and holds its
-// requests back. It returns how many there are of each.
-func doubt(ctx context.Context, l groups.Layout, taken time.Time) (parts int64, requests int, err error) {
-	home := store.Home{Installation: l.Installation(), Aside: l.Aside()}
-	if there, err := store.Examine(ctx, state.Spec(l.Own(), home), false); err != nil {
-		return 0, 0, err
-	} else if there {
-		db, err := state.Open(ctx, state.Spec(l.Own(), home), slog.New(slog.DiscardHandler))
-		if err != nil {
-			return 0, 0, err
-		}
-		parts, err = records.MarkRestored(ctx, db, taken)
-		if err := errors.Join(err, db.Close()); err != nil {
-			return parts, 0, err
-		}
-	}
-	requests, err = spool.HoldRequests(l.IPCDir(), ipc.Refusal{
-		Code: "restored", Message: "it waited in the queue when the backup was made, and may have been carried since",
-		Hint: "look into the chat; if it is not there: longshore errors retry",
-	})
-	return parts, requests, err
 }
 
 func (e *env) printRestored(dir string, done backup.Restored, parts int64, requests int) {

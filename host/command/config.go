@@ -19,6 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -97,7 +98,7 @@ func unknown(err error) string { return "registered groups could not be read: " 
 // reading the configuration, or, if it could be read, those of its meaning.
 func wrongWith(c *config.Config, err error) []*config.Problem {
 	if err != nil {
-		return problemsOf(err)
+		return config.ProblemsOf(err)
 	}
 	return serve.Unsupported(c, serve.OfflineChannels(c))
 }
@@ -138,7 +139,7 @@ func (e *env) read() (_ *config.Config, unread, err error) {
 		known, unread := serve.Knows(context.Background(), c, store.Look)
 		return e.withRegistered(c, known), unread, nil
 	}
-	problems := problemsOf(err)
+	problems := config.ProblemsOf(err)
 	if len(problems) == 0 {
 		return nil, nil, noConfig(err)
 	}
@@ -196,7 +197,7 @@ func asHostUser(err error) string {
 			return doctor.Allow(path)
 		}
 		if err == nil && owner.Uid != strconv.Itoa(os.Geteuid()) {
-			return hint + ": sudo -u " + terminal.ShellWord(owner.Username) + " longshore -c " + terminal.ShellWord(failed.Path) + " …"
+			return hint + ": sudo -u " + finding.ShellWord(owner.Username) + " longshore -c " + finding.ShellWord(failed.Path) + " …"
 		}
 		break
 	}
@@ -205,20 +206,4 @@ func asHostUser(err error) string {
 
 func tooManyProblems(name string, n int) error {
 	return terminal.Hinted(fmt.Errorf("%s has %s", name, media.Count(n, "problem")), "longshore config schema, and docs/configuration.md, say what may stand there")
-}
-
-// problemsOf returns the problems that err joins.
-func problemsOf(err error) []*config.Problem {
-	problems := []*config.Problem{}
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
-		for _, one := range joined.Unwrap() {
-			problems = append(problems, problemsOf(one)...)
-		}
-		return problems
-	}
-	if p, ok := errors.AsType[*config.Problem](err); ok {
-		problems = append(problems, p)
-	}
-	return problems
 }

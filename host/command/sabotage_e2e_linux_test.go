@@ -24,7 +24,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
-	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/internal/finding"
@@ -122,7 +121,7 @@ func (x *sabotaged) says(chat int64, text string) {
 func (x *sabotaged) asked(args ...string) string {
 	var out bytes.Buffer
 	Run(context.Background(), "", stage.AllPlatforms(), append([]string{"-c", x.File}, args...), nil, &out, &out)
-	return strings.ReplaceAll(strings.Join(strings.Fields(out.String()), " "), "longshore -c "+terminal.ShellWord(x.File)+" ", "longshore ")
+	return strings.ReplaceAll(strings.Join(strings.Fields(out.String()), " "), "longshore -c "+finding.ShellWord(x.File)+" ", "longshore ")
 }
 
 // found are the findings that the operator's page gets.

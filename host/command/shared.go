@@ -221,7 +221,11 @@ func (e *env) own(ctx context.Context, cfg *config.Config) (*tenure, error) {
 		}
 		return nil, errors.Join(err, host.Close())
 	}
-	return begin(lease, log), nil
+	t := begin(lease, log)
+	if _, err := serve.NoteTenure(cfg.Layout(), lease.Before, lease.Number); err != nil { // if another machine was the last: the next start holds its queue
+		return nil, errors.Join(err, t.end())
+	}
+	return t, nil
 }
 
 // ownAccounts returns how this process may change what a channel has in PostgreSQL: as the host of this machine

@@ -93,8 +93,9 @@ func (e *env) topLines(o operator.Overview, columns int) []string {
 		e.Say("direct chats that wait for you: %d; see: longshore groups requests", n)
 	}
 	e.printWrong(s)
-	for _, print := range []func(*env, operator.Overview) error{topChannels, topGroups, topQueue, topFailed, topTasks} {
-		_ = print(e, o) // writing to a buffer does not fail
+	_ = e.printChannels(s) // writing to a buffer does not fail
+	for _, print := range []func(*env, operator.Overview) error{topGroups, topQueue, topFailed, topTasks} {
+		_ = print(e, o)
 	}
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	for i, line := range lines {
@@ -116,8 +117,6 @@ func approvalsOf(s operator.Status) (n int) {
 	}
 	return n
 }
-
-func topChannels(e *env, o operator.Overview) error { return e.printChannels(o.Status) }
 
 // topGroups prints the busiest groups first: a screen may not have room for all.
 func topGroups(e *env, o operator.Overview) error {

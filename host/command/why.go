@@ -286,7 +286,7 @@ func (e *env) whyUnknown(ctx context.Context, c *config.Config, wanted string, u
 			continue
 		}
 		w.found(finding.Chat, "channel "+one.Channel, finding.Fault, fmt.Sprintf("the chat %s is not registered: no group has it; %s came from there", one.Chat, media.Count(one.Messages, "message")),
-			"longshore groups add "+terminal.ShellWord(one.Chat)+"; or take the account out of that chat")
+			"longshore groups add "+finding.ShellWord(one.Chat)+"; or take the account out of that chat")
 		return w.answer(one.Chat, "nobody answers in the chat %s")
 	}
 	return unknown

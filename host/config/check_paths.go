@@ -24,7 +24,7 @@ var blockedNames = []string{
 // directories resolves the state and project directories.
 func (c *checker) directories() {
 	cfg := c.cfg
-	cfg.State.Directory = c.real(c.stateKey(), cfg.State.Directory)
+	cfg.State.Directory = c.real(c.directoryAt("state"), cfg.State.Directory)
 	cfg.Project = c.real("project", cfg.Project)
 	if cfg.State.Directory == "" || cfg.Project == "" {
 		return
@@ -49,12 +49,12 @@ func (c *checker) directories() {
 	}
 }
 
-// stateKey is where the directory is written.
-func (c *checker) stateKey() string {
-	if _, block := c.positions["state.directory"]; block {
-		return "state.directory"
+// directoryAt is where the directory of a key is written that may be a block.
+func (c *checker) directoryAt(key string) string {
+	if c.has(key + ".directory") {
+		return key + ".directory"
 	}
-	return "state"
+	return key
 }
 
 // database checks where the state's database is.

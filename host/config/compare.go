@@ -27,37 +27,26 @@ func Compare(now, next *Config) Changes {
 		return c.Changes
 	}
 	for _, key := range differ("", *now, *next) {
+		words, told := map[string]string{
+			"name":          "assistants are called " + next.Name,
+			"direct":        "direct: " + next.Direct,
+			"transcription": fmt.Sprintf("transcription: %d ways to turn voice notes into text", len(next.Transcription)),
+			"timezone":      "timezone: " + next.Timezone,
+			"register":      "register: what the main group may register",
+			"destinations":  "destinations: chats without an assistant to which groups may send",
+			"notify":        "notify: where the host tells of its faults",
+			"approval":      "approval: which members are asked for approvals",
+			"audit":         "audit: what the trail holds, and for how long",
+			"backup":        "backup: where the state is copied once a day, and how many copies stay",
+			"prices":        "prices: what models cost",
+			"screen":        "screen: which files may not leave",
+			"mounts":        "mounts: what groups may mount",
+		}[key]
 		switch {
 		case slices.Contains(fixedKeys(next), key):
 			c.restart(key, "this cannot change while the host runs")
-		case key == "name":
-			c.say("assistants are called %s", next.Name)
-		case key == "direct":
-			c.say("direct: %s", next.Direct)
-		case key == "transcription":
-			c.say("transcription: %d ways to turn voice notes into text", len(next.Transcription))
-		case key == "timezone":
-			c.say("timezone: %s", next.Timezone)
-		case key == "register":
-			c.say("register: what the main group may register")
-		case key == "destinations":
-			c.say("destinations: chats without an assistant to which groups may send")
-		case key == "notify":
-			c.say("notify: where the host tells of its faults")
-		case key == "approval":
-			c.say("approval: which members are asked for approvals")
-		case key == "audit":
-			if keys := c.below(key, &now.Audit, &next.Audit); len(keys) > 0 {
-				c.say("audit: what the trail holds, and for how long")
-			}
-		case key == "backup":
-			c.say("backup: where the state is copied once a day, and how many copies stay")
-		case key == "prices":
-			c.say("prices: what models cost")
-		case key == "screen":
-			c.say("screen: which files may not leave")
-		case key == "mounts":
-			c.say("mounts: what groups may mount")
+		case told && (key != "audit" || len(c.below(key, &now.Audit, &next.Audit)) > 0):
+			c.say("%s", words)
 		}
 	}
 	c.channels(now.Channels, next.Channels)

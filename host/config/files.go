@@ -40,11 +40,7 @@ func (c *checker) files() {
 	switch {
 	case *f == (Files{}):
 	case f.S3 == (S3{}):
-		at := key
-		if _, block := c.positions[key+".directory"]; block {
-			at = key + ".directory"
-		}
-		c.fileAt(at, &f.Directory)
+		c.fileAt(c.directoryAt(key), &f.Directory)
 	case f.Directory != "":
 		c.bad(key, "the files are in a directory and in S3", "keep directory or s3, and take the other one out")
 	default:
@@ -70,11 +66,6 @@ func (c *checker) bucket(key string, s *S3) {
 
 // fileAt resolves the path at a key.
 func (c *checker) fileAt(key string, path *string) bool {
-	resolved, err := c.resolve(key, *path)
-	if err != nil {
-		c.bad(key, err.Error(), "correct the path or the rights on it; a relative one starts at longshore.yaml")
-		return false
-	}
-	*path = resolved
-	return true
+	*path = c.real(key, *path)
+	return *path != ""
 }

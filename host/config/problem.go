@@ -47,6 +47,22 @@ func (p *Problem) Text() string {
 	return text
 }
 
+// ProblemsOf returns the problems that an error joins, such as one of Parse.
+func ProblemsOf(err error) []*Problem {
+	problems := []*Problem{}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		for _, one := range joined.Unwrap() {
+			problems = append(problems, ProblemsOf(one)...)
+		}
+		return problems
+	}
+	if p, ok := errors.AsType[*Problem](err); ok {
+		problems = append(problems, p)
+	}
+	return problems
+}
+
 // Position returns where the problem is in the file, in the form that stands before its message.
 func (p *Problem) Position() string {
 	at := p.File

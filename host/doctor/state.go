@@ -149,7 +149,7 @@ func (d Doctor) unusable(name, part, path string, err error) finding.Finding {
 		what = "the state directory " + path
 	}
 	f := finding.Finding{
-		Name: name, Part: part, Severity: finding.Fault, Cause: fmt.Sprintf("%s cannot be read and written: %v", what, reason(err)),
+		Name: name, Part: part, Severity: finding.Fault, Cause: fmt.Sprintf("%s cannot be read and written: %v", what, safefs.Reason(err)),
 		Remedy: Allow(path),
 	}
 	fi, _ := os.Lstat(path)

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // allowlist is v1's mount-allowlist.json.
@@ -62,7 +63,8 @@ func (f *Found) mount(m additionalMount, main bool) (_ Mount, why string) {
 	}
 	allowed, writable := false, false
 	for _, root := range f.allow.AllowedRoots {
-		if dir, err := filepath.EvalSymlinks(f.expand(root.Path)); err == nil && inside(dir, real) {
+		dir, err := filepath.EvalSymlinks(f.expand(root.Path))
+		if _, inside := safefs.Below(dir, real); err == nil && inside {
 			allowed, writable = true, writable || root.AllowReadWrite
 		}
 	}
@@ -82,9 +84,4 @@ func (f *Found) expand(p string) string {
 		return filepath.Join(f.Dir, p)
 	}
 	return filepath.Clean(p)
-}
-
-func inside(dir, p string) bool {
-	rel, err := filepath.Rel(dir, p)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(os.PathSeparator))
 }

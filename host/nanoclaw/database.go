@@ -30,32 +30,59 @@ const (
 // readDatabase reads the registry from the database. found is false if the
 // database or the registry in it is missing.
 func (f *Found) readDatabase(ctx context.Context) (found bool, err error) {
+	err = readCopy(ctx, f.Dir, "read "+databaseFile, func(ctx context.Context, db *sql.DB) error {
+		found, err = f.readTables(ctx, db)
+		return err
+	})
+	return found && err == nil, err
+}
+
+// readCopy calls read with a copy of the database of the installation at dir, if there is one. what says
+// in an error what is read.
+func readCopy(ctx context.Context, dir, what string, read func(context.Context, *sql.DB) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	tmp, err := os.MkdirTemp("", "longshore-import-")
 	if err != nil {
-		return false, fmt.Errorf("copy database: %w", err)
+		return fmt.Errorf("copy database: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	path, err := copyDatabase(filepath.Join(f.Dir, databaseFile), tmp)
+	path, err := copyDatabase(filepath.Join(dir, databaseFile), tmp)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("copy database: %w", err)
+		return fmt.Errorf("copy database: %w", err)
 	}
 	// The schema is untrusted too, so it may not call functions with side
 	// effects.
 	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "_pragma=trusted_schema(0)"}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
-		return false, fmt.Errorf("open database: %w", err)
+		return fmt.Errorf("open database: %w", err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if found, err = f.readTables(ctx, db); err != nil {
-		return false, fmt.Errorf("read %s: %w", databaseFile, err)
+	if err := read(ctx, db); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	return found, nil
+	return nil
+}
+
+// list returns the rows of a query, each as into points to its columns.
+func list[T any](ctx context.Context, db *sql.DB, query string, into func(*T) []any, args ...any) (all []T, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one T
+		if err := rows.Scan(into(&one)...); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
 }
 
 // copyDatabase copies the database with its log. Opened in place, SQLite would
@@ -108,20 +135,8 @@ func (f *Found) readTables(ctx context.Context, db *sql.DB) (found bool, err err
 // columnsOf lists the columns of a table; none if there is no table of that
 // name. It ignores views, since a view could run without end.
 func columnsOf(ctx context.Context, db *sql.DB, table string) ([]string, error) {
-	rows, err := db.QueryContext(ctx, `SELECT c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name = ?`, table)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var columns []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		columns = append(columns, name)
-	}
-	return columns, rows.Err()
+	return list(ctx, db, `SELECT c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name = ?`,
+		func(name *string) []any { return []any{name} }, table)
 }
 
 // readRows reads the registry in either version of its schema: requires_trigger
@@ -135,23 +150,12 @@ func readRows(ctx context.Context, db *sql.DB, columns []string) ([]Row, error) 
 	if slices.Contains(columns, "is_main") {
 		main = "coalesce(is_main, 0) <> 0"
 	}
-	rows, err := db.QueryContext(ctx, fmt.Sprintf(`
+	return list(ctx, db, fmt.Sprintf(`
 		SELECT %s, %s, %s, %s, %s, %s, %s FROM registered_groups ORDER BY added_at, jid LIMIT %d`,
 		text("jid", 1<<10), text("name", 4<<10), text("folder", 1<<10), text("trigger_pattern", 1<<10), text("container_config", 64<<10),
-		needs, main, maxRows+1))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []Row
-	for rows.Next() {
-		var r Row
-		if err := rows.Scan(&r.Chat, &r.Name, &r.Folder, &r.Trigger, &r.Config, &r.NeedsTrigger, &r.Main); err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
+		needs, main, maxRows+1), func(r *Row) []any {
+		return []any{&r.Chat, &r.Name, &r.Folder, &r.Trigger, &r.Config, &r.NeedsTrigger, &r.Main}
+	})
 }
 
 // text returns SQL for a column's value as text, whatever its type, cut far

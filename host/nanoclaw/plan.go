@@ -2,7 +2,6 @@ package nanoclaw
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -192,7 +191,7 @@ func (p *Plan) makeValid(file string, o Options) error {
 // whether there were any.
 func (p *Plan) prune(err error) bool {
 	bad := refused{groups: map[int]string{}, mounts: map[[2]int]string{}, allow: map[int]string{}, block: map[int]string{}}
-	for _, problem := range problemsOf(err) {
+	for _, problem := range config.ProblemsOf(err) {
 		switch problem.Key {
 		case "project":
 			if p.project {
@@ -293,19 +292,4 @@ func splitKey(key string) (list string, i int, rest string) {
 		return key, 0, ""
 	}
 	return list, i, strings.TrimPrefix(rest, ".")
-}
-
-func problemsOf(err error) []*config.Problem {
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
-		var all []*config.Problem
-		for _, one := range joined.Unwrap() {
-			all = append(all, problemsOf(one)...)
-		}
-		return all
-	}
-	if p, ok := errors.AsType[*config.Problem](err); ok {
-		return []*config.Problem{p}
-	}
-	return nil
 }

@@ -354,15 +354,7 @@ func (l *Local) remedy(t trouble, folder string) string {
 	case cause.Busy, cause.Failing, cause.Unreachable, cause.Silent:
 		return "the host tries again by itself; if it lasts, check the network and the service's status page"
 	}
-	return "tail -n 20 " + shellWord(filepath.Join(l.Layout.Logs(), folder, "assistant.log")) + " says why it broke; the host tries again at the next message"
-}
-
-// shellWord quotes a path for a shell, if that is needed.
-func shellWord(path string) string {
-	if regexp.MustCompile(`^[A-Za-z0-9_./@%+=:,-]+$`).MatchString(path) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return "tail -n 20 " + finding.ShellWord(filepath.Join(l.Layout.Logs(), folder, "assistant.log")) + " says why it broke; the host tries again at the next message"
 }
 
 // RefusalOf is why a host is not ready: the first fault that keeps it from accepting a delivery; nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -117,13 +118,22 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 // hangs.
 const scrapeTime = 5 * time.Second
 
+// figures are the metrics of one scrape.
+type figures chan<- prometheus.Metric
+
+func (f figures) gauge(d *prometheus.Desc, v float64, labels ...string) {
+	f <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func (f figures) count(d *prometheus.Desc, v float64, labels ...string) {
+	f <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+}
+
 // Collect sends the present figures.
-func (c *collector) Collect(out chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
+func (c *collector) Collect(metrics chan<- prometheus.Metric) {
+	out := figures(metrics)
 	for _, ch := range c.local.Channels {
-		gauge(c.up, number(channelOf(ch).Connected), ch.Name())
+		out.gauge(c.up, number(channelOf(ch).Connected), ch.Name())
 	}
 	states, causes := map[string]int{}, map[string]int{}
 	for _, a := range c.local.assistants() {
@@ -133,37 +143,34 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	for cause, n := range causes {
-		gauge(c.unanswered, float64(n), cause)
+		out.gauge(c.unanswered, float64(n), cause)
 	}
 	for state, n := range states {
-		gauge(c.assistants, float64(n), state)
+		out.gauge(c.assistants, float64(n), state)
 	}
 	if n, err := CountJSON(c.local.Layout.Errors(), ReasonSuffix); err == nil {
-		gauge(c.errors, float64(n))
+		out.gauge(c.errors, float64(n))
 	}
-	gauge(c.waiting, float64(c.local.waiting()))
-	gauge(c.free, float64(DiskOf(c.local.Layout.State).Free))
+	out.gauge(c.waiting, float64(c.local.waiting()))
+	out.gauge(c.free, float64(DiskOf(c.local.Layout.State).Free))
 	c.turned(out)
-	c.wrong(out, gauge)
-	c.outbox(out, gauge)
+	c.wrong(out)
+	c.outbox(out)
 }
 
 // turned sends what the assistants did.
-func (c *collector) turned(out chan<- prometheus.Metric) {
-	count := func(d *prometheus.Desc, v float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
-	}
+func (c *collector) turned(out figures) {
 	for _, g := range c.local.configured() {
 		if g.Assistant == "" {
 			continue
 		}
 		t := c.local.turnsOf(g.Folder)
-		count(c.turns, float64(t.Answered), g.Folder, "answered")
-		count(c.turns, float64(t.Broken), g.Folder, "broken")
-		count(c.tokens, float64(max(t.InputTokens-t.CachedTokens, 0)), g.Folder, "input")
-		count(c.tokens, float64(t.CachedTokens), g.Folder, "cached")
-		count(c.tokens, float64(t.OutputTokens), g.Folder, "output")
-		count(c.cost, t.CostUSD, g.Folder)
+		out.count(c.turns, float64(t.Answered), g.Folder, "answered")
+		out.count(c.turns, float64(t.Broken), g.Folder, "broken")
+		out.count(c.tokens, float64(max(t.InputTokens-t.CachedTokens, 0)), g.Folder, "input")
+		out.count(c.tokens, float64(t.CachedTokens), g.Folder, "cached")
+		out.count(c.tokens, float64(t.OutputTokens), g.Folder, "output")
+		out.count(c.cost, t.CostUSD, g.Folder)
 	}
 	c.spent(out)
 	r := c.local.Running
@@ -171,18 +178,18 @@ func (c *collector) turned(out chan<- prometheus.Metric) {
 		return
 	}
 	for _, t := range r.Assistants.Told() {
-		count(c.told, float64(t.Count), t.Channel, t.Kind)
+		out.count(c.told, float64(t.Count), t.Channel, t.Kind)
 	}
 	for why, n := range r.Assistants.Troubles() {
-		count(c.troubles, float64(n), string(why))
+		out.count(c.troubles, float64(n), string(why))
 	}
 	for code, n := range r.Host.Refusals() {
-		count(c.refusals, float64(n), code)
+		out.count(c.refusals, float64(n), code)
 	}
 }
 
 // spent sends what calls of the models used that the host passed on.
-func (c *collector) spent(out chan<- prometheus.Metric) {
+func (c *collector) spent(out figures) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	for _, g := range c.local.configured() {
@@ -190,30 +197,27 @@ func (c *collector) spent(out chan<- prometheus.Metric) {
 		if s == nil {
 			continue
 		}
-		count := func(d *prometheus.Desc, v float64, kind ...string) {
-			out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, append([]string{g.Folder}, kind...)...)
-		}
-		count(c.calls, float64(s.Calls))
-		count(c.modelTokens, float64(s.Input), "input")
-		count(c.modelTokens, float64(s.Cached), "cached")
-		count(c.modelTokens, float64(s.Written), "written")
-		count(c.modelTokens, float64(s.Output), "output")
-		count(c.modelCost, s.USD)
+		out.count(c.calls, float64(s.Calls), g.Folder)
+		out.count(c.modelTokens, float64(s.Input), g.Folder, "input")
+		out.count(c.modelTokens, float64(s.Cached), g.Folder, "cached")
+		out.count(c.modelTokens, float64(s.Written), g.Folder, "written")
+		out.count(c.modelTokens, float64(s.Output), g.Folder, "output")
+		out.count(c.modelCost, s.USD, g.Folder)
 		if s.Budget != "" {
-			out <- prometheus.MustNewConstMetric(c.budget, prometheus.GaugeValue, s.Left, g.Folder)
+			out.gauge(c.budget, s.Left, g.Folder)
 		}
 	}
 }
 
 // wrong sends what is wrong with the host.
-func (c *collector) wrong(out chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
+func (c *collector) wrong(out figures) {
 	if r := c.local.Running; r != nil {
-		gauge(c.floor, float64(r.Host.FreeDisk()))
+		out.gauge(c.floor, float64(r.Host.FreeDisk()))
 		if last := r.Machine.Backup().Last; !last.IsZero() {
-			gauge(c.backup, float64(last.Unix()))
+			out.gauge(c.backup, float64(last.Unix()))
 		}
 		if ahead, ok := r.Machine.ClockAhead(); ok {
-			gauge(c.ahead, ahead.Seconds())
+			out.gauge(c.ahead, ahead.Seconds())
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
@@ -222,13 +226,13 @@ func (c *collector) wrong(out chan<- prometheus.Metric, gauge func(*prometheus.D
 	seen := map[string]bool{}
 	for _, f := range finding.Wrong(all) {
 		if !seen[f.ID()] {
-			gauge(c.faults, 1, f.Name, f.Part)
+			out.gauge(c.faults, 1, f.Name, f.Part)
 		}
 		seen[f.ID()] = true
 	}
 }
 
-func (c *collector) outbox(out chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
+func (c *collector) outbox(out figures) {
 	if c.local.Outbox == nil {
 		return
 	}
@@ -240,31 +244,25 @@ func (c *collector) outbox(out chan<- prometheus.Metric, gauge func(*prometheus.
 		return
 	}
 	for _, ch := range c.local.Channels {
-		held := 0.0
-		for _, name := range s.Held {
-			if name == ch.Name() {
-				held = 1
-			}
-		}
-		gauge(c.held, held, ch.Name())
+		out.gauge(c.held, number(slices.Contains(s.Held, ch.Name())), ch.Name())
 	}
-	gauge(c.parts, float64(s.Pending))
-	gauge(c.bytes, float64(s.Bytes))
-	gauge(c.approvals, float64(s.Waiting))
-	gauge(c.retained, float64(s.Retained))
-	gauge(c.inFlight, float64(s.InFlight))
-	gauge(c.stalled, float64(s.Stalled))
+	out.gauge(c.parts, float64(s.Pending))
+	out.gauge(c.bytes, float64(s.Bytes))
+	out.gauge(c.approvals, float64(s.Waiting))
+	out.gauge(c.retained, float64(s.Retained))
+	out.gauge(c.inFlight, float64(s.InFlight))
+	out.gauge(c.stalled, float64(s.Stalled))
 	age := 0.0
 	if !s.Oldest.IsZero() {
 		age = time.Since(s.Oldest).Seconds()
 	}
-	gauge(c.oldest, age)
-	out <- prometheus.MustNewConstMetric(c.attempts, prometheus.CounterValue, float64(s.Attempts))
+	out.gauge(c.oldest, age)
+	out.count(c.attempts, float64(s.Attempts))
 	for outcome, n := range map[string]int64{"sent": s.Sent, "failed": s.Failed, "uncertain": s.Uncertain} {
-		out <- prometheus.MustNewConstMetric(c.settled, prometheus.CounterValue, float64(n), outcome)
+		out.count(c.settled, float64(n), outcome)
 	}
 	for answer, n := range s.Answers {
-		out <- prometheus.MustNewConstMetric(c.answers, prometheus.CounterValue, float64(n), answer)
+		out.count(c.answers, float64(n), answer)
 	}
 }
 

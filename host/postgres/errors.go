@@ -46,6 +46,21 @@ func OwnFault(err error) bool {
 	return code != "" && (strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "42"))
 }
 
+// Remedy is what the operator can do about an error of the server.
+func Remedy(err error) string {
+	switch code := Code(err); {
+	case code == "53300":
+		return "end sessions of PostgreSQL that nobody needs, or raise max_connections: each host needs ten"
+	case code == "53100":
+		return "free space on the disk of PostgreSQL"
+	case code == "25006":
+		return "let PostgreSQL take writes (default_transaction_read_only), or name the primary in the connection string"
+	case errors.Is(err, ErrAway):
+		return "start PostgreSQL; if it runs, look at the way to it"
+	}
+	return "see PostgreSQL's log"
+}
+
 // known gives an error the kind by which callers know it.
 func known(err error) error {
 	switch code := Code(err); {

@@ -160,6 +160,21 @@ func (s *Server) submitted(who tokens.Identity, c calls.Call) bool {
 	return has
 }
 
+// lost is errCallLost for a call that is nowhere: the host that had it in its queue ended before it recorded
+// the call, and this one is another machine's.
+func (s *Server) lost(ctx context.Context, who tokens.Identity, c calls.Call) error {
+	if s.submitted(who, c) || s.expired(c) {
+		return nil
+	}
+	defer s.calls.Lock(who, c.ID)() // nobody is about to submit it
+	submitted := s.submitted(who, c)
+	recorded, err := s.Records.Requested(ctx, who.Folder, c.ID)
+	if err == nil && !submitted && !recorded && !s.submitted(who, c) { // it may have been refused meanwhile
+		return errCallLost
+	}
+	return err
+}
+
 // request is what an assistant in a container would write. The token says where it is.
 func (s *Server) request(who tokens.Identity, c *mediaCall) (ipc.Request, error) {
 	path, named := c.fields[fieldPath]
@@ -339,6 +354,9 @@ func (s *Server) result(rw http.ResponseWriter, r *http.Request, who tokens.Iden
 	}
 	if c.Cancelled {
 		return errCancelled
+	}
+	if err := s.lost(r.Context(), who, c); err != nil {
+		return err
 	}
 	last := s.await(r.Context(), who.Folder, s.status(who.Folder, c), wait, seen)
 	s.unstage(who, last)

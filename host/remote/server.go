@@ -50,6 +50,8 @@ type Options struct {
 	Spool *spool.Spool
 	Disk  intake.Disk
 
+	Records Records
+
 	Limits intake.Limits // the defaults if zero
 
 	Inbox Inbox // nil: no assistant fetches its messages
@@ -69,6 +71,12 @@ type Live interface {
 // Chats know what a group's tools may tell their agent.
 type Chats interface {
 	Context(groups.Group) ipc.Context
+}
+
+// Records know the deliveries: *records.Reader.
+type Records interface {
+	// Requested reports whether a group's request with this id was recorded.
+	Requested(ctx context.Context, folder, request string) (bool, error)
 }
 
 // Server listens for assistants. Its methods may be called from several goroutines.

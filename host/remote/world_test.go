@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -112,7 +113,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	}
 	w.spool = spool.New(spool.Options{Dir: layout.IPCDir(), Folders: []string{"a", "b"}})
 	o := Options{
-		Listen: "127.0.0.1:0", Dir: layout.Remote(), State: statetest.Open(t, w.dir), Spool: w.spool, Chats: chatsFunc(chatOf), Disk: diskFunc(plenty),
+		Listen: "127.0.0.1:0", Dir: layout.Remote(), State: statetest.Open(t, w.dir), Spool: w.spool, Records: w, Chats: chatsFunc(chatOf), Disk: diskFunc(plenty),
 		Live: &settings{registry: registry, keep: 7 * 24 * time.Hour, quota: 4 << 20},
 	}
 	for _, f := range change {
@@ -180,6 +181,11 @@ func (w *world) road(ctx context.Context) {
 		}
 		b.Done()
 	}
+}
+
+// Requested is Records.
+func (w *world) Requested(_ context.Context, folder, request string) (bool, error) {
+	return slices.ContainsFunc(w.all(), func(s sent) bool { return s.it.Folder == folder && s.it.ID == request }), nil
 }
 
 func (w *world) hold(yes bool) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/postgres"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
@@ -191,16 +192,8 @@ func (h *Host) ofDatabase(ctx context.Context) []finding.Finding {
 }
 
 func remedyForDatabase(err error) string {
-	var known *store.Error
-	switch {
-	case errors.As(err, &known):
-		return cmp.Or(known.Remedy, "see PostgreSQL's log")
-	case errors.Is(err, store.ErrAway):
-		return "start PostgreSQL; if it runs, look at the way to it, and whether max_connections leaves the host its ten"
-	case errors.Is(err, store.ErrFull):
-		return "free space on its disk"
-	case errors.Is(err, store.ErrUnreadable):
-		return "let it take writes, or name the primary in the connection string"
+	if known, ok := errors.AsType[*store.Error](err); ok && known.Remedy != "" {
+		return known.Remedy
 	}
-	return "see PostgreSQL's log"
+	return postgres.Remedy(err)
 }

@@ -272,6 +272,11 @@ func (p auditPart) Run(ctx context.Context) error { p.Log.Run(ctx); return nil }
 type queuePart struct{ *spool.Spool }
 
 func (h *Host) openQueue(context.Context) (Part, error) {
+	if h.opts.Lease != nil && !h.opts.Idle { // a command's tenure is noted by itself
+		if err := holdQueue(h.Layout, h.opts.Lease.Before, h.opts.Lease.Number, h.opts.Log); err != nil {
+			return nil, err
+		}
+	}
 	h.spool = spool.New(spool.Options{
 		Dir: h.Layout.IPCDir(), Folders: h.Now().Folders(), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.QueueKeeps,
 	})

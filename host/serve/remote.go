@@ -23,7 +23,7 @@ func (h *Host) openRemote(ctx context.Context) (_ Part, err error) {
 	}
 	h.remote, err = remote.Open(ctx, remote.Options{
 		Listen: c.Remote.Listen, Hosts: c.Remote.Hosts, Dir: h.Layout.Remote(), State: h.State,
-		Live: &h.Current, Chats: fetching{h}, Inbox: fetching{h}, Spool: h.spool, Disk: h.disk, Log: h.opts.Log,
+		Live: &h.Current, Chats: fetching{h}, Inbox: fetching{h}, Spool: h.spool, Records: h.Outbox.Reader(), Disk: h.disk, Log: h.opts.Log,
 		Limits: remoteLimits(c.Remote.Limits),
 	})
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 // sentSince reports whether a second run of a turn that began then could send something
 // twice: a request still lies in the queue, or the outbox has something of the turn. The
-// host's own messages, under the keys in remarks, do not count.
+// host's own messages, under the keys in remarks, do not count. What lies in the queue of another machine does
+// not count either: it is held back there, see serve's holdQueue.
 func (m *Manager) sentSince(c *conversation, since time.Time, remarks []string) bool {
 	return m.requestsSince(c.chat, since) > 0 || m.o.Chat.SentSince(c.group.Folder, c.thread, since, remarks...)
 }

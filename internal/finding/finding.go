@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -189,4 +190,15 @@ func Gone(state string, pid int) Finding {
 		Cause:  fmt.Sprintf("the host runs as process %d, and its state directory %s is gone: it was moved or deleted", pid, state),
 		Remedy: fmt.Sprintf("move it back to %s; if that is not possible, stop the host (kill %d), restore a backup with longshore restore, and start the host", state, pid),
 	}
+}
+
+// plainWord needs no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// ShellWord quotes a text as one word of a POSIX shell, if it needs quotes: a Remedy may hold a command.
+func ShellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

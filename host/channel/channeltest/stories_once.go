@@ -14,7 +14,7 @@ import (
 
 func sameIDShowsOnce(t testing.TB, h Harness) {
 	j := join(t, h)
-	if channel.Blind(j.Channel) {
+	if Blind(j.Channel) {
 		return
 	}
 	text := memory.Text(newID(), h.Chat, "once")
@@ -36,7 +36,7 @@ func sameIDShowsOnce(t testing.TB, h Harness) {
 
 func sameIDAtOnce(t testing.TB, h Harness) {
 	j := join(t, h)
-	if channel.Blind(j.Channel) {
+	if Blind(j.Channel) {
 		return
 	}
 	if _, ok := j.Channel.(channel.Finder); ok {
@@ -67,7 +67,7 @@ func sameIDAtOnce(t testing.TB, h Harness) {
 
 func sameIDAfterRestart(t testing.TB, h Harness) {
 	j := join(t, h)
-	if channel.Blind(j.Channel) {
+	if Blind(j.Channel) {
 		return
 	}
 	text := memory.Text(newID(), h.Chat, "once")

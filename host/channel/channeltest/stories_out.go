@@ -141,7 +141,7 @@ func albumArrives(t testing.TB, h Harness) {
 		seen.More = append(seen.More, *seenAs(channel.Message{Files: m.Files[i+1:]}))
 	}
 	m.Attempt = nil
-	if !channel.Blind(j.Channel) {
+	if !Blind(j.Channel) {
 		j.same(r, j.again(m))
 	}
 	end := j.send(memory.Text(newID(), h.Chat, "end"))

@@ -161,22 +161,3 @@ func (i entryInbox) Receive(ctx context.Context, m channel.Inbound) error {
 	m.Entry = i.entry
 	return i.Inbox.Receive(ctx, m)
 }
-
-// Once says of what was seen before, for receipts: in a group, every member's
-// devices report of the same message. It remembers the last few thousand. The
-// zero Once is ready; it belongs to one goroutine.
-type Once[K comparable] struct{ seen map[K]bool }
-
-// maxOnce is how much a Once remembers.
-const maxOnce = 4096
-
-// Has reports whether k was noted.
-func (o *Once[K]) Has(k K) bool { return o.seen[k] }
-
-// Note notes k.
-func (o *Once[K]) Note(k K) {
-	if o.seen == nil || len(o.seen) >= maxOnce {
-		o.seen = map[K]bool{}
-	}
-	o.seen[k] = true
-}

@@ -135,6 +135,5 @@ func (j *Journal) Next(ctx context.Context, chat groups.JID) (*Inbound, error) {
 
 // Done implements Queue.
 func (*Journal) Done(t *state.Tx, seq int64) error {
-	err := t.Exec(`UPDATE journal_inbound SET state = 'done' WHERE seq = ?`, seq)
-	return err
+	return t.Exec(`UPDATE journal_inbound SET state = 'done' WHERE seq = ?`, seq)
 }

@@ -291,15 +291,3 @@ func TestWhatIsFreshIsKnownAfterAFlood(t *testing.T) {
 		}
 	}
 }
-
-func TestOnceForgetsBeforeItGrows(t *testing.T) {
-	var o Once[int]
-	for i := range 3 * maxOnce {
-		if o.Has(i) {
-			t.Fatalf("%d was seen", i)
-		}
-		if o.Note(i); !o.Has(i) || len(o.seen) > maxOnce {
-			t.Fatalf("%d of %d", i, len(o.seen))
-		}
-	}
-}

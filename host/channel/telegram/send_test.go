@@ -74,7 +74,7 @@ func TestALostAnswerIsAmbiguousAtOnce(t *testing.T) {
 	w.Next("sendMessage", telegramtest.Fault{Lost: true})
 	_, err := w.ch.Send(t.Context(), text("once"))
 	wantError(t, err, channel.Ambiguous, "no_answer")
-	if !channel.Blind(w.ch) {
+	if !channeltest.Blind(w.ch) {
 		t.Error("the channel is not blind")
 	}
 	if all := w.WaitFor(t, deskID, 1); len(all) != 1 {

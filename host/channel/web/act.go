@@ -27,11 +27,7 @@ type act struct {
 
 // act handles a request to react to a message, to vote, or to edit or delete a message
 // posted with the same secret.
-func (w *Web) act(rw http.ResponseWriter, r *http.Request) {
-	c, ok := w.chatOf(rw, r)
-	if !ok {
-		return
-	}
+func (w *Web) act(rw http.ResponseWriter, r *http.Request, c *room) error {
 	var a act
 	err := readJSON(rw, r, &a, `{"kind": "reaction", "target": "…", "secret": "…", "from": "…", "emoji": "👍"}`)
 	if err == nil {
@@ -45,10 +41,10 @@ func (w *Web) act(rw http.ResponseWriter, r *http.Request) {
 		m, err = w.do(r.Context(), c, &a)
 	}
 	if err != nil {
-		w.failed(rw, r, err)
-		return
+		return err
 	}
 	httpd.Answer(rw, http.StatusOK, map[string]any{"message": m})
+	return nil
 }
 
 // check cleans the act and refuses an invalid one.

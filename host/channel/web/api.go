@@ -21,45 +21,48 @@ var (
 	keyForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{8,64}$`)
 )
 
-// chatOf returns the chat of a request. If there is none, it answers 404.
-func (w *Web) chatOf(rw http.ResponseWriter, r *http.Request) (*room, bool) {
-	c := w.now().chats[r.PathValue("chat")]
-	if c == nil {
-		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "unknown_chat", "there is no chat "+httpd.Quote(r.PathValue("chat")), "GET /api/chats lists them"))
+// call returns the handler of a call, which answers with the error of do.
+func (w *Web) call(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		if err := do(rw, r); err != nil {
+			w.failed(rw, r, err)
+		}
 	}
-	return c, c != nil
+}
+
+// inChat is call for the chat that the address names.
+func (w *Web) inChat(do func(http.ResponseWriter, *http.Request, *room) error) http.HandlerFunc {
+	return w.call(func(rw http.ResponseWriter, r *http.Request) error {
+		c := w.now().chats[r.PathValue("chat")]
+		if c == nil {
+			return httpd.Refuse(http.StatusNotFound, "unknown_chat", "there is no chat "+httpd.Quote(r.PathValue("chat")), "GET /api/chats lists them")
+		}
+		return do(rw, r, c)
+	})
 }
 
 // listMessages returns the newest messages, or those next to the message in ?before= or
 // ?after=, always the oldest first.
-func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
-	c, ok := w.chatOf(rw, r)
-	if !ok {
-		return
-	}
+func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request, c *room) error {
 	q := r.URL.Query()
 	limit := defaultPage
 	if s := q.Get("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > maxPage {
-			httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_limit", "limit is not a number from 1 to 200", "leave it out for 50"))
-			return
+			return httpd.Refuse(http.StatusBadRequest, "bad_limit", "limit is not a number from 1 to 200", "leave it out for 50")
 		}
 		limit = n
 	}
 	if q.Get("after") != "" && q.Get("before") != "" {
-		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_range", "after and before cannot be used together", "use one of them"))
-		return
+		return httpd.Refuse(http.StatusBadRequest, "bad_range", "after and before cannot be used together", "use one of them")
 	}
 	changed, err := w.store.LastChange(r.Context(), c.name) // before the messages: later ones come as events
 	if err != nil {
-		httpd.Internal(rw, r, w.log, err)
-		return
+		return err
 	}
 	ms, err := w.window(r, c, q.Get("after"), q.Get("before"), limit+1)
 	if err != nil {
-		w.failed(rw, r, err)
-		return
+		return err
 	}
 	more := len(ms) > limit
 	switch {
@@ -72,8 +75,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		ms = []*history.Message{}
 	}
 	if err := w.store.MarkTaken(r.Context(), c.name, ms); err != nil {
-		httpd.Internal(rw, r, w.log, err)
-		return
+		return err
 	}
 	page := map[string]any{"messages": ms, "more": more}
 	if changed > 0 {
@@ -82,8 +84,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	if !more && q.Get("after") == "" {
 		gone, err := w.store.AnyGone(r.Context(), c.name)
 		if err != nil {
-			httpd.Internal(rw, r, w.log, err)
-			return
+			return err
 		}
 		if gone { // so that nobody takes this for the beginning of the chat
 			page["gone"] = true
@@ -91,6 +92,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	}
 	httpd.Answer(rw, http.StatusOK, page)
 	w.delivered(r.Context(), c, ms)
+	return nil
 }
 
 func (w *Web) window(r *http.Request, c *room, after, before string, limit int) ([]*history.Message, error) {
@@ -140,21 +142,16 @@ func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
 }
 
 // seen records that a page has shown these messages to a person.
-func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
-	c, ok := w.chatOf(rw, r)
-	if !ok {
-		return
-	}
+func (w *Web) seen(rw http.ResponseWriter, r *http.Request, c *room) error {
 	var in struct {
 		IDs []string `json:"ids"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.IDs) == 0 || len(in.IDs) > maxPage {
-		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_request", `the body is not {"ids": […]} with 1 to 200 ids`, ""))
-		return
+		return httpd.Refuse(http.StatusBadRequest, "bad_request", `the body is not {"ids": […]} with 1 to 200 ids`, "")
 	}
 	if err := w.report(r.Context(), c, in.IDs, history.Read); err != nil {
-		httpd.Internal(rw, r, w.log, err)
-		return
+		return err
 	}
 	rw.WriteHeader(http.StatusNoContent)
+	return nil
 }

@@ -39,26 +39,25 @@ type preview struct {
 
 // listChats lists the chats. Each ?read=CHAT:ID asks for the number of messages in CHAT
 // after the message ID; 100 means 100 or more.
-func (w *Web) listChats(rw http.ResponseWriter, r *http.Request) {
+func (w *Web) listChats(rw http.ResponseWriter, r *http.Request) error {
 	reads, err := readMarks(r.URL.Query()["read"])
 	if err != nil {
-		httpd.Fail(rw, err)
-		return
+		return err
 	}
 	list := []entry{}
 	for _, room := range w.now().order {
 		e := entry{Chat: room.name, JID: string(room.JID), Name: cleanName(room.Name, room.name), URL: "/c/" + room.name, Trigger: room.Trigger}
 		if err := w.summarize(r.Context(), &e, reads[room.name]); err != nil {
-			httpd.Internal(rw, r, w.log, err)
-			return
+			return err
 		}
 		list = append(list, e)
 	}
 	httpd.Answer(rw, http.StatusOK, map[string]any{"chats": list})
+	return nil
 }
 
 // readMarks returns the last message of each chat that a page has shown.
-func readMarks(values []string) (map[string]string, *httpd.Problem) {
+func readMarks(values []string) (map[string]string, error) {
 	if len(values) > maxReads {
 		return nil, httpd.Refuse(http.StatusBadRequest, "bad_read", "read is given too often", "give it once for each chat")
 	}

@@ -22,31 +22,26 @@ const (
 // content, and the browser may not guess another. Everything except plain pictures, sound
 // and film is offered for saving only. If a file is opened as a page nevertheless, the
 // sandbox denies it scripts and the origin.
-func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
+func (w *Web) download(rw http.ResponseWriter, r *http.Request) error {
 	f, err := w.store.File(r.Context(), r.PathValue("id"))
 	if err != nil {
-		httpd.Internal(rw, r, w.log, err)
-		return
+		return err
 	}
 	// The name is part of the address, so that saving uses it. A different name in the
 	// address would let a link misrepresent the file.
 	if f == nil || f.Name != r.PathValue("name") {
-		w.noFile(rw, r)
-		return
+		return w.noFile(r)
 	}
 	body, err := w.files.Open(r.Context(), f.ID, f.SHA256, f.Size)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now, or by hand
-		w.noFile(rw, r)
-		return
+		return w.noFile(r)
 	}
 	if t, ok := errors.AsType[*blob.Trouble](err); ok {
 		w.log.Error("a file is not shown", "error", t.Cause)
-		httpd.Fail(rw, httpd.Refuse(http.StatusServiceUnavailable, "files_away", "the file cannot be shown at the moment", "try again in a minute"))
-		return
+		return httpd.Refuse(http.StatusServiceUnavailable, "files_away", "the file cannot be shown at the moment", "try again in a minute")
 	}
 	if err != nil {
-		httpd.Internal(rw, r, w.log, err)
-		return
+		return err
 	}
 	defer body.Close()
 
@@ -73,19 +68,19 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Disposition", disposition)
 	http.ServeContent(rw, r, "", time.Time{}, body)
+	return nil
 }
 
 // noFile distinguishes a deleted file from one that never existed.
-func (w *Web) noFile(rw http.ResponseWriter, r *http.Request) {
+func (w *Web) noFile(r *http.Request) error {
 	gone, err := w.store.FileGone(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:
-		httpd.Internal(rw, r, w.log, err)
+		return err
 	case gone:
-		httpd.Fail(rw, httpd.Refuse(http.StatusGone, "file_gone", "this chat no longer keeps the file", "ask for it again"))
-	default:
-		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "unknown_file", "there is no such file", "use the url that the message gives"))
+		return httpd.Refuse(http.StatusGone, "file_gone", "this chat no longer keeps the file", "ask for it again")
 	}
+	return httpd.Refuse(http.StatusNotFound, "unknown_file", "there is no such file", "use the url that the message gives")
 }
 
 // activeType reports whether a browser might run content of the type.

@@ -34,11 +34,7 @@ type stream struct {
 
 // events streams a page's live view: "message" events, whose ids a reconnecting page names
 // to get what it missed, and "activity" events.
-func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
-	c, ok := w.chatOf(rw, r)
-	if !ok {
-		return
-	}
+func (w *Web) events(rw http.ResponseWriter, r *http.Request, c *room) error {
 	rc := http.NewResponseController(rw)
 	s := &stream{follower: &follower{conn: rc}, web: w, room: c, rw: rw, rc: rc, by: session.Of(r.Context())}
 	if r.Method == http.MethodGet { // an answer to HEAD has no body
@@ -48,27 +44,24 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	// event instead of being missed.
 	now, leave, ok := w.hub.follow(c.name, w.guard.Sender(r), s.follower)
 	if !ok {
-		httpd.Fail(rw, httpd.Refuse(http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again"))
-		return
+		return httpd.Refuse(http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again")
 	}
 	defer leave()
 	var err error
 	if s.cursor, err = w.startOf(r, c); err != nil {
-		w.failed(rw, r, err)
-		return
+		return err
 	}
 	if s.change, err = w.changeOf(r, c); err != nil {
-		w.failed(rw, r, err)
-		return
+		return err
 	}
 	httpd.SendBuffer(r.Context(), sendBuffer)
 	rw.Header().Set("Content-Type", "text/event-stream")
 	rw.Header().Set("X-Accel-Buffering", "no")       // nginx would hold events back
 	rw.Header().Set("Transfer-Encoding", "identity") // each event is one write; the stream ends with its connection
-	if s.write([]byte("retry: 1000\n\n"), soon()) != nil {
-		return
+	if s.write([]byte("retry: 1000\n\n"), soon()) == nil {
+		s.run(r.Context(), now)
 	}
-	s.run(r.Context(), now)
+	return nil
 }
 
 // startOf returns the last message that the page has: the browser's Last-Event-ID, else

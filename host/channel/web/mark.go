@@ -28,17 +28,16 @@ func badSecret() error {
 }
 
 // mark returns a browser's mark, which the browser cannot compute itself without https.
-func (w *Web) mark(rw http.ResponseWriter, r *http.Request) {
+func (w *Web) mark(rw http.ResponseWriter, r *http.Request) error {
 	var own struct {
 		Secret string `json:"secret"`
 	}
 	if err := readJSON(rw, r, &own, `{"secret": "…"}`); err != nil {
-		w.failed(rw, r, err)
-		return
+		return err
 	}
 	if !secretOK(own.Secret) {
-		w.failed(rw, r, badSecret())
-		return
+		return badSecret()
 	}
 	httpd.Answer(rw, http.StatusOK, map[string]any{"author": markOf(own.Secret)})
+	return nil
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"mime"
@@ -49,11 +50,7 @@ func (p *posted) drop() {
 
 // post handles a member's post. Several files become one message each, the first with the
 // text; the host gets them as one.
-func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
-	c, ok := w.chatOf(rw, r)
-	if !ok {
-		return
-	}
+func (w *Web) post(rw http.ResponseWriter, r *http.Request, c *room) error {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var p *posted
 	switch {
@@ -66,23 +63,19 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 		err = httpd.Refuse(http.StatusUnsupportedMediaType, "bad_content_type", "the body is neither JSON nor a form with files",
 			"set Content-Type to application/json or multipart/form-data")
 	}
-	if err == nil {
-		defer p.drop()
-		err = p.check()
-	}
-	if err == nil {
-		err = w.textSpace()
-	}
 	if err != nil {
-		w.failed(rw, r, err)
-		return
+		return err
+	}
+	defer p.drop()
+	if err := cmp.Or(p.check(), w.textSpace()); err != nil {
+		return err
 	}
 	ms, err := w.speak(r.Context(), c, p)
 	if err != nil {
-		w.failed(rw, r, err)
-		return
+		return err
 	}
 	httpd.Answer(rw, http.StatusCreated, map[string]any{"messages": ms})
+	return nil
 }
 
 // readJSON reads the one object of a body; form is an example for the answer if it fails.

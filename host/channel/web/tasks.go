@@ -10,49 +10,38 @@ import (
 )
 
 // listTasks lists the scheduled tasks of a chat.
-func (w *Web) listTasks(rw http.ResponseWriter, r *http.Request) {
-	c, ok := w.chatOf(rw, r)
-	if !ok {
-		return
-	}
+func (w *Web) listTasks(rw http.ResponseWriter, r *http.Request, c *room) error {
 	all := []channel.Task{}
 	if w.opts.Tasks != nil {
 		var err error
 		if all, err = w.opts.Tasks.Tasks(r.Context(), c.JID); err != nil {
-			w.failed(rw, r, ofTask(err))
-			return
+			return ofTask(err)
 		}
 	}
 	httpd.Answer(rw, http.StatusOK, map[string]any{"tasks": all})
+	return nil
 }
 
 // operateTask acts on a task of a chat. Everybody who may write in the chat may do so.
-func (w *Web) operateTask(rw http.ResponseWriter, r *http.Request) {
-	c, ok := w.chatOf(rw, r)
-	if !ok {
-		return
-	}
+func (w *Web) operateTask(rw http.ResponseWriter, r *http.Request, c *room) error {
 	var ask struct {
 		Do string `json:"do"`
 	}
-	err := readJSON(rw, r, &ask, `{"do": "pause"}`)
-	verbs := []string{"pause", "resume", "run", "cancel"}
+	if err := readJSON(rw, r, &ask, `{"do": "pause"}`); err != nil {
+		return err
+	}
 	switch {
-	case err != nil:
-	case !slices.Contains(verbs, ask.Do):
-		err = httpd.Refuse(http.StatusBadRequest, "bad_kind", "that cannot be done with a task", "use pause, resume, run or cancel")
+	case !slices.Contains([]string{"pause", "resume", "run", "cancel"}, ask.Do):
+		return httpd.Refuse(http.StatusBadRequest, "bad_kind", "that cannot be done with a task", "use pause, resume, run or cancel")
 	case w.opts.Tasks == nil:
-		err = httpd.Refuse(http.StatusNotFound, "unknown_task", "the chat has no tasks", "")
+		return httpd.Refuse(http.StatusNotFound, "unknown_task", "the chat has no tasks", "")
 	}
-	var words string
-	if err == nil {
-		words, err = w.opts.Tasks.Operate(r.Context(), c.JID, r.PathValue("id"), ask.Do)
-	}
+	words, err := w.opts.Tasks.Operate(r.Context(), c.JID, r.PathValue("id"), ask.Do)
 	if err != nil {
-		w.failed(rw, r, ofTask(err))
-		return
+		return ofTask(err)
 	}
 	httpd.Answer(rw, http.StatusOK, map[string]any{"words": words})
+	return nil
 }
 
 // ofTask turns a refusal into an answer of the API.

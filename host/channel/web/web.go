@@ -144,7 +144,7 @@ func (w *Web) open(ctx context.Context) (err error) {
 		return err
 	}
 	w.store = history.New(w.opts.State, w.opts.Name)
-	o := session.Options{DB: w.opts.State, Channel: w.opts.Name, Token: w.opts.Token, Names: w.opts.names(), Push: w.opts.Push.Contact != "", Log: w.log}
+	o := session.Options{DB: w.opts.State, Channel: w.opts.Name, Token: w.opts.Token, Names: w.opts.names(), Push: w.opts.Push.Contact != ""}
 	if w.guard, err = session.NewGuard(ctx, o, w.listener.Addr()); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (w *WhatsApp) Paired() (jid string, ok bool) {
 	if s := w.live.Load(); s != nil {
 		return s.people.Me.String(), true
 	}
-	return w.pairedOnDisk(context.Background())
+	return device.Account(context.Background(), w.spec())
 }
 
 // Chats asks WhatsApp for the account's groups, sorted by name. It uses Run's
@@ -122,11 +122,6 @@ func (w *WhatsApp) withLogin(ctx context.Context, do func(*session) error) error
 		}
 		return do(s)
 	})
-}
-
-// pairedOnDisk reads the linked account from the store, without connecting.
-func (w *WhatsApp) pairedOnDisk(ctx context.Context) (jid string, ok bool) {
-	return device.Account(ctx, w.spec())
 }
 
 // RoleOf implements channel.Roles.

@@ -22,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/decode"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/librarylog"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/messages"
+	"github.com/longshore-bridge/longshore/internal/cache"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -163,13 +164,13 @@ func (s *session) give(ctx context.Context, in channel.Inbox, row journal.Inboun
 // devices that the message was sent to: in a group, each device of each member
 // sends receipts.
 func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
-	var reported journal.Once[report]
+	var reported cache.Map[report, bool]
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case r := <-s.receipts:
-			if reported.Has(r.report) {
+			if seen, _ := reported.Get(r.report); seen {
 				continue
 			}
 			m, err := s.messages.FindSent(ctx, r.id)
@@ -179,7 +180,7 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 			if m == nil || !s.chats.MayReferTo(ctx, m.Chat, r.src) {
 				continue
 			}
-			reported.Note(r.report)
+			reported.Set(r.report, true)
 			if m.Acked.IsZero() {
 				s.acknowledgeByReceipt(ctx, r.id, r.at)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/near"
 )
 
@@ -107,7 +108,7 @@ func Family(use, short string, members ...*cobra.Command) *cobra.Command {
 func (e *Terminal) Command(args ...string) string {
 	words := []string{"longshore"}
 	if e.Named {
-		words = append(words, "-c", ShellWord(e.Config))
+		words = append(words, "-c", finding.ShellWord(e.Config))
 	}
 	return strings.Join(append(words, args...), " ")
 }
@@ -131,15 +132,4 @@ func (e *Terminal) Remedy(text string) string {
 		}
 		return e.Command(verb)
 	})
-}
-
-// plainWord needs no quotes in a shell.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`)
-
-// ShellWord quotes a text as one word of a POSIX shell, if it needs quotes.
-func ShellWord(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

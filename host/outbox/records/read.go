@@ -276,6 +276,12 @@ func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since
 	return found, ofDatabase("look for deliveries", err)
 }
 
+// Requested reports whether the group's request with this id was accepted, as far as the records go back.
+func (r *Reader) Requested(ctx context.Context, folder, request string) (found bool, err error) {
+	err = r.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM delivery WHERE request = ? AND folder = ?)`, request, folder).Scan(&found)
+	return found, ofDatabase("look for deliveries", err)
+}
+
 // RequestedSince reports whether a request of the group was accepted at or after the time.
 func (r *Reader) RequestedSince(ctx context.Context, folder string, since time.Time) (bool, error) {
 	var found bool

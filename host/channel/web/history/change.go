@@ -75,8 +75,7 @@ func (s *Store) update(t *state.Tx, m *Message) error {
 		column(m.Quote), column(m.File), edited, bit(m.Removed), column(m.Reactions), m.Text, string(m.Shown.Tree), m.Shown.Short, column(m.Poll), m.Seq); err != nil {
 		return err
 	}
-	err := t.Exec(`DELETE FROM page_change WHERE message = ?`, m.Seq)
-	return err
+	return t.Exec(`DELETE FROM page_change WHERE message = ?`, m.Seq)
 }
 
 // ChangesAfter returns the latest changes of a chat's messages after a given one, oldest

@@ -56,8 +56,7 @@ func (s *Store) Insert(ctx context.Context, chat string, msgs []*Message) (fresh
 				return err
 			}
 		}
-		err := t.Exec(`INSERT INTO page_waiting (seq, channel, chat, own) VALUES (?,?,?,?)`, msgs[0].Seq, s.name, chat, bit(msgs[0].Answers))
-		return err
+		return t.Exec(`INSERT INTO page_waiting (seq, channel, chat, own) VALUES (?,?,?,?)`, msgs[0].Seq, s.name, chat, bit(msgs[0].Answers))
 	}, nil)
 	if errors.Is(err, errThere) {
 		return false, nil

@@ -55,13 +55,11 @@ func (s *Store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, err
 }
 
 // Done implements journal.Queue.
-func (*Store) Done(t *state.Tx, seq int64) (err error) {
+func (*Store) Done(t *state.Tx, seq int64) error {
 	if seq < 0 {
-		err = t.Exec("DELETE FROM page_act WHERE n = ?", -seq)
-	} else {
-		err = t.Exec("DELETE FROM page_waiting WHERE seq = ?", seq)
+		return t.Exec("DELETE FROM page_act WHERE n = ?", -seq)
 	}
-	return err
+	return t.Exec("DELETE FROM page_waiting WHERE seq = ?", seq)
 }
 
 // Inbound returns a post for the host, as one message.
@@ -178,9 +176,8 @@ func (s *Store) keep(t *state.Tx, chat string, a *Act) error {
 		s.name, chat, strings.ReplaceAll(id.String(), "-", ""), string(a.Kind), a.Target, a.Author, string(body), now().UnixMilli()); err != nil {
 		return err
 	}
-	err = t.Exec(`DELETE FROM page_act WHERE channel = ?1 AND chat = ?2
+	return t.Exec(`DELETE FROM page_act WHERE channel = ?1 AND chat = ?2
 		AND n <= (SELECT n FROM page_act WHERE channel = ?1 AND chat = ?2 ORDER BY n DESC LIMIT 1 OFFSET ?3)`, s.name, chat, maxActs)
-	return err
 }
 
 // acted returns an act for the host. The host knows a post by its first message.

@@ -5,7 +5,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -30,7 +29,6 @@ type Options struct {
 	Token   string   // needed to use the page; empty: everybody may who reaches it
 	Names   []string // under which the page is served, beside its address; with or without a port
 	Push    bool     // pages run a service worker
-	Log     *slog.Logger
 }
 
 // Guard decides which requests reach the handlers. It stops other sites and, if there is a
@@ -40,7 +38,6 @@ type Guard struct {
 	token    string
 	cookie   string // the cookie's name; ports share their cookies, so it holds the port
 	sessions *sessions
-	log      *slog.Logger
 }
 
 // NewGuard makes the guard of the page that is served at addr, and reads its sessions.
@@ -50,7 +47,7 @@ func NewGuard(ctx context.Context, o Options, addr net.Addr) (*Guard, error) {
 		return nil, fmt.Errorf("address %q: %w", addr, err)
 	}
 	hint := "open it by the address that the host printed; its operator can add one further name: channels.web.url in longshore.yaml"
-	g := &Guard{Guard: httpd.NewGuard(addr, hint, o.Names...), token: o.Token, cookie: "longshore_" + port, log: o.Log}
+	g := &Guard{Guard: httpd.NewGuard(addr, hint, o.Names...), token: o.Token, cookie: "longshore_" + port}
 	g.Pages, g.Policy = []string{"/", "/c/"}, pagePolicy
 	if o.Push {
 		g.Policy = workerPolicy

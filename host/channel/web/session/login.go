@@ -86,8 +86,6 @@ func (g *Guard) sessionBy(r *http.Request, may func(*Session) bool) *Session {
 	return nil
 }
 
-func anySession(*Session) bool { return true }
-
 func (g *Guard) cookieName(r *http.Request) string {
 	if isSecure(r) {
 		return secureCookie
@@ -127,35 +125,37 @@ func (g *Guard) LoginPage(rw http.ResponseWriter, r *http.Request) {
 
 // Login begins a session for a browser that shows the token. The browser gets the cookie,
 // and its page the key.
-func (g *Guard) Login(rw http.ResponseWriter, r *http.Request) {
+func (g *Guard) Login(rw http.ResponseWriter, r *http.Request) error {
 	if g.token == "" || !httpd.Same(r.PostFormValue("token"), g.token) {
-		httpd.Fail(rw, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "that token is not the right one", "ask the host's operator for it"))
-		return
+		return httpd.Refuse(http.StatusUnauthorized, "unauthorized", "that token is not the right one", "ask the host's operator for it")
 	}
-	if old := g.sessionBy(r, anySession); old != nil {
-		if err := g.sessions.end(r.Context(), old); err != nil {
-			httpd.Internal(rw, r, g.log, err)
-			return
-		}
+	if err := g.endSession(r); err != nil {
+		return err
 	}
 	cookie, key, err := g.sessions.begin(r.Context())
 	if err != nil {
-		httpd.Internal(rw, r, g.log, err)
-		return
+		return err
 	}
 	g.setCookie(rw, r, cookie, int(longest.Seconds()))
 	httpd.Answer(rw, http.StatusOK, map[string]string{"key": key})
+	return nil
 }
 
 // Logout ends the browser's session. It needs only the cookie, because it only takes
 // access away.
-func (g *Guard) Logout(rw http.ResponseWriter, r *http.Request) {
-	if s := g.sessionBy(r, anySession); s != nil {
-		if err := g.sessions.end(r.Context(), s); err != nil {
-			httpd.Internal(rw, r, g.log, err)
-			return
-		}
+func (g *Guard) Logout(rw http.ResponseWriter, r *http.Request) error {
+	if err := g.endSession(r); err != nil {
+		return err
 	}
 	g.setCookie(rw, r, "", -1)
 	http.Redirect(rw, r, "/login", http.StatusSeeOther)
+	return nil
+}
+
+// endSession ends the session of a request's cookie, if there is one.
+func (g *Guard) endSession(r *http.Request) error {
+	if s := g.sessionBy(r, func(*Session) bool { return true }); s != nil {
+		return g.sessions.end(r.Context(), s)
+	}
+	return nil
 }

@@ -253,7 +253,7 @@ func (p *Pusher) deliver(ctx context.Context, s *service, j *job) {
 		s.retry(j, min(cmp.Or(after, firstWait<<j.tries), longestWait))
 		return
 	default:
-		p.opts.Log.Warn("a browser was not notified", "service", cmp.Or(s.origin, s.host), "status", status, "error", withoutAddress(err))
+		p.opts.Log.Warn("a browser was not notified", "service", cmp.Or(s.origin, s.host), "status", status, "error", transfer.WithoutAddress(err))
 		if !p.failed(j.to.Endpoint, true) {
 			return
 		}
@@ -272,14 +272,6 @@ func (p *Pusher) failed(endpoint string, again bool) bool {
 	}
 	delete(p.fails, endpoint)
 	return again
-}
-
-// withoutAddress removes the endpoint, which is a secret, from a client's error.
-func withoutAddress(err error) error {
-	if of, ok := errors.AsType[*url.Error](err); ok {
-		return of.Err
-	}
-	return err
 }
 
 // post sends a notification, and returns the answer's status and the time after which to

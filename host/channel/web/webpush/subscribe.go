@@ -55,20 +55,17 @@ func parseSubscription(body []byte) (one subscription, err error) {
 }
 
 // Subscribe adds or removes the browser that asks.
-func (p *Pusher) Subscribe(rw http.ResponseWriter, r *http.Request) {
+func (p *Pusher) Subscribe(rw http.ResponseWriter, r *http.Request) error {
 	if p == nil {
-		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "push_off", "notifications of closed pages are off", "the operator turns them on: push_contact in longshore.yaml"))
-		return
+		return httpd.Refuse(http.StatusNotFound, "push_off", "notifications of closed pages are off", "the operator turns them on: push_contact in longshore.yaml")
 	}
 	body, problem := httpd.ReadAll(rw, r, maxBody)
 	if problem != nil {
-		httpd.Fail(rw, problem)
-		return
+		return problem
 	}
 	one, err := parseSubscription(body)
 	if err != nil {
-		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_subscription", "the body is no push subscription: "+httpd.Quote(err.Error()), "send what the browser's PushSubscription.toJSON() gives"))
-		return
+		return httpd.Refuse(http.StatusBadRequest, "bad_subscription", "the body is no push subscription: "+httpd.Quote(err.Error()), "send what the browser's PushSubscription.toJSON() gives")
 	}
 	if s := session.Of(r.Context()); s != nil {
 		one.session = s.ID()
@@ -76,21 +73,20 @@ func (p *Pusher) Subscribe(rw http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodDelete {
 		err = p.remove(r.Context(), one)
 	} else if find(p.services, one.Endpoint) == nil {
-		httpd.Fail(rw, httpd.Refuse(http.StatusForbidden, "push_service", "this browser's push service is not one of the operator's list", "push_services in longshore.yaml replaces the list: the operator names its host there beside the others"))
-		return
+		return httpd.Refuse(http.StatusForbidden, "push_service", "this browser's push service is not one of the operator's list", "push_services in longshore.yaml replaces the list: the operator names its host there beside the others")
 	} else {
 		err = p.add(r.Context(), one)
 	}
 	switch {
 	case errors.Is(err, errSessionOver):
 		p.opts.Guard.Refuse(rw, r)
+		return nil
 	case errors.Is(err, errFull):
-		httpd.Fail(rw, httpd.Refuse(http.StatusInsufficientStorage, "push_full", err.Error(), "turn notifications off in a browser that does not need them"))
-	case err != nil:
-		httpd.Internal(rw, r, p.opts.Log, err)
-	default:
+		return httpd.Refuse(http.StatusInsufficientStorage, "push_full", err.Error(), "turn notifications off in a browser that does not need them")
+	case err == nil:
 		rw.WriteHeader(http.StatusNoContent)
 	}
+	return err
 }
 
 // endpointURL parses an endpoint; nil if no service could have it.

@@ -98,7 +98,7 @@ func (u *upload) send(base http.RoundTripper, req *http.Request) (*http.Response
 		}
 		u.refused = &statusError{code: res.StatusCode, retryAfter: transfer.RetryAfter(res.Header, time.Now())}
 		switch {
-		case authRefused(res.StatusCode) && !renewed:
+		case (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) && !renewed:
 			renewed = true
 			auth, err := u.servers.renewAuth(ctx)
 			if err != nil {
@@ -123,10 +123,6 @@ func (u *upload) request(req *http.Request, host string) *http.Request {
 	r.URL.Host, r.Host = host, ""
 	r.Body = io.NopCloser(u.progress.Reader(io.NewSectionReader(u.body, 0, req.ContentLength)))
 	return r
-}
-
-func authRefused(code int) bool {
-	return code == http.StatusUnauthorized || code == http.StatusForbidden
 }
 
 // outcomeOf classifies the error of an upload, after which members see nothing.
