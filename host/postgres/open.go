@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -33,7 +34,13 @@ type Options struct {
 	// free before another one owns. Zero: without end, for a caller whose statements take long
 	// and who holds nothing that others wait for.
 	Limit time.Duration
+
+	// Schema, if not empty, is where tables are looked for first, and where new ones are made.
+	Schema string
 }
+
+// Quoted is a name of a schema or table, for a statement.
+func Quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 
 // Open returns the database for statements with ? and ?N. It connects when it is first used. A
 // bool is bound as 0 or 1. The caller closes it.
@@ -85,6 +92,9 @@ func (c *connector) settings() *pgx.ConnConfig {
 		s.RuntimeParams["application_name"] = c.Fence.Session()
 	} else if s.RuntimeParams["application_name"] == "" {
 		s.RuntimeParams["application_name"] = "longshore"
+	}
+	if c.Schema != "" { // behind it is where longshore_fence is
+		s.RuntimeParams["search_path"] = Quoted(c.Schema) + ", " + cmp.Or(s.RuntimeParams["search_path"], `"$user", public`)
 	}
 	if c.Limit > 0 {
 		ms := strconv.FormatInt(c.Limit.Milliseconds(), 10)
