@@ -38,6 +38,9 @@ func NewDirectory(path string) *Directory {
 	return &Directory{path, make(chan struct{}, mostHanging)}
 }
 
+// String implements Place.
+func (d *Directory) String() string { return d.path }
+
 // Put implements Place. Each try has an unfinished file of its own: an earlier one may hang still, and
 // go on at any time.
 func (d *Directory) Put(ctx context.Context, name string, from *os.File, size int64) error {

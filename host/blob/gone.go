@@ -36,14 +36,14 @@ func ReadMark(t *store.Tx) (mark string, err error) {
 	return mark, err
 }
 
-// NewMark returns the mark that Claim is to give a place, and makes it at the first call. It is
+// NewMark returns the mark that Claim is to give a place, and makes it at the first call for that place. It is
 // durable before the place has it. So whoever takes the place for this database, and however late,
-// writes the same.
-func NewMark(t *store.Tx) (mark string, err error) {
-	err = t.QueryRow(`SELECT COALESCE(max(mark), '') FROM blob_place WHERE id = 2`).Scan(&mark)
+// writes the same. Another place gets another mark: row 3 says which one row 2 is for.
+func NewMark(t *store.Tx, p Place) (mark string, err error) {
+	err = t.QueryRow(`SELECT COALESCE(max(m.mark), '') FROM blob_place m JOIN blob_place p ON p.id = 3 AND p.mark = ? WHERE m.id = 2`, p.String()).Scan(&mark)
 	if err == nil && mark == "" {
 		mark = newName()
-		err = t.Exec(`INSERT INTO blob_place (id, mark) VALUES (2, ?)`, mark)
+		err = t.Exec(`INSERT INTO blob_place (id, mark) VALUES (2, ?), (3, ?) ON CONFLICT (id) DO UPDATE SET mark = excluded.mark`, mark, p.String())
 	}
 	return mark, err
 }

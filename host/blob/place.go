@@ -31,6 +31,8 @@ type Place interface {
 	List(ctx context.Context) iter.Seq2[string, error]
 	// Space returns the free bytes and how many the place has in all; 0, 0 if it has no bounds.
 	Space(ctx context.Context) (free, total int64, err error)
+	// String names the place as its configuration does. No other place has that name.
+	String() string
 }
 
 // Whole returns the name under which an unfinished file of a place is to be stored, and another name

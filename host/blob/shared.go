@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
@@ -60,6 +61,9 @@ func OpenShared(dir string, place Place) (*Store, error) {
 
 // Shared reports whether blobs lie in a place that several hosts share.
 func (s *Store) Shared() bool { return s.shared != nil }
+
+// NewMark returns the mark for the store's place, see the function.
+func (s *Store) NewMark(t *store.Tx) (string, error) { return NewMark(t, s.shared.place) }
 
 // Claim makes the store's place this database's, see the function.
 func (s *Store) Claim(ctx context.Context, mark string) error {

@@ -1,11 +1,26 @@
 package channel
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"unicode"
 
 	"github.com/longshore-bridge/longshore/media"
 )
+
+// maxKey is how many bytes an id that comes from outside may have in an index: PostgreSQL takes 2,704 in all.
+const maxKey = 256
+
+// Key is how the tables know an id or a reference that comes from outside: itself, or if that is long, its beginning
+// and a hash.
+func Key(id string) string {
+	if len(id) <= maxKey {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return strings.ToValidUTF8(id[:maxKey-2*len(sum)], "") + hex.EncodeToString(sum[:])
+}
 
 // maxName is how many characters of a name are shown.
 const maxName = 64

@@ -57,3 +57,12 @@ func FuzzCleanName(f *testing.F) {
 		}
 	})
 }
+
+// A long id from outside went into an index, which PostgreSQL refuses.
+func TestALongIDWentIntoAnIndex(t *testing.T) {
+	long := strings.Repeat("\u00fc", 3000)
+	a, b := channel.Key(long+"a"), channel.Key(long+"b")
+	if a == b || len(a) > 256 || a[:100] != long[:100] || !utf8.ValidString(a) || channel.Key(a) != a || channel.Key("short") != "short" {
+		t.Errorf("%q and %q", a, b)
+	}
+}

@@ -88,9 +88,9 @@ func (h *Host) configNow() string {
 	return h.config
 }
 
-// patience is how long the database has for one answer. It is below a third of the lease, so that a
-// renewal may be tried twice.
-func (h *Host) patience() time.Duration { return h.o.Lease / 4 }
+// Limit is how long the database may take for a statement, by the lease of its owner. It is below a third of the
+// lease, so that a renewal may be tried twice.
+func Limit(lease time.Duration) time.Duration { return lease / 4 }
 
 // limited bounds a few answers of the database. One statement ends before in the server: it would go on
 // there for a caller that is gone.
@@ -105,7 +105,7 @@ func (h *Host) connect(ctx context.Context) (err error) {
 	}
 	ctx, cancel := h.limited(ctx)
 	defer cancel()
-	if h.conn, err = h.o.Database.Connect(ctx, h.patience()); err != nil {
+	if h.conn, err = h.o.Database.Connect(ctx, Limit(h.o.Lease)); err != nil {
 		return err
 	}
 	if !h.prepared {
@@ -124,9 +124,14 @@ func (h *Host) connect(ctx context.Context) (err error) {
 const preparing = 0x6c6f6e67
 
 // Prepare makes the tables of the hosts and leases, and the function that commits call, if they are
-// not there.
+// not there. What is there may be a newer owner's, and stays.
 func Prepare(ctx context.Context, conn *pgx.Conn) error {
-	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	there := false
+	err := conn.QueryRow(ctx, "SELECT to_regclass('lease') IS NOT NULL AND to_regclass('cluster_host') IS NOT NULL AND to_regprocedure('longshore_fence(text, bigint)') IS NOT NULL").Scan(&there)
+	if err != nil || there {
+		return err
+	}
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", preparing); err != nil {
 			return err
 		}

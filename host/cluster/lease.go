@@ -59,9 +59,10 @@ func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("take the lease: %w", err)
 	}
-	if h.tried = nil; tag.RowsAffected() == 0 {
+	if tag.RowsAffected() == 0 { // an earlier try of this host may have been faster: its number stays tried
 		return nil, nil
 	}
+	h.tried = nil
 	if err := l.extend(began); err != nil {
 		return nil, err
 	}
@@ -81,9 +82,6 @@ func (l *Lease) extend(asked time.Duration) error {
 
 // Host is the host that has the lease.
 func (l *Lease) Host() *Host { return l.host }
-
-// Limit is how long the database may take for a statement of the owner: less than a third of the lease.
-func (l *Lease) Limit() time.Duration { return l.host.patience() }
 
 // Left is how long this process may act as the owner, by its own clock.
 func (l *Lease) Left() time.Duration { return time.Duration(l.deadline.Load()) - guard.Now() }

@@ -338,6 +338,35 @@ func TestAHostWhoseTakeWasMadeWithoutAnAnswerWaitsForItself(t *testing.T) {
 	refused(t, a)
 }
 
+// The first of two tries to take the lease was made late: the second found the row taken, and forgot by whom.
+func TestAHostThatTriedTwiceWaitedForItself(t *testing.T) {
+	t.Parallel()
+	a := hostOf(t, database(t), "a")
+	first := mustTake(t, a)
+	if second, err := a.take(t.Context(), View{}); second != nil || err != nil {
+		t.Fatalf("%v, %v", second, err)
+	}
+	if again := mustTake(t, a); again.Number != first.Number {
+		t.Errorf("fence %d, and then %d", first.Number, again.Number)
+	}
+}
+
+// An older host that stood by put its own function under a newer owner at each start.
+func TestAHostReplacedTheFenceOfANewerOne(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	db := databaseOf(t, server, "postgres")
+	mustTake(t, hostOf(t, db, "a"))
+	newer := `CREATE OR REPLACE FUNCTION longshore_fence(of_cluster TEXT, of_fence BIGINT) RETURNS VOID LANGUAGE plpgsql AS $$ BEGIN PERFORM 'newer'; END $$;`
+	if _, errs := server.Psql("postgres", newer); errs != "" {
+		t.Fatal(errs)
+	}
+	refused(t, hostOf(t, db, "b"))
+	if body, _ := server.Psql("postgres", "SELECT prosrc FROM pg_proc WHERE proname = 'longshore_fence'"); !strings.Contains(body, "newer") {
+		t.Error(body)
+	}
+}
+
 func TestATakeEndedTheSessionsOfAnotherInstallationOfTheServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)

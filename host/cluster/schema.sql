@@ -1,3 +1,6 @@
+-- It runs while something of it is missing. Hosts of several versions share what it makes: another form of the function
+-- or of a table gets another name.
+
 -- Which host owns the state: one row, whatever the hosts call their cluster. A change of fence waits for
 -- every commit that has called longshore_fence, as fence is part of a key; a renewal does not.
 CREATE TABLE IF NOT EXISTS lease (

@@ -29,6 +29,19 @@ func Load(path string, platforms []channel.Platform, registered ...groups.Group)
 	return Parse(path, b, os.Getenv, platforms, registered...)
 }
 
+// With is c with these registered groups, see Parse. It parses the text from which c was read, whatever the file has
+// now. c itself if it has no text, see Forget.
+func (c *Config) With(registered []groups.Group) (*Config, error) {
+	if c.source == nil {
+		return c, nil
+	}
+	next, err := Parse(c.File, c.source.text, os.Getenv, c.Platforms, registered...)
+	if err == nil {
+		next.Sum = c.Sum // of the bytes in the file
+	}
+	return next, err
+}
+
 // Read returns the text of the configuration file at path, at most one byte more
 // than is allowed. A pipe or a device is an error: the host might wait for ever.
 func Read(path string) ([]byte, error) {

@@ -3,6 +3,7 @@ package inbound
 import (
 	"errors"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
@@ -14,7 +15,7 @@ const maxFetched = 1000
 // fetched again when its message is quoted. It is only a cache.
 func (s *Store) fetchedName(ref string) string {
 	var name string
-	_, _ = s.Found([]any{&name}, `SELECT name FROM inbound_fetched WHERE folder = ? AND ref = ?`, s.Folder, ref)
+	_, _ = s.Found([]any{&name}, `SELECT name FROM inbound_fetched WHERE folder = ? AND ref = ?`, s.Folder, channel.Key(ref))
 	return name
 }
 
@@ -23,7 +24,7 @@ func (s *Store) noteFetched(ref, name string) Change {
 	return func(t *state.Tx) error {
 		err := t.Exec(`INSERT INTO inbound_fetched (folder, ref, name, seq)
 			VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM inbound_fetched WHERE folder = ?))
-			ON CONFLICT (folder, ref) DO UPDATE SET name = excluded.name, seq = excluded.seq`, s.Folder, ref, name, s.Folder)
+			ON CONFLICT (folder, ref) DO UPDATE SET name = excluded.name, seq = excluded.seq`, s.Folder, channel.Key(ref), name, s.Folder)
 		if err == nil {
 			err = t.Exec(`DELETE FROM inbound_fetched WHERE folder = ?
 				AND seq <= (SELECT MAX(seq) FROM inbound_fetched WHERE folder = ?) - ?`, s.Folder, s.Folder, maxFetched)

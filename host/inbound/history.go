@@ -62,7 +62,7 @@ func (s *Store) RememberingChange(in channel.Inbound, sender string) Change {
 		case channel.KindEdit:
 			return s.keepPast(t, one, sender)
 		case channel.KindDeletion:
-			if err := t.Exec(`DELETE FROM inbound_past WHERE folder = ? AND id = ?`, s.Folder, in.Target); err != nil {
+			if err := t.Exec(`DELETE FROM inbound_past WHERE folder = ? AND id = ?`, s.Folder, channel.Key(in.Target)); err != nil {
 				return err
 			}
 			return s.keepPast(t, one, "")
@@ -76,7 +76,7 @@ func (s *Store) keepPast(t *state.Tx, one Past, sender string) error {
 	if err == nil {
 		err = t.Exec(`INSERT INTO inbound_past (folder, id, change, sender, seq, body)
 			VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM inbound_past WHERE folder = ?), ?)
-			ON CONFLICT (folder, id, change, sender) DO UPDATE SET seq = excluded.seq, body = excluded.body`, s.Folder, one.ID, one.Change, sender, s.Folder, string(body))
+			ON CONFLICT (folder, id, change, sender) DO UPDATE SET seq = excluded.seq, body = excluded.body`, s.Folder, channel.Key(one.ID), one.Change, sender, s.Folder, string(body))
 	}
 	if err == nil {
 		err = t.Exec(`DELETE FROM inbound_past WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM inbound_past WHERE folder = ?) - ?`, s.Folder, s.Folder, 2*maxHistory)

@@ -75,7 +75,7 @@ func (o *FilesOptions) path(name string) string {
 // send copies the files to the place.
 func (o *FilesOptions) send(ctx context.Context, db *state.DB, names []string, r *FilesReport) error {
 	var mark string
-	if err := db.Do(ctx, func(t *state.Tx) (err error) { mark, err = blob.NewMark(t); return err }, nil); err != nil {
+	if err := db.Do(ctx, func(t *state.Tx) (err error) { mark, err = blob.NewMark(t, o.Place); return err }, nil); err != nil {
 		return err
 	}
 	there, err := o.claim(ctx, mark, names)

@@ -158,6 +158,26 @@ func TestFilesWentIntoAPlaceThatAnotherInstallationHadMarked(t *testing.T) {
 	}
 }
 
+// A move that was cut off went to another place the next time. Both had one mark, and a host took the half for the whole.
+func TestTwoPlacesHadOneMark(t *testing.T) {
+	dir, half, whole := t.TempDir(), t.TempDir(), t.TempDir()
+	withFiles(t, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	o := FilesOptions{State: statetest.Spec(dir), Place: blob.NewDirectory(half), Log: slog.New(slog.DiscardHandler), Now: time.Now(), Progress: &stopping{2, cancel}}
+	if _, err := Files(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	o.Place, o.Progress = blob.NewDirectory(whole), silent{}
+	if _, err := Files(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	a, err := os.ReadFile(filepath.Join(half, blob.Marker))
+	b, failed := os.ReadFile(filepath.Join(whole, blob.Marker))
+	if err != nil || failed != nil || len(b) == 0 || string(a) == string(b) {
+		t.Errorf("%q and %q, %v, %v", a, b, err, failed)
+	}
+}
+
 // A bit that had flipped in the place was taken into the directory, where nobody compares it again.
 func TestAFileThatWasDamagedInThePlaceCameBack(t *testing.T) {
 	dir, shared := t.TempDir(), t.TempDir()

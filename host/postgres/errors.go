@@ -40,10 +40,17 @@ func Code(err error) string {
 }
 
 // OwnFault reports whether one statement or its values are to blame for an error of the server,
-// and not the server, its disk or the connection.
+// and not the server, its disk, its locks or the connection.
 func OwnFault(err error) bool {
 	code := Code(err)
-	return code != "" && (strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "42"))
+	if len(code) != 5 {
+		return false
+	}
+	switch code[:2] {
+	case "0A", "21", "22", "23", "42", "44", "54": // not supported, too many rows, the value, a constraint, the statement, a view, too large
+		return true
+	}
+	return false
 }
 
 // Remedy is what the operator can do about an error of the server.
@@ -74,11 +81,11 @@ func known(err error) error {
 	return err
 }
 
-// lost reports whether the connection is of no more use: class 08, an end by the operator, or
-// no connection left.
+// lost reports whether the connection is of no more use: class 08, an end by the operator or by a limit of a
+// transaction's time, or no connection left.
 func lost(err error, code string) bool {
 	if code != "" {
-		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "53300"
+		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "53300" || code == "25P03" || code == "25P04"
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true

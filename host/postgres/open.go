@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,12 +36,19 @@ type Options struct {
 	// and who holds nothing that others wait for.
 	Limit time.Duration
 
+	// Pause is how long a pause in a transaction may last if there is no Limit. Zero: without end.
+	Pause time.Duration
+
 	// Schema, if not empty, is where tables are looked for first, and where new ones are made.
 	Schema string
 }
 
 // Quoted is a name of a schema or table, for a statement.
 func Quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+// longestSilence is when a session without a limit is taken for dead: the machine at its other end has lost its
+// power or its network. Else it would live for hours, with its locks and its snapshot.
+const longestSilence = time.Minute
 
 // Open returns the database for statements with ? and ?N. It connects when it is first used. A
 // bool is bound as 0 or 1. The caller closes it.
@@ -74,7 +82,9 @@ func (noDriver) Open(string) (driver.Conn, error) {
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := c.limited(ctx)
 	defer cancel()
-	raw, err := pgx.ConnectConfig(ctx, c.settings())
+	settings := c.settings()
+	share(ctx, settings, cmp.Or(c.Limit, connectTime))
+	raw, err := pgx.ConnectConfig(ctx, settings)
 	if err != nil {
 		return nil, c.config.unreachable(err)
 	}
@@ -83,6 +93,30 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, known(err)
 	}
 	return &conn{raw: raw, connector: c}, nil
+}
+
+// connectTime bounds a connection without a limit.
+const connectTime = 10 * time.Second
+
+// share gives each server of the connection string, and each address of its name, a part of the time: they are tried
+// one after another, and a machine that has lost its power does not refuse.
+func share(ctx context.Context, s *pgx.ConnConfig, limit time.Duration) {
+	servers := map[string]string{net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))): s.Host}
+	for _, f := range s.Fallbacks {
+		servers[net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port)))] = f.Host
+	}
+	lookup, n := s.LookupFunc, time.Duration(0)
+	found, errs := map[string][]string{}, map[string]error{}
+	for _, host := range servers {
+		if _, known := errs[host]; !known && !strings.HasPrefix(host, "/") {
+			short, cancel := context.WithTimeout(ctx, limit/time.Duration(2*len(servers)))
+			found[host], errs[host] = lookup(short, host)
+			cancel()
+		}
+		n += time.Duration(max(1, len(found[host])))
+	}
+	s.LookupFunc = func(_ context.Context, host string) ([]string, error) { return found[host], errs[host] }
+	s.ConnectTimeout = min(cmp.Or(s.ConnectTimeout, limit), limit/n)
 }
 
 // settings are those of each session.
@@ -96,14 +130,18 @@ func (c *connector) settings() *pgx.ConnConfig {
 	if c.Schema != "" { // behind it is where longshore_fence is
 		s.RuntimeParams["search_path"] = Quoted(c.Schema) + ", " + cmp.Or(s.RuntimeParams["search_path"], `"$user", public`)
 	}
-	if c.Limit > 0 {
-		ms := strconv.FormatInt(c.Limit.Milliseconds(), 10)
-		for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout", "tcp_user_timeout"} {
-			s.RuntimeParams[name] = ms
+	quiet := cmp.Or(c.Limit, longestSilence)
+	alive := net.KeepAliveConfig{Enable: true, Idle: max(quiet/2, time.Second), Interval: max(quiet/6, time.Second), Count: 3}
+	for name, n := range map[string]time.Duration{
+		"statement_timeout": c.Limit / time.Millisecond, "lock_timeout": c.Limit / time.Millisecond,
+		"idle_in_transaction_session_timeout": cmp.Or(c.Limit, c.Pause) / time.Millisecond, "tcp_user_timeout": quiet / time.Millisecond,
+		"tcp_keepalives_idle": alive.Idle / time.Second, "tcp_keepalives_interval": alive.Interval / time.Second, "tcp_keepalives_count": 3,
+	} {
+		if n > 0 {
+			s.RuntimeParams[name] = strconv.FormatInt(int64(n), 10)
 		}
-		dialer := net.Dialer{Control: silence(c.Limit), KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: c.Limit, Interval: max(c.Limit/3, time.Second), Count: 3}}
-		s.DialFunc = dialer.DialContext
 	}
+	s.DialFunc = (&net.Dialer{Control: silence(quiet), KeepAliveConfig: alive}).DialContext
 	return s
 }
 

@@ -231,6 +231,50 @@ groups:
 }
 
 // testFile is a configuration file in memory.
+// A host that takes over has compared one configuration with the owner's. With a registered group it came up with the one
+// that somebody was editing, or not at all.
+func TestAStartTookAFileThatNobodyHadReloaded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "longshore.yaml")
+	text := `
+state: ./state
+channels: {web: {listen: "127.0.0.1:0"}}
+assistants: {far: {agent: sample}}
+register: {chats: ["web:*"]}
+groups: [{folder: ops, chat: "web:ops", main: true, assistant: far, trigger: "@ops"}]
+`
+	parse := func(registered ...groups.Group) (*config.Config, error) {
+		return config.Parse(file, []byte(text), func(string) string { return "" }, []channel.Platform{web.Platform()}, registered...)
+	}
+	start := func(cfg *config.Config) *Host {
+		h, err := New(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler), Idle: true, File: testFile{parse}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	cfg, err := parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := cfg.Common()
+	h := start(cfg)
+	if _, err = h.register(context.Background(), bridge.Call{From: h.Registry().Asker("ops", ""), Request: ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:dock", Name: "Dock", NewFolder: "dock", Trigger: "@ops"}}); err == nil {
+		err = h.Close()
+	}
+	if cfg, failed := parse(); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	} else {
+		text = "groups: ["
+		h = start(cfg)
+	}
+	if now := h.Config(); len(now.Groups) != 2 || now.Common() != compared || now.Sum != cfg.Sum {
+		t.Errorf("%+v", now.Groups)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 type testFile struct {
 	parse func(registered ...groups.Group) (*config.Config, error)
 }

@@ -51,15 +51,15 @@ func registeredIn(ctx context.Context, db *sql.DB) ([]groups.Group, error) {
 	})
 }
 
-// withRegistered is the configuration with the groups that the state has.
+// withRegistered is the configuration with the groups that the state has. Its secrets are read again.
 func (h *Host) withRegistered(ctx context.Context, cfg *config.Config) (*config.Config, error) {
 	registered, err := h.registered(ctx)
-	if err != nil || len(registered) == 0 || h.opts.File == nil {
+	if err != nil || len(registered) == 0 {
 		return cfg, err
 	}
-	next, problems, err := h.opts.File.Load(registered)
-	if err == nil && len(problems) > 0 {
-		err = problems[0]
+	next, err := cfg.With(registered)
+	if err == nil && h.opts.Lease != nil {
+		h.opts.Lease.Host().SetConfig(next.Common())
 	}
 	return next, err
 }

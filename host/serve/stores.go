@@ -42,7 +42,7 @@ func OwnerOf(ctx context.Context, c *config.Config) (owner string, err error) {
 // StateOf describes the state of an installation.
 func StateOf(c *config.Config) store.Spec {
 	s := state.Spec(c.Layout().Own(), HomeOf(c))
-	s.Server.File = c.State.Postgres.FromFile
+	s.Server.File, s.Server.Limit = c.State.Postgres.FromFile, cluster.Limit(c.Cluster.Lease.Std())
 	return s
 }
 
@@ -54,7 +54,7 @@ func OwnState(c *config.Config, lease *cluster.Lease) store.Spec {
 // Owned is a store for the owner of the state; nil: it is on this machine.
 func Owned(s store.Spec, lease *cluster.Lease) store.Spec {
 	if lease != nil && s.OnServer() {
-		s.Server.Fence, s.Server.Limit = &lease.Fence, lease.Limit()
+		s.Server.Fence = &lease.Fence
 	}
 	return s
 }

@@ -95,7 +95,7 @@ func (d *DB) placeMark(ctx context.Context) (mark string, err error) {
 		return "", &blob.Trouble{Cause: "the files of this state lie in its own directory, and state.files names another place",
 			Remedy: "take state.files out again; or move the state with its files: docs/operations.md"}
 	}
-	if err := d.Do(ctx, func(t *Tx) (err error) { mark, err = blob.NewMark(t); return err }, nil); err != nil {
+	if err := d.Do(ctx, func(t *Tx) (err error) { mark, err = d.Blobs.NewMark(t); return err }, nil); err != nil {
 		return "", err
 	}
 	if err := d.Blobs.Claim(ctx, mark); err != nil {

@@ -134,6 +134,8 @@ func kindOf(err error) (kind error, words string) {
 	switch code := postgres.Code(err); {
 	case code == "53100":
 		return ErrFull, "the database server's disk is full"
+	case code == "55P03":
+		return ErrLocked, "others hold the database"
 	case code == "25006":
 		return ErrUnreadable, "the database server takes no writes"
 	case code == "42501":

@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 
 	"modernc.org/sqlite"
+
+	"github.com/longshore-bridge/longshore/host/postgres"
 )
 
 // Frozen is several stores as they are at one moment, whether a process writes to
 // them or not. Until Thaw nobody can commit to any of them; a writer waits for that,
-// for as long as its busy_timeout. The snapshots remain until Close.
+// for as long as its busy_timeout or its limit. PostgreSQL itself ends a freeze that takes long. The snapshots remain until Close.
 type Frozen struct {
 	snapshots []*Snapshot
 	writers   []*sql.Conn // one of each snapshot's database
@@ -62,17 +64,25 @@ func (f *Frozen) freeze(ctx context.Context, one *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	f.writers = append(f.writers, writer)
-	begin := []string{"BEGIN IMMEDIATE"}
-	if one.OnServer() { // each commit writes that row
-		begin = []string{"BEGIN", "LOCK TABLE longshore_store IN SHARE MODE"}
-	}
-	for _, statement := range begin {
+	for _, statement := range one.freezing() {
 		if _, err = writer.ExecContext(ctx, statement); err != nil {
-			return err
+			return errors.Join(err, end(writer))
 		}
 	}
+	f.writers = append(f.writers, writer)
 	return nil
+}
+
+// freezing is what keeps others from committing. On PostgreSQL each commit writes the row of that table, and fails
+// after the limit. So the server ends a wait for the lock after a fourth of it, and a freeze after a half: whoever
+// froze may be stopped, or gone with its machine.
+func (s *Snapshot) freezing() []string {
+	if !s.OnServer() {
+		return []string{"BEGIN IMMEDIATE"}
+	}
+	limit := min(s.limit(), postgres.DefaultLimit).Milliseconds()
+	return []string{"BEGIN", fmt.Sprintf("SET LOCAL lock_timeout = %d", limit/4), fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d", limit/2),
+		"LOCK TABLE longshore_store IN SHARE MODE"}
 }
 
 // surveyed is Present with the errors of Open.
@@ -88,11 +98,14 @@ func (s Spec) surveyed(ctx context.Context) (bool, error) {
 	return true, v.Close()
 }
 
-// Thaw lets others commit again.
+// Thaw lets others commit again. An error means that they may have committed before.
 func (f *Frozen) Thaw() error {
 	var errs []error
 	for _, writer := range f.writers {
-		errs = append(errs, end(writer))
+		if _, err := writer.ExecContext(context.Background(), "ROLLBACK"); err != nil {
+			errs = append(errs, fmt.Errorf("the stores did not wait until the end, which came too late: try again when there is less to do: %w", err))
+		}
+		errs = append(errs, writer.Close())
 	}
 	f.writers = nil
 	return errors.Join(errs...)
@@ -140,7 +153,7 @@ func (s Spec) Snapshot(ctx context.Context) (*Snapshot, error) {
 func (s Spec) opened() (*Snapshot, error) {
 	if s.OnServer() {
 		s.Server.Fence = nil // a snapshot writes nothing, and its isolation level must come before any query
-		db, err := s.dial(0)
+		db, err := s.dial(postgres.Options{})
 		return &Snapshot{Spec: s, db: db}, err
 	}
 	db, err := connect(s.path(), url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}})

@@ -54,7 +54,7 @@ func (s Spec) makeFile(ctx context.Context, found *survey, f Filler) error {
 }
 
 func (s Spec) makeServer(ctx context.Context, found *survey, f Filler) error {
-	db, err := s.dial(0)
+	db, err := s.alone()
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s Spec) Present(ctx context.Context) (bool, error) {
 		state, err := s.file()
 		return err == nil && state == "", err
 	}
-	db, err := s.dial(0)
+	db, err := s.limited()
 	if err != nil {
 		return false, err
 	}
@@ -161,7 +161,7 @@ var createTable = regexp.MustCompile(`CREATE TABLE (\w+)`)
 
 // setServerAside moves the store's tables into a new schema of the same database.
 func (s Spec) setServerAside(ctx context.Context, now time.Time) (schema string, err error) {
-	db, err := s.dial(0)
+	db, err := s.alone()
 	if err != nil {
 		return "", err
 	}

@@ -29,22 +29,24 @@ func (s Spec) place() string {
 	return s.path()
 }
 
-// dial opens the database. With a limit nothing that hangs stays.
-func (s Spec) dial(limit time.Duration) (*sql.DB, error) {
+// dial opens the database, with the fence.
+func (s Spec) dial(o postgres.Options) (*sql.DB, error) {
 	c, err := postgres.Read(s.Server.File)
 	if err != nil {
 		return nil, s.ofServer("open", err)
 	}
-	return c.Open(postgres.Options{Fence: s.Server.Fence, Limit: limit, Schema: s.schema()}), nil
+	o.Fence, o.Schema = s.Server.Fence, s.schema()
+	return c.Open(o), nil
 }
 
 // dialNative is dial for the store's Library.
-func (s Spec) dialNative(limit time.Duration) (*sql.DB, error) {
+func (s Spec) dialNative(o postgres.Options) (*sql.DB, error) {
 	c, err := postgres.Read(s.Server.File)
 	if err != nil {
 		return nil, s.ofServer("open", err)
 	}
-	return c.OpenNative(postgres.Options{Fence: s.Server.Fence, Limit: limit, Schema: s.schema()}), nil
+	o.Fence, o.Schema = s.Server.Fence, s.schema()
+	return c.OpenNative(o), nil
 }
 
 // schema has the tables of a Library; empty: the store's are where the user's tables are.
@@ -62,6 +64,12 @@ func (s Spec) row() string {
 	}
 	return postgres.Quoted(s.schema()) + ".longshore_store"
 }
+
+// limited opens the database for what others wait for.
+func (s Spec) limited() (*sql.DB, error) { return s.dial(postgres.Options{Limit: s.limit()}) }
+
+// alone opens the database for changes that nobody commits beside: they take their time, but one that stops is undone.
+func (s Spec) alone() (*sql.DB, error) { return s.dial(postgres.Options{Pause: time.Minute}) }
 
 func (s Spec) limit() time.Duration {
 	if s.Server.Limit > 0 {
@@ -129,7 +137,7 @@ func (s Spec) readRow(ctx context.Context, db *sql.DB) (m mark, err error) {
 
 // openServer is Open of a database in PostgreSQL.
 func (s Spec) openServer(ctx context.Context) (_ *DB, err error) {
-	slow, err := s.dial(0) // new tables take their time
+	slow, err := s.alone()
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +164,7 @@ func (s Spec) openServer(ctx context.Context) (_ *DB, err error) {
 	if s.Library != nil {
 		open = s.dialNative
 	}
-	db, err := open(s.limit())
+	db, err := open(postgres.Options{Limit: s.limit()})
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +176,7 @@ func (s Spec) upgradeLibrary(ctx context.Context) error {
 	if s.Library == nil {
 		return nil
 	}
-	db, err := s.dialNative(0)
+	db, err := s.dialNative(postgres.Options{Pause: time.Minute})
 	if err != nil {
 		return err
 	}
@@ -234,7 +242,7 @@ func (s Spec) migrateServer(ctx context.Context, db *sql.DB, id string, f Filler
 
 // lookServer opens an existing database to read it, as it is at each moment.
 func (s Spec) lookServer(ctx context.Context) (*View, error) {
-	db, err := s.dial(s.limit())
+	db, err := s.limited()
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,14 @@
 package store_test
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/pgtest"
@@ -124,5 +127,65 @@ func TestAChangeThatPostgreSQLRefusesFailsAlone(t *testing.T) {
 	must(t, db.QueryRow(`SELECT string_agg(words, ' ') FROM note`).Scan(&words))
 	if failed != 2 || words != "kept" {
 		t.Errorf("%d failed, and there is %q", failed, words)
+	}
+}
+
+// A backup that was stopped while it held the commits back made each of them fail, on every host, for as long as it stood.
+func TestABackupThatStopsEndedEveryCommit(t *testing.T) {
+	spec := onServer(t, pgtest.Start(t), "notes")
+	spec.Server.Limit = 6 * time.Second
+	db, closing, err := open(spec)
+	must(t, err)
+	defer func() { must(t, closing()) }()
+	c, err := db.Committer(t.Context(), nil)
+	must(t, err)
+	defer func() { must(t, c.Close()) }()
+	write := func(tx *store.Tx) error { return tx.Exec(`INSERT INTO note (words) VALUES (?)`, "kept") }
+	must(t, c.Do(t.Context(), write, nil)) // it is connected
+	frozen, err := store.Freeze(t.Context(), []store.Spec{spec})
+	must(t, err)
+	defer frozen.Close()
+	must(t, c.Do(t.Context(), write, nil))
+	if err := frozen.Thaw(); err == nil {
+		t.Error("nobody heard that the stores had not waited")
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	must(t, err)
+	defer func() { _ = tx.Rollback() }()
+	_, err = tx.Exec(`UPDATE longshore_store SET checked = 0`)
+	must(t, err)
+	if _, err := store.Freeze(t.Context(), []store.Spec{spec}); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("beside a transaction that does not end: %v", err)
+	}
+}
+
+// One value that was too long for an index failed the commits of everybody who wrote at the same time.
+func TestAValueTooLongForAnIndexFailedItsNeighbours(t *testing.T) {
+	db, closing, err := open(onServer(t, pgtest.Start(t), "notes"))
+	must(t, err)
+	defer func() { must(t, closing()) }()
+	c, err := db.Committer(t.Context(), nil)
+	must(t, err)
+	defer func() { must(t, c.Close()) }()
+	random := make([]byte, 8000) // which does not shrink
+	_, _ = rand.Read(random)
+	gate, answers := make(chan struct{}), make(chan error, 3)
+	go func() { answers <- c.Do(t.Context(), func(*store.Tx) error { <-gate; return nil }, nil) }()
+	for _, words := range []string{hex.EncodeToString(random), "kept"} {
+		go func() {
+			answers <- c.DoBeside(t.Context(), func(tx *store.Tx) error { return tx.Exec(`INSERT INTO note (words) VALUES (?)`, words) }, nil)
+		}()
+	}
+	close(gate)
+	failed := 0
+	for range 3 {
+		if <-answers != nil {
+			failed++
+		}
+	}
+	var words string
+	must(t, db.QueryRow(`SELECT string_agg(words, ' ') FROM note`).Scan(&words))
+	if failed != 1 || words != "kept" {
+		t.Errorf("%d failed, and there are %d bytes", failed, len(words))
 	}
 }

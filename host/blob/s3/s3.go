@@ -217,6 +217,9 @@ func (p *Place) List(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
+// String implements blob.Place.
+func (p *Place) String() string { return p.Endpoint + "/" + p.Bucket + "/" + p.Prefix }
+
 // Space implements blob.Place: a bucket has no bounds that it tells.
 func (p *Place) Space(context.Context) (free, total int64, err error) { return 0, 0, nil }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/wake"
@@ -46,7 +47,7 @@ func (j *Journal) KeepNew(ctx context.Context, m Inbound) (isNew bool, err error
 		event = 1
 	}
 	n, err := j.db.Exec(ctx, `INSERT INTO journal_inbound (channel, chat, id, sender, info, message, received, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO NOTHING`, j.channel, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano(), event)
+		ON CONFLICT DO NOTHING`, j.channel, string(m.Chat), channel.Key(m.ID), channel.Key(m.Sender), m.Info, m.Body, m.Received.UnixNano(), event)
 	if err != nil {
 		return false, fmt.Errorf("keep inbound message: %w", store.Words(err))
 	}
@@ -85,9 +86,9 @@ const inboundColumns = `SELECT seq, chat, id, sender, info, message, received, e
 // it is the latest with that id: others may have used the same one. With
 // senders, which are names of one person, it is of that person.
 func (j *Journal) Inbound(ctx context.Context, chat groups.JID, id string, senders ...string) (*Inbound, error) {
-	where, args := `AND chat = ? AND id = ? AND event = 0`, []any{string(chat), id}
+	where, args := `AND chat = ? AND id = ? AND event = 0`, []any{string(chat), channel.Key(id)}
 	for _, s := range senders {
-		args = append(args, s)
+		args = append(args, channel.Key(s))
 	}
 	if n := len(senders); n > 0 {
 		where += ` AND sender IN (?` + strings.Repeat(`, ?`, n-1) + `)`

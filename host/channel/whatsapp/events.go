@@ -234,7 +234,7 @@ func (s *session) recordMessage(e *events.Message) bool {
 // is not registered.
 func (s *session) newInbound(info *types.MessageInfo) messages.Inbound {
 	return messages.Inbound{
-		Inbound: journal.Inbound{Chat: s.registeredChat(info.MessageSource), ID: info.ID}, Message: &waE2E.Message{},
+		Inbound: journal.Inbound{Chat: s.registeredChat(info.MessageSource), ID: decode.First(info.ID, decode.MaxID)}, Message: &waE2E.Message{}, // the writer's app chooses the id
 		Meta: decode.Meta{
 			Chat: info.Chat, Sender: info.Sender, Alt: info.SenderAlt, IsGroup: info.IsGroup,
 			PushName: info.PushName, Time: info.Timestamp,
