@@ -58,10 +58,10 @@ func (a *told) Notify(folder, thread, text string) error {
 }
 
 // run runs the outbox with a spool and a bridge of their own until stop is
-// called.
-func (s *site) run(assistants bridge.Assistants) (stop func()) {
+// called. more are the folders of groups that the site does not have at first.
+func (s *site) run(assistants bridge.Assistants, more ...string) (stop func()) {
 	o := s.opts
-	o.Spool = spool.New(spool.Options{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops"}, Poll: true})
+	o.Spool = spool.New(spool.Options{Dir: s.layout.IPCDir(), Folders: append(more, "family", "work", "ops"), Poll: true})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { check(s.t, s.outbox.Run(ctx)) })

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -14,9 +16,13 @@ import (
 )
 
 const (
-	// workers is how many groups' requests are carried at once, and how many
-	// groups' results are written at once.
-	workers = 4
+	// carriers is how many groups' requests are carried at once, and mostCarried how many
+	// requests: those of one commit. Groups of few requests share the wait for the disk.
+	carriers    = 16
+	mostCarried = 256
+
+	// writers is how many groups' results are written at once.
+	writers = 4
 
 	// recall is how far back a start writes results again and records outcomes in the
 	// trail. RecordMissing records older outcomes.
@@ -43,28 +49,32 @@ type Assistants interface {
 // So it may return a little after ctx is done. It is called once.
 func (b *Bridge) Run(ctx context.Context, assistants Assistants) {
 	var working sync.WaitGroup
-	for range workers {
-		working.Go(func() { b.requests(ctx, assistants) })
+	room := semaphore.NewWeighted(mostCarried)
+	for range carriers {
+		working.Go(func() { b.requests(ctx, room, assistants) })
 	}
 	working.Go(func() { b.watchAsks(ctx) })
 	last := context.WithoutCancel(ctx) // the outbox says which result was the last
 	if err := b.Outbox.Recall(last, time.Now().Add(-recall)); err != nil {
 		b.Log.Error("write results again", "error", err)
 	}
-	for range workers {
+	for range writers {
 		working.Go(func() { b.results(last, assistants) })
 	}
 	working.Wait()
 }
 
 // requests carries batch by batch until ctx is done.
-func (b *Bridge) requests(ctx context.Context, assistants Assistants) {
+func (b *Bridge) requests(ctx context.Context, room *semaphore.Weighted, assistants Assistants) {
 	for {
 		batch, err := b.Spool.Next(ctx)
 		if err != nil {
 			return
 		}
+		n := min(int64(len(batch.Items)), mostCarried)
+		_ = room.Acquire(context.WithoutCancel(ctx), n) // once ctx is done, the others end soon
 		b.Carry(ctx, batch, assistants)
+		room.Release(n)
 	}
 }
 

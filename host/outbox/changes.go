@@ -82,8 +82,8 @@ func (o *Outbox) addLater(folder string, id int64, m changes.Mark) {
 	})
 }
 
-// Recall makes NextChanges return, as Past, every delivery that is open or changed at or after
-// since: a crash may have come between a record and its report.
+// Recall makes NextChanges return, as Past, every delivery that changed at or after since, and every
+// open one that has changed since it was recorded: a crash may have come between a record and its report.
 func (o *Outbox) Recall(ctx context.Context, since time.Time) error {
 	err := o.reader.ChangedSince(ctx, since, func(id int64, folder string) {
 		o.mu.Lock()

@@ -220,6 +220,36 @@ func TestRecallHandsOutWhatChangedBeforeACrash(t *testing.T) {
 	})
 }
 
+// A start wrote a result for each delivery that waited: ten thousand files, while the first sends waited for the disk.
+func TestAStartReportsNothingOfWhatWaitsForItsFirstAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, opts := t.TempDir(), outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}}
+		o := openAt(t, dir, opts)
+		put(t, o, of("fam", "fake:a", "same"))
+		stop := run(t, o)
+		synctest.Wait()
+		stop()
+		again := of("fam", "fake:b", "again")
+		again.Request = "q-same" // whose result says that it is sent
+		put(t, o, of("fam", "fake:c", "waits"), again)
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o = openAt(t, dir, opts)
+		if err := o.Recall(t.Context(), time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		c := next(t, o)
+		if c == nil {
+			t.Fatal("the result of an earlier request stands in the place of a new one")
+		}
+		defer c.Done()
+		if diff := cmp.Diff([]string{"q-same queued"}, stands(c)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // A reader that is slow, or that there is not, costs no memory for what is
 // settled; it reads it from the records.
 func TestChangesThatNobodyTookAreReadFromTheRecords(t *testing.T) {

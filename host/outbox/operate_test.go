@@ -208,6 +208,10 @@ func TestListAndRecall(t *testing.T) {
 	put(t, o, ds...)
 	run(t, o)
 	b.settled(t, ds[:4]...)
+	b.until(t, "the first attempt at what is stuck", func() bool {
+		parts := b.last[ds[4].Key].Parts
+		return len(parts) > 0 && parts[0].Attempts > 0
+	})
 	tests := []struct {
 		name string
 		f    records.Filter

@@ -17,7 +17,7 @@ CREATE TABLE delivery (
 	chat    TEXT    NOT NULL,
 	created INTEGER NOT NULL, -- all times are Unix nanoseconds
 	held    INTEGER NOT NULL, -- how long the channel had been held in all, when this was accepted
-	changed INTEGER NOT NULL,
+	changed INTEGER NOT NULL, -- 0: nothing is to be reported yet
 	open    INTEGER NOT NULL, -- parts that are queued, sending or pending
 	bad     INTEGER NOT NULL DEFAULT 0, -- parts that failed or are uncertain
 	thread  TEXT    NOT NULL DEFAULT '', -- of the chat; empty: the chat itself

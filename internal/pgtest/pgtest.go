@@ -1,4 +1,5 @@
-// Package pgtest starts Debian's PostgreSQL for tests, and stops it by its process id.
+// Package pgtest starts Debian's PostgreSQL for tests. A server ends with its test, and with the
+// test's process if that is killed.
 package pgtest
 
 import (
@@ -28,10 +29,11 @@ type Server struct {
 	with []string // further settings
 	run  *exec.Cmd
 	log  bytes.Buffer
+	end  func() // ends the run's watcher
 }
 
-// Start makes a cluster and starts its server, until the test ends. Settings are such as
-// "max_connections=20".
+// Start makes a cluster, as a copy of one in the user's cache directory, and starts its server until
+// the test ends. Settings are such as "max_connections=20".
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, bin: programs(t), with: settings}
@@ -45,16 +47,16 @@ func Start(t testing.TB, settings ...string) *Server {
 			t.Fatal(err)
 		}
 	}
-	if out, err := s.Command("initdb", "-D", s.data(), "-U", "longshore", "-E", "UTF8", "--no-sync").CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
+	if err := s.makeCluster(); err != nil {
+		t.Fatal(err)
 	}
 	s.Port = freePort(t)
-	s.Again()
 	t.Cleanup(func() {
 		if s.run != nil {
 			s.Stop(syscall.SIGINT)
 		}
 	})
+	s.Again()
 	return s
 }
 
@@ -117,11 +119,13 @@ func (s *Server) Again() {
 	for _, one := range s.with {
 		args = append(args, "-c", one)
 	}
-	s.run = s.Command("postgres", args...)
-	s.run.Stdout, s.run.Stderr = &s.log, &s.log
-	if err := s.run.Start(); err != nil {
+	run := s.Command("postgres", args...)
+	run.Stdout, run.Stderr = &s.log, &s.log
+	if err := run.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.run, s.end = run, func() {}
+	s.watch()
 	for over := time.Now().Add(2 * time.Minute); s.Command("pg_isready", "-h", s.Dir, "-p", strconv.Itoa(s.Port)).Run() != nil; {
 		if time.Now().After(over) {
 			s.t.Fatalf("postgres does not answer:\n%s", s.log.String())
@@ -137,6 +141,7 @@ func (s *Server) Stop(how syscall.Signal) {
 	if err := s.run.Wait(); err != nil && how == syscall.SIGINT {
 		s.t.Errorf("postgres: %v\n%s", err, s.log.String())
 	}
+	s.end()
 	s.run = nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -387,5 +389,93 @@ func TestAContextIsReplacedIfMoreThanItsTimeChanges(t *testing.T) {
 	c.Connected = true
 	if os.SameFile(first, write()) {
 		t.Error("not written anew")
+	}
+}
+
+// Each result of a flood cost two looks at files that were not to be deleted.
+func TestAFloodOfResultsIsPrunedWithoutAnotherListing(t *testing.T) {
+	dir := prepareFast(t, "fam")
+	s := New(Options{Dir: dir, Folders: []string{"fam"}})
+	defer s.Close()
+	g, results := s.all()["fam"], filepath.Join(dir, "fam", ipc.ResultsDir)
+	n := 0
+	write := func(many int) {
+		t.Helper()
+		for range many {
+			if err := s.WriteResult("fam", ipc.Result{ID: fmt.Sprintf("r%05d", n), Status: ipc.Sent}); err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+	}
+	left := func(from int, others ...string) {
+		t.Helper()
+		for i := from; i < n; i++ {
+			others = append(others, fmt.Sprintf("r%05d.json", i))
+		}
+		entries, err := os.ReadDir(results)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if !slices.Equal(names, others) {
+			t.Errorf("%d files from %s on are left, want %d from %s on", len(names), names[0], len(others), others[0])
+		}
+	}
+	write(maxResults)
+	s.pruneOldest(g)
+	left(0)
+	if err := os.WriteFile(filepath.Join(results, "0.json"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(results, "0.json"), time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	write(maxResults - 1)
+	s.pruneOldest(g) // too early
+	left(0, "0.json")
+	if err := s.WriteResult("fam", ipc.Result{ID: "r00001", Status: ipc.Read}); err != nil { // again, so it is among the newest
+		t.Fatal(err)
+	}
+	s.pruneOldest(g)
+	left(maxResults, "0.json", "r00001.json")
+	s.pruneGroup(g) // an hour later
+	left(maxResults, "r00001.json")
+}
+
+// The host asked for the end of each request that it had read to the end.
+func TestARequestIsReadByOneCall(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	calls := func() (n int) {
+		b, err := os.ReadFile("/proc/thread-self/io")
+		if err != nil {
+			need.Lacking(t, "count a thread's reads: %v", err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if got, _ := fmt.Sscanf(line, "syscr: %d", &n); got == 1 {
+				return n
+			}
+		}
+		t.Fatalf("no count in %s", b)
+		return 0
+	}
+	dir := prepare(t, "fam")
+	messages, err := os.OpenRoot(filepath.Join(dir, "fam", ipc.MessagesDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer messages.Close()
+	if err := messages.WriteFile("a.json", []byte(hello), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first := calls()
+	own := calls() - first // of the count itself
+	body, _, err := readRequest(messages, "a.json")
+	if n := calls() - first - 2*own; n != 1 || string(body) != hello || err != nil {
+		t.Errorf("%d reads, %q, %v", n, body, err)
 	}
 }

@@ -44,10 +44,12 @@ type group struct {
 	stepped []string            // could not be read; tried again at the next check
 	stamps  [2]stamp            // of messages/ and files/ at the last listing
 	told    chan struct{}       // closed at the next result; nil: nobody waits
+	kept    names               // results that the last pruning has left; nil: not known
+	since   names               // results written since then
 	stuck   Stuck               // zero: nothing waits for a reason
 
 	// Only the goroutine that has the group's batch uses these fields.
-	names   []string // listed, not handed out yet, sorted
+	names   []string // of requests, listed, not handed out yet, sorted
 	more    bool     // the directory holds more names than were kept
 	size    int      // of the next batch, in requests
 	later   map[string]*waiting

@@ -30,54 +30,97 @@ type pruned struct {
 	oldest  time.Time // that is left; zero: none is
 }
 
-// prune deletes old results, staged files and entries of the errors folder: at the
-// start, every hour, and after every pruneEvery results of a group.
+// names are those of result files.
+type names map[string]struct{}
+
+// prune deletes old results, staged files and entries of the errors folder: a minute after
+// the start, when the backlog is gone, and then every hour. After every pruneEvery results
+// of a group, it deletes the group's oldest.
 func (s *Spool) prune(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-s.listed:
-	}
-	for {
-		for _, g := range s.all() {
-			if ctx.Err() != nil {
-				return
-			}
-			s.pruneGroup(g)
-			runtime.Gosched() // nobody waits for it
-		}
-		if err := s.errors.expire(s.opts.Keep().Errors); err != nil {
-			s.log.Warn("old entries of the errors folder were not deleted", "error", err)
-		}
-		hour := time.After(time.Hour)
+	for pause := time.Minute; ; pause = time.Hour {
+		next := time.After(pause)
 		for waiting := true; waiting; {
 			select {
 			case <-ctx.Done():
 				return
 			case g := <-s.prunes:
-				s.pruneGroup(g)
-			case <-hour:
+				s.pruneOldest(g)
+			case <-next:
 				waiting = false
 			}
+		}
+		for _, g := range s.all() {
+			if ctx.Err() != nil {
+				return
+			}
+			s.pruneGroup(g)
+			g.dirs.close()
+			runtime.Gosched() // nobody waits for it
+		}
+		if err := s.errors.expire(s.opts.Keep().Errors); err != nil {
+			s.log.Warn("old entries of the errors folder were not deleted", "error", err)
 		}
 	}
 }
 
-// askPrune schedules a group for pruning. It never blocks, as WriteResult calls it.
-func (s *Spool) askPrune(g *group) {
-	select {
-	case s.prunes <- g:
-	default:
+// wrote counts a result, and schedules a pruning after every pruneEvery. It never blocks.
+func (s *Spool) wrote(g *group, name string) {
+	n := g.written.Add(1)
+	g.mu.Lock()
+	if g.kept != nil {
+		g.since[name] = struct{}{}
+	}
+	g.mu.Unlock()
+	if n%pruneEvery == 0 {
+		select {
+		case s.prunes <- g:
+		default:
+		}
 	}
 }
 
+// pruneOldest deletes all but the newest results of a group that writes many. The first time
+// it lists the directory. From then on the group knows the names: those that were left, and
+// those that were written since. The hourly pruning forgets them, and lists.
+func (s *Spool) pruneOldest(g *group) {
+	g.mu.Lock()
+	old, since, many := g.kept, g.since, len(g.since) >= maxResults
+	if many {
+		g.kept, g.since = since, names{}
+	}
+	g.mu.Unlock()
+	_ = g.dirs.in(inResults, func(dir *os.Root) error { // errors are ignored, as in pruneGroup
+		if old == nil {
+			left, _, err := s.pruneResults(dir)
+			g.remember(left)
+			return err
+		}
+		if many {
+			for name := range old {
+				if _, again := since[name]; !again {
+					_ = dir.Remove(name)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// remember takes the names of all results of the group; nil: they are not known.
+func (g *group) remember(left names) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.kept, g.since = left, names{}
+}
+
 func (s *Spool) pruneGroup(g *group) {
-	defer g.dirs.close()
+	g.remember(nil)
 	// Errors are ignored: the next pruning tries again, and list logs a directory
 	// that cannot be used at all.
 	last, written := g.pruned, g.written.Load()
 	if !last.done || last.written != written || !last.oldest.IsZero() && time.Since(last.oldest) > s.keepResults() {
 		_ = g.dirs.in(inResults, func(dir *os.Root) error {
-			oldest, err := s.pruneResults(dir)
+			_, oldest, err := s.pruneResults(dir)
 			g.pruned = pruned{err == nil, written, oldest}
 			return err
 		})
@@ -104,12 +147,14 @@ func (s *Spool) keepResults() time.Duration {
 	return cmp.Or(s.opts.Keep().Results, 7*24*time.Hour)
 }
 
-// pruneResults returns when the oldest result that stays was written; zero if none stays.
-func (s *Spool) pruneResults(dir *os.Root) (oldest time.Time, err error) {
+// pruneResults returns the names of the results that stay, and when the oldest was written;
+// zero if none stays.
+func (s *Spool) pruneResults(dir *os.Root) (left names, oldest time.Time, err error) {
 	entries, err := entriesOf(dir)
 	if err != nil {
-		return oldest, err
+		return nil, oldest, err
 	}
+	left = names{}
 	keep := s.keepResults()
 	slices.SortFunc(entries, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for i, e := range entries {
@@ -117,15 +162,16 @@ func (s *Spool) pruneResults(dir *os.Root) (oldest time.Time, err error) {
 		switch {
 		case i >= maxResults || age > keep || age > time.Hour && temporary:
 			if err := removeTree(dir, e.Name()); err != nil {
-				return oldest, err
+				return nil, oldest, err
 			}
 		case temporary: // it is left by a crash, or being renamed now: looked at in an hour
 			oldest = e.ModTime().Add(time.Hour - keep)
 		default:
 			oldest = e.ModTime()
+			left[e.Name()] = struct{}{}
 		}
 	}
-	return oldest, nil
+	return left, oldest, nil
 }
 
 // pruneStaged continues after an entry that it cannot remove: the container may have

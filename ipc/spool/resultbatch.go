@@ -28,13 +28,12 @@ func (s *Spool) WriteBatch(folder string, all []ipc.Result) error {
 		if lines.Len() < ipc.MaxRequest/2 && i < len(all)-1 && lines.Len()+len(all[i+1].Data) < ipc.MaxRequest*7/8 {
 			continue
 		}
-		g, err := s.write(folder, inResults, s.nextBatch(folder), lines.Bytes())
+		name := s.nextBatch(folder)
+		g, err := s.write(folder, inResults, name, lines.Bytes())
 		if err != nil {
 			return fmt.Errorf("write results: %w", err)
 		}
-		if g.written.Add(1)%pruneEvery == 0 {
-			s.askPrune(g)
-		}
+		s.wrote(g, name)
 		lines.Reset()
 		for ; traced <= i; traced++ {
 			s.trace(folder, all[traced].ID, "result")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/ipc"
@@ -32,9 +33,7 @@ func (s *Spool) WriteResult(folder string, r ipc.Result) error {
 	}
 	s.trace(folder, r.ID, "result")
 	g.tell()
-	if g.written.Add(1)%pruneEvery == 0 {
-		s.askPrune(g)
-	}
+	s.wrote(g, r.ID+ipc.Suffix)
 	return nil
 }
 
@@ -117,7 +116,7 @@ func (s *Spool) write(folder string, p place, name string, b []byte) (*group, er
 // at either name is not followed. Nothing is synced.
 func replaceFile(dir *os.Root, name string, b []byte) error {
 	tmp := temporary()
-	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NONBLOCK, 0o644) // O_NONBLOCK as in openSelf
 	if err != nil {
 		return err
 	}

@@ -20,15 +20,18 @@ func TakeTurns(t *state.Tx, n int) (last int64, err error) {
 
 // Insert records a delivery with its approval, and sets its ID, to 0 if its key is known.
 func Insert(t *state.Tx, it *Record, now time.Time) error {
-	open := 0
+	open, changed := 0, time.Time{}
 	for i := range it.Parts {
 		if it.Parts[i].State.Open() {
 			open++
 		}
 	}
+	if open < len(it.Parts) || it.Approval != nil || it.Parts[0].Question != nil {
+		changed = now // there is something to report
+	}
 	rows, err := t.Query(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open, batch, bound)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING id`,
-		it.Key, it.Turn, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.Held), nano(now), open, bit(it.Batch), it.Bound)
+		it.Key, it.Turn, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.Held), nano(changed), open, bit(it.Batch), it.Bound)
 	it.ID = 0
 	if err := each(rows, err, func() error { return rows.Scan(&it.ID) }); err != nil || it.ID == 0 {
 		return ofDatabase("record a delivery", err)
@@ -104,6 +107,9 @@ func Replace(t *state.Tx, first int64) ([]int64, error) {
 	for _, id := range earlier {
 		failed := t.Exec(`UPDATE delivery SET request = '' WHERE id = ?`, id)
 		err = errors.Join(err, failed)
+	}
+	if len(earlier) > 0 { // the results that stand must be replaced even after a crash
+		err = errors.Join(err, t.Exec(`UPDATE delivery SET changed = created WHERE id >= ? AND changed = 0`, first))
 	}
 	return earlier, ofDatabase("record a delivery", err)
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/state"
 )
 
-// ChangedSince calls see for each delivery that is open or changed at or after since, in their order.
+// ChangedSince calls see for each delivery that ended or last changed at or after since, and for each
+// open one of which there is something to report: not that it waits for its first attempt. In their order.
 func (r *Reader) ChangedSince(ctx context.Context, since time.Time, see func(id int64, folder string)) error {
 	rows, err := r.db.QueryContext(ctx, `SELECT id, folder FROM delivery WHERE open > 0
-		UNION SELECT id, folder FROM delivery WHERE open = 0 AND changed >= ? ORDER BY id`, nano(since))
+		AND (changed > 0 OR EXISTS (SELECT 1 FROM part WHERE delivery = delivery.id AND attempts > 0)) UNION SELECT id, folder FROM delivery WHERE open = 0 AND changed >= ? ORDER BY id`, nano(since))
 	err = each(rows, err, func() error {
 		var id int64
 		var folder string
