@@ -192,11 +192,10 @@ func (r *root) missing(how string) *refusal.Error {
 	if r.fixed {
 		hint += ", or restart the host if another one is meant to be there"
 	}
-	return &refusal.Error{
-		Code:    CodeMountMissing,
-		Message: r.mount.Container + " " + how,
-		Hint:    hint + "; meanwhile send from another directory, such as /workspace/group",
+	if own := "/workspace/group"; r.mount.Container != own {
+		hint += "; meanwhile send from another directory, such as " + own
 	}
+	return &refusal.Error{Code: CodeMountMissing, Message: r.mount.Container + " " + how, Hint: hint}
 }
 
 // failed converts a system error about the mounted directory and removes the

@@ -8,10 +8,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -108,7 +108,7 @@ func Allow(path string) string { return "chmod u+rwX " + path + ", as its owner 
 
 // Unasked is the finding that the host of l could not be asked, by the error of a Client.
 func Unasked(l groups.Layout, err error) finding.Finding {
-	if other := NoSocket(l); len(other) > 0 && errors.Is(err, operator.ErrDenied) {
+	if other := NoSocket(l); len(other) > 0 && (errors.Is(err, operator.ErrDenied) || lockHolder("/proc", filepath.Join(l.Own(), "longshore.lock")) > 0) {
 		return other[0]
 	}
 	for _, dir := range []string{l.State, l.Own()} {
@@ -176,7 +176,7 @@ func (d Doctor) config(context.Context) []finding.Finding {
 	case err != nil:
 		return found(finding.Invalid, "configuration", finding.Fault, err.Error(), "put the file back; a running host goes on by the one that it applied last")
 	case fi.Mode().Perm()&0o022 != 0:
-		return found(finding.ConfigOpen, "configuration", finding.Fault, fmt.Sprintf("others may write to the configuration (mode %o)", fi.Mode().Perm()), "chmod go-w "+d.File)
+		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+d.File)
 	case len(d.Wrong) > 0:
 		return Invalid(finding.Invalid, finding.Fault, d.Wrong)
 	}
@@ -198,3 +198,13 @@ func Invalid(name string, severity finding.Severity, problems []*config.Problem)
 	}
 	return all
 }
+
+// reason is an error without its path.
+func reason(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+func modeText(fi fs.FileInfo) string { return strconv.FormatUint(uint64(fi.Mode().Perm()), 8) }

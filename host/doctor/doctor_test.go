@@ -253,6 +253,21 @@ func TestDoctorFindsWhatWasPlantedAndChangesNothing(t *testing.T) {
 	}
 }
 
+// TestAProgramThatMayNotBeRunWasCalledMissing: it only lacks the right, and installing it again is
+// no remedy.
+func TestAProgramThatMayNotBeRunWasCalledMissing(t *testing.T) {
+	p, program := newPatient(t), filepath.Join(t.TempDir(), "assistant.sh")
+	p.must(os.WriteFile(program, []byte("#!/bin/sh\n"), 0o644))
+	p.assistant(config.Assistant{Runtime: "process", Agent: "command", Command: []string{program}})
+	i := slices.IndexFunc(p.Ask(t.Context()), func(f finding.Finding) bool { return f.Name == string(cause.NotInstalled) })
+	if i < 0 {
+		t.Fatal("the program was taken for one that can run")
+	}
+	if f := p.Ask(t.Context())[i]; strings.Contains(f.Cause, "not found") || f.Remedy != "chmod a+rx "+program+", as its owner or as root" {
+		t.Errorf("said of a program that may not be run: %+v", f)
+	}
+}
+
 // TestAClockThatNobodySetIsAFault has the bubble's clock, which begins in 2000.
 func TestAClockThatNobodySetIsAFault(t *testing.T) {
 	p := newPatient(t)

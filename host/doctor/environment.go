@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os/exec"
 	"slices"
@@ -66,7 +67,10 @@ func programs(c *config.Config) (all []finding.Finding) {
 		if program == "" {
 			continue
 		}
-		if _, err := exec.LookPath(program); err != nil {
+		switch _, err := exec.LookPath(program); {
+		case errors.Is(err, fs.ErrPermission):
+			all = append(all, ofAssistant(name, cause.NotInstalled, fmt.Sprintf("the host may not run the command %q of assistant %q", program, name), "chmod a+rx "+program+", as its owner or as root"))
+		case err != nil:
 			all = append(all, ofAssistant(name, cause.NotInstalled, fmt.Sprintf("the command %q of assistant %q was not found", program, name), programRemedy(program, "assistants."+name+key)))
 		}
 	}

@@ -70,7 +70,9 @@ func (l *Local) Findings(ctx context.Context, deep bool) ([]finding.Finding, err
 	}
 	all := finding.Merge(parts, own, examined)
 	if slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.StateGone }) {
-		all = slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Name == finding.Accepting }) // as the state is gone
+		all = slices.DeleteFunc(all, func(f finding.Finding) bool { // as the state is gone, and so is the socket's directory
+			return f.Name == finding.Accepting || f.Name == finding.Listener && f.Part == "control socket"
+		})
 	}
 	for i := range all {
 		all[i].Cause, all[i].Remedy = media.Cut(media.Printable(all[i].Cause), 1000), media.Cut(media.Printable(all[i].Remedy), 1000)
@@ -363,6 +365,9 @@ func (l *Local) remedy(t trouble, folder string) string {
 func RefusalOf(all []finding.Finding) *refusal.Error {
 	for _, name := range []string{finding.StateGone, finding.State, finding.Accepting} {
 		for _, f := range all {
+			if f.Name == finding.State && f.Part != "state" && !strings.HasSuffix(f.Part, "ipc") { // a directory that no delivery needs, or the outbox says so
+				continue
+			}
 			if f.Name == name && f.Severity == finding.Fault {
 				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
 			}

@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/host/turns"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
@@ -210,5 +212,60 @@ func TestATakenAddressWasToBeMendedByANewToken(t *testing.T) {
 	all, _ := findings(t, o)
 	if len(all) != 1 || strings.Contains(all[0].Remedy, "token") || !strings.Contains(all[0].Remedy, "channels.memory.listen") {
 		t.Errorf("%+v", all)
+	}
+}
+
+// stated are a host's own findings.
+type stated []finding.Finding
+
+func (s stated) Findings(context.Context) []finding.Finding { return s }
+func (stated) Examine(context.Context) []finding.Finding    { return nil }
+
+// TestAHostThatAcceptsEverythingWasUnready, since a directory was closed in which no delivery lies.
+func TestAHostThatAcceptsEverythingWasUnready(t *testing.T) {
+	for part, ready := range map[string]bool{"state, logs": true, "state, ipc": false, "state": false} {
+		if why := operator.RefusalOf([]finding.Finding{{Name: finding.State, Part: part, Severity: finding.Fault, Cause: "permission denied"}}); (why == nil) != ready {
+			t.Errorf("%s: %v", part, why)
+		}
+	}
+}
+
+// TestAStateThatIsGoneWasToBeMendedByMovingAwayWhatIsInItsPlace: the host could not make its control
+// socket there, and nothing was in its place.
+func TestAStateThatIsGoneWasToBeMendedByMovingAwayWhatIsInItsPlace(t *testing.T) {
+	o, _ := judged(t)
+	o.Parts = stated{
+		{Name: finding.StateGone, Part: "state", Severity: finding.Fault},
+		{Name: finding.Listener, Part: "control socket", Severity: finding.Fault},
+		{Name: finding.Listener, Part: "metrics", Severity: finding.Fault},
+	}
+	if all, _ := findings(t, o); len(all) != 2 || all[0].Part != "metrics" || all[1].Name != finding.StateGone {
+		t.Errorf("%+v", all)
+	}
+}
+
+// half is a host whose errors folder is closed.
+type half struct{ operator.Control }
+
+func (half) Status(context.Context) (operator.Status, error) {
+	return operator.Status{Findings: []finding.Finding{{Name: finding.State, Part: "state, ipc/errors", Severity: finding.Fault}}}, nil
+}
+
+func (half) List(_ context.Context, f operator.Filter) ([]operator.Item, error) {
+	if f.Failed {
+		return nil, errors.New("list the errors folder: permission denied")
+	}
+	return []operator.Item{{ID: "x"}}, nil
+}
+
+func (half) Tasks(context.Context, string) ([]tasks.Task, error)          { return nil, nil }
+func (half) PairingCodes(context.Context) ([]operator.PairingCode, error) { return nil, nil }
+
+// TestAClosedErrorsFolderLeftThePageWithoutFindings: the page had an error in place of all that it
+// shows, and its remedy was a restart.
+func TestAClosedErrorsFolderLeftThePageWithoutFindings(t *testing.T) {
+	o, err := operator.Look(t.Context(), half{})
+	if err != nil || len(o.Status.Findings) != 1 || len(o.Queue) != 1 || o.Failed == nil {
+		t.Errorf("%+v, %v", o, err)
 	}
 }

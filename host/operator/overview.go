@@ -3,9 +3,11 @@ package operator
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Overview is what the operator's page and "longshore top" show.
@@ -23,27 +25,28 @@ type Overview struct {
 // OverviewItems is how many items each list of an Overview has at most.
 const OverviewItems = 100
 
-// Look asks for an Overview. Without a running host, it has what the disk shows.
+// Look asks for an Overview. Without a running host, it has what the disk shows. A list is empty if a
+// part of the state cannot be used, as the status says.
 func Look(ctx context.Context, c Control) (o Overview, err error) {
 	o.Time = time.Now()
 	if o.Status, err = c.Status(ctx); err != nil {
 		return o, err
 	}
-	if o.Queue, err = c.List(ctx, Filter{Moving: true, Limit: OverviewItems}); err != nil {
-		return o, err
-	}
-	if o.Approvals, err = c.List(ctx, Filter{Waiting: true, Oldest: true, Limit: OverviewItems}); err != nil {
-		return o, err
-	}
-	if o.Failed, err = c.List(ctx, Filter{Failed: true, Limit: OverviewItems}); err != nil {
-		return o, err
-	}
-	if o.Tasks, err = c.Tasks(ctx, ""); err != nil && !errors.Is(err, ErrNoHost) {
-		return o, err
-	}
-	if o.Requests, err = c.PairingCodes(ctx); errors.Is(err, ErrNoHost) {
-		err = nil
-	}
+	var errs [5]error
+	o.Queue, errs[0] = c.List(ctx, Filter{Moving: true, Limit: OverviewItems})
+	o.Approvals, errs[1] = c.List(ctx, Filter{Waiting: true, Oldest: true, Limit: OverviewItems})
+	o.Failed, errs[2] = c.List(ctx, Filter{Failed: true, Limit: OverviewItems})
+	o.Tasks, errs[3] = c.Tasks(ctx, "")
+	o.Requests, errs[4] = c.PairingCodes(ctx)
+	o.Queue, o.Approvals, o.Failed = append([]Item{}, o.Queue...), append([]Item{}, o.Approvals...), append([]Item{}, o.Failed...)
 	o.Tasks, o.Requests = append([]tasks.Task{}, o.Tasks...), append([]PairingCode{}, o.Requests...)
-	return o, err
+	known := slices.ContainsFunc(o.Status.Findings, func(f finding.Finding) bool {
+		return slices.Contains([]string{finding.StateGone, finding.State, finding.Accepting}, f.Name)
+	})
+	for i, failed := range errs {
+		if failed != nil && !known && (i < 3 || !errors.Is(failed, ErrNoHost)) {
+			return o, failed
+		}
+	}
+	return o, ctx.Err()
 }

@@ -105,7 +105,7 @@ func (h *Host) ofFiles() []finding.Finding {
 		return []finding.Finding{finding.Gone(h.Layout.State, os.Getpid())}
 	}
 	lost := h.LostFiles()
-	if lost == nil {
+	if lost == nil || errors.Is(lost, fs.ErrPermission) { // the doctor names the directory that is closed
 		return nil
 	}
 	return []finding.Finding{{

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -29,10 +30,10 @@ func (h *Host) held() (paths []string) {
 }
 
 // LostFiles returns an error that names the files of the state that were deleted or replaced since they
-// were first seen; nil if there are none. The error passes if the same files come back. The bridge asks
-// for each batch of requests.
+// were first seen; nil if there are none. If the host may not look at one, the error is fs.ErrPermission.
+// The error passes if the same files come back. The bridge asks for each batch of requests.
 func (h *Host) LostFiles() error {
-	var lost []string
+	var lost, closed []string
 	h.whole.mu.Lock()
 	defer h.whole.mu.Unlock()
 	if c := h.Config(); h.whole.of != c {
@@ -40,16 +41,22 @@ func (h *Host) LostFiles() error {
 	}
 	for _, path := range h.whole.paths {
 		now, err := os.Stat(path)
+		name, _ := filepath.Rel(h.Layout.State, path)
 		switch before := h.whole.seen[path]; {
 		case before == nil && err == nil:
 			h.whole.seen[path] = now
-		case before != nil && (err != nil || !os.SameFile(before, now)):
-			name, _ := filepath.Rel(h.Layout.State, path)
+		case before == nil:
+		case errors.Is(err, fs.ErrPermission):
+			closed = append(closed, name)
+		case err != nil || !os.SameFile(before, now):
 			lost = append(lost, name)
 		}
 	}
-	if len(lost) == 0 {
-		return nil
+	switch {
+	case len(lost) > 0:
+		return fmt.Errorf("files of the state were deleted or replaced while the host runs: %s", strings.Join(lost, ", "))
+	case len(closed) > 0:
+		return fmt.Errorf("the host may not look at files of the state: %s: %w", strings.Join(closed, ", "), fs.ErrPermission)
 	}
-	return fmt.Errorf("files of the state were deleted or replaced while the host runs: %s", strings.Join(lost, ", "))
+	return nil
 }

@@ -3,11 +3,14 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 const (
@@ -27,6 +30,9 @@ func Lock(s Spec) (*os.File, error) {
 	if err := makeDir(s.Dir); err != nil {
 		return nil, s.Explain("lock", err)
 	}
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(s.lockPath(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, s.Explain("lock", err)
@@ -44,6 +50,21 @@ func Lock(s Spec) (*os.File, error) {
 		f.Close()
 		return nil, s.ofLock(err)
 	}
+}
+
+// writable refuses a database of which this user may not write a file. SQLite would open it to read,
+// and a log that it makes beside it could not be written either.
+func (s Spec) writable() error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		path := s.path() + suffix
+		if err := safefs.Writable(path, false); errors.Is(err, fs.ErrPermission) && !s.OnServer() {
+			return &Error{
+				Kind: ErrUnreadable, Store: s.Name, Message: fmt.Sprintf("%s, of the %s, cannot be read and written (%v)", path, s.Name, plain(err)),
+				Remedy: "chmod u+rwX " + path + ", as its owner or as root", Cause: err,
+			}
+		}
+	}
+	return nil
 }
 
 // lockToLook takes the lock together with other readers. It returns nil without
