@@ -20,7 +20,6 @@ var mayBeFunctions = map[string]string{
 	"host/channel/transfer Progress.tell":       "channel.Message.Progress, which the outbox writes where it sends; nil when stopped",
 	"host/store change.run":                     "a transaction is what its caller does in it",
 	"host/store change.after":                   "what the same caller does once that is durable",
-	"host/store Spec.Newer":                     "a row of a table that says which code knows a store's version",
 	"host/postgres beside.step":                 "a coroutine is functions in Go: what iter.Pull returns",
 	"host/postgres beside.stop":                 "the same",
 	"host/postgres beside.pause":                "what iter.Pull hands to the coroutine",

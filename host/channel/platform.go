@@ -89,9 +89,10 @@ type Checker interface {
 type Setup struct {
 	Name     string // of the channel in longshore.yaml
 	Settings Settings
-	Dir      string     // the channel's own directory
-	Home     store.Home // of the installation that the channel belongs to
-	State    *state.DB  // of the host that runs the channel; nil: no host runs it
+	Dir      string       // the channel's own directory
+	Home     store.Home   // of the installation that the channel belongs to
+	Server   store.Server // of the state, for the channel's own stores
+	State    *state.DB    // of the host that runs the channel; nil: no host runs it
 
 	Chats     []NamedChat // of the groups
 	Assistant string      // what members call the assistants

@@ -180,9 +180,10 @@ func (e *env) toServer(ctx context.Context) error {
 	m := moving{to: "postgres"}
 	t, err := e.own(ctx, cfg)
 	if err == nil {
-		o := m.options(cfg, t.of())
-		o.Progress = moveSteps{e}
-		_, err = move.Move(ctx, o)
+		_, err = e.moveAll(ctx, m.options(cfg, t.of()))
+		if errors.Is(err, move.ErrMoved) {
+			err = nil
+		}
 		err = errors.Join(err, t.end())
 	}
 	if err != nil {

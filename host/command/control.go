@@ -125,13 +125,13 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, messages boo
 	if client != nil {
 		return ofControl(do(client))
 	}
+	server, t, err := e.ownAccounts(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.end()) }()
 	var db *state.DB
 	if messages {
-		var t *tenure
-		if t, err = e.own(ctx, cfg); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, t.end()) }()
 		if db, err = e.openState(ctx, cfg, t.of()); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, messages boo
 		if _, linked := one.Platform.(channel.Linker); !linked {
 			continue
 		}
-		made, err := e.unopened(cfg, one, db)
+		made, err := e.unopened(cfg, one, server, db)
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,7 @@ type pairing struct {
 	page     *pairpage.Page
 }
 
-func (p *pairing) run(ctx context.Context, names []string) error {
+func (p *pairing) run(ctx context.Context, names []string) (err error) {
 	cfg, err := p.load()
 	if err != nil {
 		return err
@@ -106,7 +106,12 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 		}
 		return err
 	}
-	c, err := p.unopened(cfg, one, nil)
+	server, t, err := p.ownAccounts(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.end()) }()
+	c, err := p.unopened(cfg, one, server, nil)
 	if err != nil {
 		return err
 	}
@@ -173,9 +178,9 @@ func words(c config.Channel) string {
 }
 
 // unopened makes a channel of a platform with accounts, to ask it something. db may be nil.
-func (e *env) unopened(cfg *config.Config, c config.Channel, db *state.DB) (channel.Channel, error) {
+func (e *env) unopened(cfg *config.Config, c config.Channel, server store.Server, db *state.DB) (channel.Channel, error) {
 	setup := serve.SetupOf(cfg, c, newLog(e.Stderr, config.Log{Level: "warn"}))
-	setup.State = db
+	setup.Server, setup.State = server, db
 	return c.Platform.New(setup)
 }
 

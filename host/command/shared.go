@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/cluster/guard"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
@@ -20,6 +22,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/service"
 	"github.com/longshore-bridge/longshore/host/standby"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // A state on PostgreSQL belongs to whoever has its lease. This file has what a process does for that.
@@ -49,9 +52,9 @@ func (e *env) hostIn(cfg *config.Config, child *guard.Child, log *slog.Logger) (
 	if err != nil {
 		return nil, ofDatabase(err)
 	}
-	name, err := os.Hostname()
-	if name = cmp.Or(cfg.Cluster.Host, name); name == "" {
-		return nil, terminal.Hinted(fmt.Errorf("this machine has no name: %w", err), "write one into cluster.host")
+	name, err := hostName(cfg)
+	if err != nil {
+		return nil, err
 	}
 	o := cluster.Options{
 		Database: db, Cluster: clusterName(cfg), Name: name, Instance: rand.Text(), Program: readVersion(e.version).Version,
@@ -61,6 +64,15 @@ func (e *env) hostIn(cfg *config.Config, child *guard.Child, log *slog.Logger) (
 		o.Instance = child.Instance
 	}
 	return cluster.New(o), nil
+}
+
+// hostName is this host's in its cluster.
+func hostName(cfg *config.Config) (string, error) {
+	name, err := os.Hostname()
+	if name = cmp.Or(cfg.Cluster.Host, name); name == "" {
+		return "", terminal.Hinted(fmt.Errorf("this machine has no name: %w", err), "write one into cluster.host")
+	}
+	return name, nil
 }
 
 func clusterName(cfg *config.Config) string { return cmp.Or(cfg.Cluster.Name, "default") }
@@ -214,4 +226,30 @@ func (e *env) own(ctx context.Context, cfg *config.Config) (*tenure, error) {
 		return nil, errors.Join(err, t.end())
 	}
 	return t, nil
+}
+
+// ownAccounts returns how this process may change what a channel has in PostgreSQL: as the host of this machine
+// does, if it runs and owns, else as the owner for one command.
+func (e *env) ownAccounts(ctx context.Context, cfg *config.Config) (store.Server, *tenure, error) {
+	server := serve.StateOf(cfg).Server
+	if server.File == "" {
+		return server, nil, nil
+	}
+	host, err := e.hostOf(ctx, cfg.Layout())
+	if err != nil {
+		return server, nil, err
+	}
+	if host == nil {
+		t, err := e.own(ctx, cfg)
+		return serve.OwnState(cfg, t.of()).Server, t, err
+	}
+	err = e.withCluster(ctx, func(_ context.Context, _ *pgx.Conn, v cluster.View) error {
+		name, err := hostName(cfg)
+		if err == nil && (!v.Owned || v.Owner != name) {
+			err = terminal.Hinted(errors.New("this host, "+name+", stands by"), "do it on the host that owns: longshore cluster list")
+		}
+		server.Fence = &postgres.Fence{Cluster: v.Cluster, Number: v.Fence}
+		return err
+	})
+	return server, nil, err
 }

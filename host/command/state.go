@@ -81,16 +81,32 @@ func (e *env) moveState(ctx context.Context, m moving) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.end()) }()
-	o := m.options(named, t.of())
-	o.Progress = moveSteps{e}
-	r, err := move.Move(ctx, o)
+	r, err := e.moveAll(ctx, m.options(named, t.of()))
 	if err != nil {
 		return e.notMoved(err, m)
 	}
 	if e.JSON {
 		return e.PrintJSON(r)
 	}
-	return e.printMoved(r, o, cfg)
+	return e.printMoved(r, m.to == "postgres", named, cfg)
+}
+
+// moveAll moves each store that is not where it is to go. The error is move.ErrMoved if none was moved.
+func (e *env) moveAll(ctx context.Context, all []move.Options) (sum move.Report, err error) {
+	failed := move.ErrMoved
+	for _, o := range all {
+		o.Progress = moveSteps{e}
+		r, err := move.Move(ctx, o)
+		switch {
+		case err == nil:
+			sum.Add(r)
+			failed = nil
+		case errors.Is(err, move.ErrNone) && o.Audit == "", errors.Is(err, move.ErrMoved):
+		default:
+			return sum, err
+		}
+	}
+	return sum, failed
 }
 
 // moveFiles moves the state's files above 16 KiB.
@@ -147,16 +163,22 @@ func (m *moving) named(cfg *config.Config) (*config.Config, error) {
 	return &named, nil
 }
 
-// options are those of the move that the flags want.
-func (m *moving) options(named *config.Config, lease *cluster.Lease) move.Options {
-	there := serve.OwnState(named, lease)
-	here := there
-	here.Server = store.Server{}
-	o := move.Options{From: here, To: there, Audit: named.Layout().Audit(), Replace: m.replace, Now: time.Now()}
-	if m.to == "sqlite" {
-		o.From, o.To = there, here
+// options are those of the moves that the flags want: the channels' stores, and then the state.
+func (m *moving) options(named *config.Config, lease *cluster.Lease) (all []move.Options) {
+	for _, s := range serve.StoresOf(named, false) {
+		there := serve.Owned(s, lease)
+		here := there
+		here.Server = store.Server{}
+		o := move.Options{From: here, To: there, Replace: m.replace, Now: time.Now()}
+		if m.to == "sqlite" {
+			o.From, o.To = there, here
+		}
+		if s.Library == nil {
+			o.Audit = named.Layout().Audit()
+		}
+		all = append(all, o)
 	}
-	return o
+	return all
 }
 
 // moveSteps prints how far a move is.
@@ -184,21 +206,20 @@ func (e *env) notMoved(err error, m moving) error {
 	return err
 }
 
-func (e *env) printMoved(r move.Report, o move.Options, cfg *config.Config) error {
+func (e *env) printMoved(r move.Report, toServer bool, named, cfg *config.Config) error {
 	rows := int64(0)
 	for _, one := range r.Tables {
 		rows += one.Rows
 	}
 	e.Say("%d rows of %d tables and %d lines of the audit trail are as they were", rows, len(r.Tables), r.Trail)
-	for _, place := range []string{r.Aside, r.Schema} {
-		if place != "" {
-			e.Say("the old ones are in %s", place)
-		}
+	for _, place := range r.Aside {
+		e.Say("the old ones are in %s", place)
 	}
+	file := named.State.Postgres.FromFile
 	switch {
-	case o.To.OnServer() && cfg.State.Postgres.FromFile != o.To.Server.File:
-		e.Say("in %s write:\nstate:\n  directory: %s\n  postgres: {from_file: %s}", cfg.File, cfg.State.Directory, o.To.Server.File)
-	case !o.To.OnServer() && cfg.State.Postgres.FromFile != "":
+	case toServer && cfg.State.Postgres.FromFile != file:
+		e.Say("in %s write:\nstate:\n  directory: %s\n  postgres: {from_file: %s}", cfg.File, cfg.State.Directory, file)
+	case !toServer && cfg.State.Postgres.FromFile != "":
 		e.Say("in %s write:\nstate: %s", cfg.File, cfg.State.Directory)
 	}
 	e.Say("then: %s", e.Command("serve"))

@@ -49,7 +49,9 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 		if t, err = e.own(cmd.Context(), cfg); err != nil {
 			return err
 		}
-		stores[0] = serve.OwnState(cfg, t.of())
+		for i := range stores {
+			stores[i] = serve.Owned(stores[i], t.of())
+		}
 	}
 	moved, err := store.SetAside(stores, time.Now())
 	err = errors.Join(err, t.end())

@@ -133,7 +133,11 @@ func (r *rowsOf) flush(ctx context.Context) error {
 	if r.rows == 0 {
 		return nil
 	}
-	one := ", (?" + strings.Repeat(", ?", len(r.table.Columns)-1) + ")"
+	var values []string
+	for _, c := range r.table.Columns {
+		values = append(values, c.value(r.to.Postgres))
+	}
+	one := ", (" + strings.Join(values, ", ") + ")"
 	query := "INSERT INTO " + r.table.Name + " (" + r.table.names() + ") VALUES " + strings.Repeat(one, r.rows)[2:]
 	if _, err := r.to.ExecContext(ctx, query, r.values...); err != nil {
 		return fmt.Errorf("write the table %s: %w", r.table.Name, err)

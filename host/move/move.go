@@ -1,5 +1,5 @@
-// Package move takes a state from one engine to the other, from SQLite to PostgreSQL or back, while no
-// host runs.
+// Package move takes a state, and what libraries keep beside it, from one engine to the other, from SQLite to
+// PostgreSQL or back, while no host runs.
 //
 // The new database appears with all its rows in one step: a transaction of PostgreSQL, or the rename of
 // a whole file. Before that, each table is read back and compared by the number and a hash of its rows;
@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/audit"
@@ -28,7 +29,7 @@ import (
 // Options say what to move.
 type Options struct {
 	From, To store.Spec // of one installation; one of them is in PostgreSQL
-	Audit    string     // directory of the audit trail's files
+	Audit    string     // directory of the audit trail's files; empty: the store has none
 	Replace  bool       // put U+FFFD in place of what PostgreSQL does not take in a text
 	Now      time.Time
 	Progress Progress
@@ -43,9 +44,14 @@ type Progress interface {
 type Report struct {
 	Tables []Copied `json:"tables"`
 	Trail  int64    `json:"audit_lines"`
-	Before bool     `json:"copied_before"` // an earlier move was cut off after its copy
-	Aside  string   `json:"aside,omitempty"`
-	Schema string   `json:"schema,omitempty"` // of what was set aside in PostgreSQL
+	Before bool     `json:"copied_before"`   // an earlier move was cut off after its copy
+	Aside  []string `json:"aside,omitempty"` // directories, and in words schemas of PostgreSQL
+}
+
+// Add adds what was moved besides.
+func (r *Report) Add(more Report) {
+	r.Tables, r.Trail = append(r.Tables, more.Tables...), r.Trail+more.Trail
+	r.Before, r.Aside = r.Before || more.Before, append(r.Aside, more.Aside...)
 }
 
 // UnfitError lists what PostgreSQL does not take.
@@ -55,11 +61,16 @@ func (e *UnfitError) Error() string {
 	return fmt.Sprintf("PostgreSQL does not take what is in the table %s, %s, column %s: %s", e.All[0].Table, e.All[0].Key, e.All[0].Column, e.All[0].Why)
 }
 
-// ErrMoved is of a state that is where it is to go.
-var ErrMoved = errors.New("the state is there already")
+var (
+	// ErrMoved is of a state that is where it is to go.
+	ErrMoved = errors.New("the state is there already")
+
+	// ErrNone is of a store that is on neither side.
+	ErrNone = errors.New("there is no state to move")
+)
 
 // Move moves a state. The caller has the lease, if one of the two has one. Nothing has changed if it fails before the new database is whole. The error is
-// store.ErrLocked while a host runs, ErrMoved, or an *UnfitError.
+// store.ErrLocked while a host runs, ErrMoved, ErrNone, or an *UnfitError.
 func Move(ctx context.Context, o Options) (r Report, err error) {
 	lock, err := store.Lock(o.From)
 	if err != nil {
@@ -77,20 +88,29 @@ func Move(ctx context.Context, o Options) (r Report, err error) {
 	case !from && to:
 		return r, ErrMoved
 	case !from:
-		return r, errors.New("there is no state to move")
+		return r, ErrNone
+	}
+	if o.From.Library != nil { // both sides have its newest tables then
+		db, err := store.Open(ctx, o.From)
+		if err == nil {
+			err = db.Close()
+		}
+		if err != nil {
+			return r, err
+		}
 	}
 	if err := o.copy(ctx, &r); err != nil {
 		return r, err
 	}
 	o.Progress.Say("set the old one aside")
 	m, err := o.From.SetDatabaseAside(ctx, o.Now, o.oldTrail()...)
-	r.Aside, r.Schema = m.Dir, m.Schema
+	r.Aside = slices.DeleteFunc([]string{m.Dir, m.Schema}, func(place string) bool { return place == "" })
 	return r, err
 }
 
 // oldTrail is the directory of the trail's files, if the trail is rows from now on.
 func (o *Options) oldTrail() []string {
-	if o.To.OnServer() {
+	if o.To.OnServer() && o.Audit != "" {
 		return []string{o.Audit}
 	}
 	return nil
@@ -147,6 +167,9 @@ func (f *filler) Fill(ctx context.Context, tx *sql.Tx) (err error) {
 	to := Side{tx, f.To.OnServer()}
 	if f.r.Tables, err = f.tables(ctx, f.from, to); err != nil {
 		return err
+	}
+	if f.Audit == "" {
+		return nil
 	}
 	f.Progress.Say("copy the audit trail")
 	if to.Postgres {

@@ -132,7 +132,7 @@ func TestAStateGoesThereAndComesBack(t *testing.T) {
 	before := s.sums(s.sqlite)
 	r, err := Move(t.Context(), s.options())
 	s.ended(err)
-	if r.Trail != 2250 || len(r.Tables) < 35 || r.Aside == "" || r.Before {
+	if r.Trail != 2250 || len(r.Tables) < 35 || len(r.Aside) != 1 || r.Before {
 		t.Errorf("%+v", r)
 	}
 	if diff := cmp.Diff(before, s.sums(s.there)); diff != "" {
@@ -142,7 +142,7 @@ func TestAStateGoesThereAndComesBack(t *testing.T) {
 		t.Errorf("%q is in its place", left)
 	}
 	for _, name := range []string{"longshore.db", "audit"} {
-		if _, err := os.Stat(filepath.Join(r.Aside, name)); err != nil {
+		if _, err := os.Stat(filepath.Join(r.Aside[0], name)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -167,7 +167,7 @@ func TestAStateGoesThereAndComesBack(t *testing.T) {
 	now := s.sums(s.there)
 	r, err = Move(t.Context(), s.back())
 	s.ended(err)
-	if r.Trail != 2251 || !strings.HasPrefix(r.Schema, "the schema aside_") {
+	if r.Trail != 2251 || len(r.Aside) != 1 || !strings.HasPrefix(r.Aside[0], "the schema aside_") {
 		t.Errorf("%+v", r)
 	}
 	if diff := cmp.Diff(now, s.sums(s.sqlite)); diff != "" {

@@ -36,7 +36,7 @@ type Table struct {
 // Column is a column of a Table.
 type Column struct {
 	Name string
-	Type string // INTEGER, TEXT or BLOB
+	Type string // INTEGER, TEXT, BLOB or BOOLEAN
 }
 
 // tables returns the tables that an SQLite database has, in the order of its schema, but for
@@ -55,6 +55,17 @@ func tables(ctx context.Context, db handle) ([]Table, error) {
 	return all, nil
 }
 
+// typeOf are the types of libraries that have another name for us.
+var typeOf = map[string]string{"BIGINT": "INTEGER", "BYTEA": "BLOB", "UUID": "TEXT"}
+
+// value is a column's place in a statement of that side.
+func (c Column) value(postgres bool) string {
+	if postgres && c.Type == "BOOLEAN" {
+		return "CAST(CAST(? AS INTEGER) AS BOOLEAN)" // a bool is bound as a number
+	}
+	return "?"
+}
+
 func (t *Table) read(ctx context.Context, db handle) error {
 	rows, err := db.QueryContext(ctx, `SELECT name, type, pk FROM pragma_table_info(?)`, t.Name)
 	err = state.Each(rows, err, func() error {
@@ -62,6 +73,9 @@ func (t *Table) read(ctx context.Context, db handle) error {
 		var key int
 		if err := rows.Scan(&c.Name, &c.Type, &key); err != nil {
 			return err
+		}
+		if known, ok := typeOf[strings.ToUpper(c.Type)]; ok {
+			c.Type = known
 		}
 		if key > 0 {
 			t.Key = append(t.Key, len(t.Columns))
@@ -118,6 +132,10 @@ func (t *Table) each(ctx context.Context, db handle, see func(row []any) error) 
 // bytes.
 func (c Column) typed(v any) any {
 	switch v := v.(type) {
+	case int64:
+		if c.Type == "BOOLEAN" {
+			return v != 0
+		}
 	case []byte:
 		if c.Type == "TEXT" {
 			return string(v)
@@ -148,6 +166,10 @@ func (c Column) unfit(v any) string {
 		return ""
 	case int64:
 		if c.Type == "INTEGER" {
+			return ""
+		}
+	case bool:
+		if c.Type == "BOOLEAN" {
 			return ""
 		}
 	case []byte:

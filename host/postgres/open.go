@@ -38,7 +38,13 @@ type Options struct {
 
 	// Pause is how long a pause in a transaction may last if there is no Limit. Zero: without end.
 	Pause time.Duration
+
+	// Schema, if not empty, is where tables are looked for first, and where new ones are made.
+	Schema string
 }
+
+// Quoted is a name of a schema or table, for a statement.
+func Quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 
 // longestSilence is when a session without a limit is taken for dead: the machine at its other end has lost its
 // power or its network. Else it would live for hours, with its locks and its snapshot.
@@ -114,6 +120,9 @@ func (c *connector) settings() *pgx.ConnConfig {
 		s.RuntimeParams["application_name"] = c.Fence.Session()
 	} else if s.RuntimeParams["application_name"] == "" {
 		s.RuntimeParams["application_name"] = "longshore"
+	}
+	if c.Schema != "" { // behind it is where longshore_fence is
+		s.RuntimeParams["search_path"] = Quoted(c.Schema) + ", " + cmp.Or(s.RuntimeParams["search_path"], `"$user", public`)
 	}
 	quiet := cmp.Or(c.Limit, longestSilence)
 	alive := net.KeepAliveConfig{Enable: true, Idle: max(quiet/2, time.Second), Interval: max(quiet/6, time.Second), Count: 3}

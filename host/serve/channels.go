@@ -20,7 +20,7 @@ import (
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
 	own := &disk{dir: cfg.State.Directory, keep: fixedFree(cfg.Limits.FreeDisk)}
 	s := channel.Setup{
-		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
+		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg), Server: StateOf(cfg).Server,
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
 		Host: lent{disk: own},
 	}
@@ -39,7 +39,7 @@ func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Set
 // setupOf returns SetupOf with what h does for its channels.
 func (h *Host) setupOf(cfg *config.Config, c config.Channel) channel.Setup {
 	s := SetupOf(cfg, c, h.opts.Log)
-	s.State, s.Host, s.Tasks, s.Links = h.State, lent{h.disk, h.pairing, h.clock, c.Name}, h.lists.of(c.Name), h.links
+	s.Server, s.State, s.Host, s.Tasks, s.Links = h.State.Spec.Server, h.State, lent{h.disk, h.pairing, h.clock, c.Name}, h.lists.of(c.Name), h.links
 	return s
 }
 

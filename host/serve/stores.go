@@ -48,8 +48,12 @@ func StateOf(c *config.Config) store.Spec {
 
 // OwnState is StateOf for the owner of the state; nil: it is on this machine.
 func OwnState(c *config.Config, lease *cluster.Lease) store.Spec {
-	s := StateOf(c)
-	if lease != nil {
+	return Owned(StateOf(c), lease)
+}
+
+// Owned is a store for the owner of the state; nil: it is on this machine.
+func Owned(s store.Spec, lease *cluster.Lease) store.Spec {
+	if lease != nil && s.OnServer() {
 		s.Server.Fence = &lease.Fence
 	}
 	return s

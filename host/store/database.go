@@ -75,13 +75,20 @@ func (s Spec) makeFiles() error {
 }
 
 func (s Spec) fill(ctx context.Context, path, id string, rows Filler) error {
-	db, err := connect(path, url.Values{"mode": {"rw"}, "_pragma": {"synchronous(FULL)", "auto_vacuum(INCREMENTAL)"}})
+	q := url.Values{"mode": {"rw"}, "_pragma": {"synchronous(FULL)", "auto_vacuum(INCREMENTAL)"}}
+	if s.Library != nil {
+		q.Add("_pragma", "foreign_keys(1)")
+	}
+	db, err := connect(path, q)
 	if err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE;"+identitySQL(s.Name, id)+"COMMIT;")
 	if err == nil {
 		err = s.migrate(ctx, db)
+	}
+	if err == nil && s.Library != nil {
+		err = s.Library.Upgrade(ctx, db, false)
 	}
 	if err == nil {
 		err = inTransaction(ctx, db, rows)

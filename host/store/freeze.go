@@ -50,6 +50,12 @@ func Freeze(ctx context.Context, stores []Spec) (_ *Frozen, err error) {
 			return nil, one.Explain("freeze", err)
 		}
 	}
+	moment := "" // of all stores in PostgreSQL
+	for _, one := range f.snapshots {
+		if moment, err = one.begin(ctx, moment); err != nil {
+			return nil, one.Explain("freeze", err)
+		}
+	}
 	return f, nil
 }
 
@@ -64,7 +70,7 @@ func (f *Frozen) freeze(ctx context.Context, one *Snapshot) error {
 		}
 	}
 	f.writers = append(f.writers, writer)
-	return one.begin(ctx)
+	return nil
 }
 
 // freezing is what keeps others from committing. On PostgreSQL each commit writes the row of that table, and fails
@@ -137,7 +143,7 @@ type Snapshot struct {
 func (s Spec) Snapshot(ctx context.Context) (*Snapshot, error) {
 	one, err := s.opened()
 	if err == nil {
-		if err = one.begin(ctx); err != nil {
+		if _, err = one.begin(ctx, ""); err != nil {
 			err = errors.Join(err, one.Close())
 		}
 	}
@@ -154,20 +160,33 @@ func (s Spec) opened() (*Snapshot, error) {
 	return &Snapshot{Spec: s, db: db}, err
 }
 
-func (s *Snapshot) begin(ctx context.Context) (err error) {
+// begin takes the snapshot; in PostgreSQL that of a moment which it returns, if it gets an empty one.
+func (s *Snapshot) begin(ctx context.Context, moment string) (_ string, err error) {
 	if s.from, err = s.db.Conn(ctx); err != nil {
-		return err
+		return moment, err
 	}
 	if s.OnServer() {
-		if _, err = s.from.ExecContext(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
-			return err
-		}
-		return s.from.QueryRowContext(ctx, "SELECT version FROM longshore_store").Scan(&s.Version) // from here it is a snapshot
+		return s.beginServer(ctx, moment)
 	}
 	if _, err = s.from.ExecContext(ctx, "BEGIN"); err != nil {
-		return err
+		return moment, err
 	}
-	return s.from.QueryRowContext(ctx, "PRAGMA user_version").Scan(&s.Version) // from here it is a snapshot
+	return moment, s.from.QueryRowContext(ctx, "PRAGMA user_version").Scan(&s.Version) // from here it is a snapshot
+}
+
+func (s *Snapshot) beginServer(ctx context.Context, moment string) (_ string, err error) {
+	if _, err = s.from.ExecContext(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+		return moment, err
+	}
+	if moment == "" {
+		err = s.from.QueryRowContext(ctx, "SELECT pg_export_snapshot()").Scan(&moment)
+	} else {
+		_, err = s.from.ExecContext(ctx, "SET TRANSACTION SNAPSHOT '"+moment+"'")
+	}
+	if err != nil {
+		return moment, err
+	}
+	return moment, s.from.QueryRowContext(ctx, "SELECT version FROM longshore_store").Scan(&s.Version)
 }
 
 // Conn is the snapshot's connection, for reading alone.

@@ -59,7 +59,7 @@ func (s Spec) makeServer(ctx context.Context, found *survey, f Filler) error {
 		return err
 	}
 	defer db.Close()
-	row, err := readRow(ctx, db)
+	row, err := s.readRow(ctx, db)
 	if err == nil && row != (mark{}) {
 		err = ErrPresent
 	}
@@ -145,7 +145,7 @@ func (s Spec) Present(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer db.Close()
-	row, err := readRow(ctx, db)
+	row, err := s.readRow(ctx, db)
 	return row != (mark{}), s.ofServer("read", err)
 }
 
@@ -166,7 +166,7 @@ func (s Spec) setServerAside(ctx context.Context, now time.Time) (schema string,
 		return "", err
 	}
 	defer db.Close()
-	if row, err := readRow(ctx, db); err != nil || row == (mark{}) {
+	if row, err := s.readRow(ctx, db); err != nil || row == (mark{}) {
 		return "", s.ofServer("move aside", err)
 	}
 	tx, err := db.BeginTx(ctx, nil)
@@ -175,6 +175,13 @@ func (s Spec) setServerAside(ctx context.Context, now time.Time) (schema string,
 	}
 	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
 	schema = "aside_" + now.UTC().Format("20060102_150405")
+	if s.Library != nil {
+		schema += "_" + s.Name
+		if _, err = tx.ExecContext(ctx, "ALTER SCHEMA "+postgres.Quoted(s.schema())+" RENAME TO "+postgres.Quoted(schema)); err == nil {
+			err = tx.Commit()
+		}
+		return fmt.Sprintf("the schema %s of %s", schema, s.place()), s.ofServer("move aside", err)
+	}
 	if _, err = tx.ExecContext(ctx, "CREATE SCHEMA "+schema); err != nil {
 		return "", s.ofServer("move aside", err)
 	}

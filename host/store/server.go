@@ -36,8 +36,34 @@ func (s Spec) dial(o postgres.Options) (*sql.DB, error) {
 	if err != nil {
 		return nil, s.ofServer("open", err)
 	}
-	o.Fence = s.Server.Fence
+	o.Fence, o.Schema = s.Server.Fence, s.schema()
 	return c.Open(o), nil
+}
+
+// dialNative is dial for the store's Library.
+func (s Spec) dialNative(o postgres.Options) (*sql.DB, error) {
+	c, err := postgres.Read(s.Server.File)
+	if err != nil {
+		return nil, s.ofServer("open", err)
+	}
+	o.Fence, o.Schema = s.Server.Fence, s.schema()
+	return c.OpenNative(o), nil
+}
+
+// schema has the tables of a Library; empty: the store's are where the user's tables are.
+func (s Spec) schema() string {
+	if s.Library == nil {
+		return ""
+	}
+	return "channel_" + s.Name
+}
+
+// row is the table with the store's row, for to_regclass.
+func (s Spec) row() string {
+	if s.Library == nil {
+		return "longshore_store"
+	}
+	return postgres.Quoted(s.schema()) + ".longshore_store"
 }
 
 // limited opens the database for what others wait for.
@@ -72,7 +98,7 @@ func (s Spec) surveyServer(ctx context.Context, db *sql.DB) (found survey, err e
 	if found, err = s.surveyMarks(); err != nil {
 		return found, err
 	}
-	if found.inside, err = readRow(ctx, db); err != nil {
+	if found.inside, err = s.readRow(ctx, db); err != nil {
 		return found, s.ofServer("read", err)
 	}
 	found.present = found.inside != (mark{})
@@ -101,9 +127,9 @@ func (s Spec) emptyServer(found survey) error {
 }
 
 // readRow reads a database's mark; zero if it has no tables.
-func readRow(ctx context.Context, db *sql.DB) (m mark, err error) {
+func (s Spec) readRow(ctx context.Context, db *sql.DB) (m mark, err error) {
 	var there bool
-	err = db.QueryRowContext(ctx, `SELECT to_regclass('longshore_store') IS NOT NULL`).Scan(&there)
+	err = db.QueryRowContext(ctx, `SELECT to_regclass(?) IS NOT NULL`, s.row()).Scan(&there)
 	if err == nil && there {
 		err = db.QueryRowContext(ctx, `SELECT name, installation, version FROM longshore_store`).Scan(&m.Store, &m.Installation, &m.Version)
 	}
@@ -135,11 +161,31 @@ func (s Spec) openServer(ctx context.Context) (_ *DB, err error) {
 	if err := s.writeMarks(found, id); err != nil {
 		return nil, err
 	}
-	db, err := s.limited()
+	open := s.dial
+	if s.Library != nil {
+		open = s.dialNative
+	}
+	db, err := open(postgres.Options{Limit: s.limit()})
 	if err != nil {
 		return nil, err
 	}
 	return &DB{DB: db, Made: made, server: true}, nil
+}
+
+// upgradeLibrary has the library make its tables, in transactions of its own.
+func (s Spec) upgradeLibrary(ctx context.Context) error {
+	if s.Library == nil {
+		return nil
+	}
+	db, err := s.dialNative(postgres.Options{Pause: time.Minute})
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+postgres.Quoted(s.schema()))
+	if err == nil {
+		err = s.Library.Upgrade(ctx, db, true)
+	}
+	return errors.Join(err, db.Close())
 }
 
 // making is the number of the lock that lets one host at a time change tables; it is any.
@@ -148,7 +194,10 @@ const making = 0x6c73746f7265
 // migrateServer makes the tables with the rows of f, if it is not nil, or runs the steps that have not run
 // yet: all or none of them.
 func (s Spec) migrateServer(ctx context.Context, db *sql.DB, id string, f Filler) (made bool, err error) {
-	if now, err := readRow(ctx, db); err != nil || now.Version == s.version() {
+	if err := s.upgradeLibrary(ctx); err != nil {
+		return false, err
+	}
+	if now, err := s.readRow(ctx, db); err != nil || now != (mark{}) && now.Version == s.version() {
 		return false, err
 	}
 	tx, err := db.BeginTx(ctx, nil)
@@ -160,11 +209,11 @@ func (s Spec) migrateServer(ctx context.Context, db *sql.DB, id string, f Filler
 		return false, err
 	}
 	version := 0
-	if err := tx.QueryRowContext(ctx, `SELECT to_regclass('longshore_store') IS NULL`).Scan(&made); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT to_regclass(?) IS NULL`, s.row()).Scan(&made); err != nil {
 		return false, err
 	}
 	scripts := []string{postgres.Row, s.Schema}
-	if !made { // another host may have been faster
+	if !made && s.Library == nil { // another host may have been faster
 		if err := tx.QueryRowContext(ctx, `SELECT version FROM longshore_store`).Scan(&version); err != nil {
 			return false, err
 		}
@@ -205,15 +254,18 @@ func (s Spec) lookServer(ctx context.Context) (*View, error) {
 	return &View{DB: db}, nil
 }
 
+// tableBytes is how much the tables of a schema take.
+const tableBytes = `SELECT COALESCE(sum(pg_total_relation_size((quote_ident(schemaname) || '.' || quote_ident(tablename))::regclass)), 0)::bigint FROM pg_tables WHERE schemaname = current_schema()`
+
 // planServer is PlanOf.
 func (s Spec) planServer(ctx context.Context, p Plan) Plan {
 	v, err := s.lookServer(ctx)
 	if p.Present, p.Err = v != nil || err != nil, err; v == nil {
 		return p
 	}
-	row, err := readRow(ctx, v.DB)
+	row, err := s.readRow(ctx, v.DB)
 	if err == nil {
-		err = v.QueryRowContext(ctx, `SELECT pg_database_size(current_database())`).Scan(&p.Bytes)
+		err = v.QueryRowContext(ctx, tableBytes).Scan(&p.Bytes)
 	}
 	p.Version, p.Err = row.Version, errors.Join(s.ofServer("read", err), v.Close())
 	return p

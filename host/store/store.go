@@ -59,14 +59,12 @@ type Spec struct {
 
 	// Schema creates the tables in the newest version; Steps[i] converts
 	// version i+1 to version i+2. SQLite's user_version holds a database's
-	// version. Without a Schema, other code creates the tables, and Newer
-	// checks the version.
+	// version.
 	Schema string
 	Steps  []string
 
-	// Newer reports whether a database without a Schema has a later version
-	// than this program knows. Nil: never.
-	Newer func(context.Context, *sql.DB) (bool, error)
+	// Library makes the tables in place of Schema. In PostgreSQL they have a schema of their own.
+	Library Library
 
 	// Old lists files in Dir by which the directory of a program is known whose stores this
 	// one cannot read; LastOfOld is the last commit of that program.
@@ -80,6 +78,15 @@ type Spec struct {
 
 	// Server, if it is not zero, is where the database is in place of File.
 	Server Server
+}
+
+// Library makes the tables of a store whose statements are those of a library.
+type Library interface {
+	// Newer reports whether a later version of the library has made an SQLite database.
+	Newer(ctx context.Context, db *sql.DB) (bool, error)
+
+	// Upgrade makes the tables, or brings them up to date, in steps that can be repeated.
+	Upgrade(ctx context.Context, db *sql.DB, postgres bool) error
 }
 
 // Home is shared by the stores of one installation. With the zero Home a store
@@ -138,7 +145,11 @@ func Open(ctx context.Context, s Spec) (*DB, error) {
 
 // complete migrates an open database and writes its marks.
 func (s Spec) complete(ctx context.Context, db *sql.DB, found survey, id string) error {
-	if err := s.migrate(ctx, db); err != nil {
+	err := s.migrate(ctx, db)
+	if err == nil && s.Library != nil {
+		err = s.Library.Upgrade(ctx, db, false)
+	}
+	if err != nil {
 		return s.Explain("bring up to date", err)
 	}
 	if found.present && found.inside.Installation == "" {

@@ -286,8 +286,8 @@ func (s Spec) inspect(ctx context.Context, db *sql.DB, found survey) (mark, erro
 	}
 	if s.Schema != "" {
 		newer = max(inside.Version, found.marker.Version) > s.version()
-	} else if s.Newer != nil {
-		if newer, err = s.Newer(ctx, db); err != nil {
+	} else if s.Library != nil {
+		if newer, err = s.Library.Newer(ctx, db); err != nil {
 			return inside, s.Explain("read", err)
 		}
 	}

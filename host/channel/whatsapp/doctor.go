@@ -20,7 +20,7 @@ var mediaTools = []string{"ffmpeg", "ffprobe", "pdfinfo", "pdftoppm"}
 // running that could be asked, whether an account is linked.
 func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []finding.Finding {
 	e := channel.Examination{Channel: s.Name}
-	switch _, linked := device.Account(ctx, device.Spec(s.Name, s.Dir, s.Home)); {
+	switch _, linked := device.Account(ctx, device.Spec(s.Name, s.Dir, s.Home, s.Server)); {
 	case running: // the channel itself knows
 	case linked:
 		e.Found(finding.Fine, "a WhatsApp account is linked", "")

@@ -29,7 +29,7 @@ func (platform) Owns(chat groups.JID) bool  { return chat.Channel() == platformK
 func (platform) Dir(l groups.Layout) string { return l.Store() }
 
 func (platform) Stores(s channel.Setup) []stores.Spec {
-	return []stores.Spec{device.Spec(s.Name, s.Dir, s.Home)}
+	return []stores.Spec{device.Spec(s.Name, s.Dir, s.Home, s.Server)}
 }
 
 // Account implements channel.Linker.
@@ -111,7 +111,7 @@ func (w *WhatsApp) isRegistered(chat groups.JID) bool {
 func (p platform) New(s channel.Setup) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
 	w, err := New(Options{
-		Name: s.Name, Dir: s.Dir, Home: s.Home, State: s.State, DeviceName: set.Device, Chats: chatsOf(s), Limits: set.Limits(), Log: s.Log,
+		Name: s.Name, Dir: s.Dir, Home: s.Home, Server: s.Server, State: s.State, DeviceName: set.Device, Chats: chatsOf(s), Limits: set.Limits(), Log: s.Log,
 		Network: p.net.Network, Tools: confine.Mode(s.Tools), Host: s.Host,
 		Rates: set.rates(),
 	})

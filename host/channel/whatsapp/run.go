@@ -18,6 +18,10 @@ const (
 	loginTime  = time.Minute      // from connecting to the login, outside Run
 	watchEvery = 15 * time.Second // how often the connection is checked
 	warmTime   = time.Minute
+
+	// In a cluster the other program is mostly the owner before or after this host: connect asks who owns. One
+	// that replaces the owner again within this time is none of the cluster's hosts.
+	replacedAgain = 10 * time.Minute
 )
 
 // Run keeps the account's device connected until ctx is done. It reconnects by
@@ -82,6 +86,9 @@ func (s *session) connect(ctx context.Context, up func(detail string)) error {
 	case <-s.state.up: // of the connection before
 	default:
 	}
+	if err := s.keys.CheckOwner(ctx); err != nil {
+		return err
+	}
 	if err := s.client.ConnectContext(s.gate.Context()); err != nil {
 		return err
 	}
@@ -109,6 +116,10 @@ func (s *session) connect(ctx context.Context, up func(detail string)) error {
 		case stop := <-s.state.stops:
 			if stop.Code == stopOutdated.Code && !s.state.renewed && s.w.version.Renew(ctx) {
 				s.state.renewed = true
+				return errors.New(stop.Message)
+			}
+			if stop.Code == stopReplaced.Code && s.keys.Fenced && time.Since(s.state.replaced) > replacedAgain {
+				s.state.replaced = time.Now()
 				return errors.New(stop.Message)
 			}
 			return stop

@@ -52,10 +52,13 @@ type connState struct {
 	stops    chan *link.Stop // why WhatsApp has ended it for good; the first counts
 	missed   atomic.Bool     // a member's message was not acknowledged because the disk was full
 	renewed  bool            // a newer version is known; only connect uses it
+	replaced time.Time       // when another program last had this device's keys; only connect uses it
 }
 
 // spec describes the device's store.
-func (w *WhatsApp) spec() stores.Spec { return device.Spec(w.opts.Name, w.opts.Dir, w.opts.Home) }
+func (w *WhatsApp) spec() stores.Spec {
+	return device.Spec(w.opts.Name, w.opts.Dir, w.opts.Home, w.opts.Server)
+}
 
 // open takes the lock and opens the device's store, and the journal if there is a state. The
 // device may be unpaired.

@@ -84,6 +84,7 @@ type Options struct {
 	Name       string        // of the channel in longshore.yaml; "whatsapp" when empty
 	Dir        string        // the sessions' directory, made when missing
 	Home       stores.Home   // of the installation that the channel belongs to; may be zero
+	Server     stores.Server // where the device's keys are; zero: in Dir
 	State      *state.DB     // of the host, which Run needs; a process that only links an account may have none
 	DeviceName string        // as the phone lists it under linked devices; "Longshore" when empty
 	Chats      []groups.JID  // the registered chats: messages of other chats are not recorded. Nil: all

@@ -24,7 +24,7 @@ func Account(ctx context.Context, device stores.Spec) (jid string, ok bool) {
 }
 
 // Pairing waits until another process may have paired, which shows in the sizes and times of
-// the store's files. It implements link.Waiter.
+// the store's files, or in PostgreSQL in the account. It implements link.Waiter.
 type Pairing struct {
 	Spec  stores.Spec
 	Every time.Duration // between two looks
@@ -32,8 +32,8 @@ type Pairing struct {
 
 // Wait returns when a process may have paired, or when ctx is done.
 func (p Pairing) Wait(ctx context.Context) {
-	before := stamps(p.Spec)
-	for stamps(p.Spec) == before || inUse(p.Spec) {
+	before := stamps(ctx, p.Spec)
+	for stamps(ctx, p.Spec) == before || inUse(p.Spec) {
 		if !wake.Sleep(ctx, p.Every) {
 			return
 		}
@@ -50,8 +50,12 @@ func inUse(spec stores.Spec) bool {
 	return false
 }
 
-// stamps returns the sizes and times of the files of the device's store.
-func stamps(spec stores.Spec) (s string) {
+// stamps returns what changes if a process pairs.
+func stamps(ctx context.Context, spec stores.Spec) (s string) {
+	if spec.OnServer() {
+		s, _ = Account(ctx, spec)
+		return s
+	}
 	for _, name := range []string{spec.File, spec.File + "-wal"} {
 		if info, err := os.Stat(filepath.Join(spec.Dir, name)); err == nil {
 			s += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
