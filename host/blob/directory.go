@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 const (
@@ -41,7 +42,7 @@ func NewDirectory(path string) *Directory {
 // Put implements Place. Each try has an unfinished file of its own: an earlier one may hang still, and
 // go on at any time.
 func (d *Directory) Put(ctx context.Context, name string, from *os.File, size int64) error {
-	return d.do(ctx, name, func(root *os.Root, moved moves) (err error) {
+	return d.do(ctx, name, func(root *os.Root, moved chan struct{}) (err error) {
 		part := name + "." + newName()[:16] + partSuffix
 		dst, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -55,7 +56,7 @@ func (d *Directory) Put(ctx context.Context, name string, from *os.File, size in
 		for at := int64(0); at < size && err == nil; at += syncEvery {
 			_, err = io.Copy(progress{dst, moved}, io.NewSectionReader(from, at, min(syncEvery, size-at)))
 			err = errors.Join(err, dst.Sync())
-			moved.note()
+			wake.Up(moved)
 		}
 		if err = errors.Join(err, dst.Close()); err != nil {
 			return err
@@ -66,7 +67,7 @@ func (d *Directory) Put(ctx context.Context, name string, from *os.File, size in
 
 // Copy implements Place by a second name of the same file.
 func (d *Directory) Copy(ctx context.Context, from, name string) error {
-	return d.do(ctx, name, func(root *os.Root, _ moves) error { return named(root, absent(root.Link(from, name))) })
+	return d.do(ctx, name, func(root *os.Root, _ chan struct{}) error { return named(root, absent(root.Link(from, name))) })
 }
 
 // errAbsent means that the directory lacks a name which a call asks for.
@@ -93,7 +94,7 @@ func named(root *os.Root, err error) error {
 
 // Get implements Place.
 func (d *Directory) Get(ctx context.Context, name string, to io.Writer) error {
-	return d.do(ctx, name, func(root *os.Root, moved moves) error {
+	return d.do(ctx, name, func(root *os.Root, moved chan struct{}) error {
 		src, err := root.Open(name)
 		if err != nil {
 			return absent(err)
@@ -106,13 +107,13 @@ func (d *Directory) Get(ctx context.Context, name string, to io.Writer) error {
 
 // Remove implements Place.
 func (d *Directory) Remove(ctx context.Context, names ...string) error {
-	return d.do(ctx, "", func(root *os.Root, moved moves) error {
+	return d.do(ctx, "", func(root *os.Root, moved chan struct{}) error {
 		var errs []error
 		for _, name := range names {
 			if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
-			moved.note()
+			wake.Up(moved)
 		}
 		return errors.Join(errs...)
 	})
@@ -122,7 +123,7 @@ func (d *Directory) Remove(ctx context.Context, names ...string) error {
 func (d *Directory) List(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var names []string
-		err := d.do(ctx, "", func(root *os.Root, moved moves) error {
+		err := d.do(ctx, "", func(root *os.Root, moved chan struct{}) error {
 			at, err := root.Open(".")
 			if err != nil {
 				return err
@@ -133,7 +134,7 @@ func (d *Directory) List(ctx context.Context) iter.Seq2[string, error] {
 				var some []string
 				some, err = at.Readdirnames(1024)
 				all = append(all, some...)
-				moved.note()
+				wake.Up(moved)
 			}
 			if !errors.Is(err, io.EOF) {
 				return err
@@ -156,7 +157,7 @@ func (d *Directory) List(ctx context.Context) iter.Seq2[string, error] {
 // Space implements Place.
 func (d *Directory) Space(ctx context.Context) (free, total int64, err error) {
 	var st unix.Statfs_t
-	err = d.do(ctx, "", func(root *os.Root, _ moves) error {
+	err = d.do(ctx, "", func(root *os.Root, _ chan struct{}) error {
 		at, err := root.Open(".")
 		if err != nil {
 			return err
@@ -169,7 +170,7 @@ func (d *Directory) Space(ctx context.Context) (free, total int64, err error) {
 
 // do runs a call in a goroutine of its own, and leaves it alone if it makes no progress or ctx is
 // done. call reports progress by moved.
-func (d *Directory) do(ctx context.Context, name string, call func(root *os.Root, moved moves) error) error {
+func (d *Directory) do(ctx context.Context, name string, call func(root *os.Root, moved chan struct{}) error) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	late := fmt.Errorf("%w after %s", os.ErrDeadlineExceeded, patience)
@@ -180,7 +181,7 @@ func (d *Directory) do(ctx context.Context, name string, call func(root *os.Root
 	case <-ctx.Done():
 		return d.trouble(ctx.Err())
 	}
-	done, moved := make(chan error, 1), make(moves, 1)
+	done, moved := make(chan error, 1), make(chan struct{}, 1)
 	go func() {
 		err := d.within(name, moved, call)
 		<-d.gate
@@ -203,7 +204,7 @@ func (d *Directory) do(ctx context.Context, name string, call func(root *os.Root
 // errNotMounted means that the directory lacks the marker.
 var errNotMounted = errors.New("it has no file " + Marker)
 
-func (d *Directory) within(name string, moved moves, call func(root *os.Root, moved moves) error) error {
+func (d *Directory) within(name string, moved chan struct{}, call func(root *os.Root, moved chan struct{}) error) error {
 	root, err := safefs.OpenRoot(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNotMounted
@@ -247,24 +248,14 @@ func (d *Directory) trouble(err error) error {
 	return t
 }
 
-// moves has one if a call has made progress.
-type moves chan struct{}
-
-func (m moves) note() {
-	select {
-	case m <- struct{}{}:
-	default:
-	}
-}
-
 // progress is a writer that notes each write.
 type progress struct {
 	to    io.Writer
-	moved moves
+	moved chan struct{}
 }
 
 func (p progress) Write(b []byte) (int, error) {
 	n, err := p.to.Write(b)
-	p.moved.note()
+	wake.Up(p.moved)
 	return n, err
 }

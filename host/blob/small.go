@@ -39,8 +39,7 @@ func Insert(t *store.Tx, name string, data []byte) error {
 	if !ok {
 		return nil
 	}
-	err := t.Exec(`INSERT INTO bytes (id, data) VALUES (?, ?)`, id, data)
-	return err
+	return t.Exec(`INSERT INTO bytes (id, data) VALUES (?, ?)`, id, data)
 }
 
 // Delete deletes the bytes of the small ones among the blobs, in the commit after

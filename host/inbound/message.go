@@ -1,11 +1,15 @@
 package inbound
 
 import (
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Kind is what a Message is to the assistant.
@@ -129,3 +133,29 @@ type Speech struct {
 	Seconds int    `json:"seconds,omitempty"`
 	Missing string `json:"missing,omitempty"`
 }
+
+// Cut shortens a text and says by how much.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	head := strings.ToValidUTF8(text[:limit], "")
+	return head + " [" + strconv.Itoa(len(text)-len(head)) + " more bytes left out]"
+}
+
+// Visible is text without control characters, and without characters that a model reads
+// and a person cannot see. Direction marks stay, because Arabic and Hebrew need them.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff {
+			return -1
+		}
+		if r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, media.WithoutHidden(text))
+}
+
+// OneLine is text on one line, shortened.
+func OneLine(text string) string { return strings.Join(strings.Fields(Cut(text, 500)), " ") }

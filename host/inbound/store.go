@@ -84,16 +84,7 @@ func (s *Store) Found(to []any, query string, args ...any) (bool, error) {
 // Each calls row for every row of a query.
 func Each(db *state.DB, row func(scan func(to ...any) error) error, query string, args ...any) error {
 	rows, err := db.QueryContext(context.Background(), query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return state.Each(rows, err, func() error { return row(rows.Scan) })
 }
 
 // Key returns the key of a message: a hash of what identifies it.
@@ -130,16 +121,8 @@ func (s *Store) Adding(m *Message) Change {
 		if err != nil {
 			return err
 		}
-		rows, err := t.Query(`INSERT INTO inbound_message (folder, key, thread, kept, body) VALUES (?, ?, ?, ?, ?) RETURNING id`,
-			s.Folder, m.Key, m.Thread, m.Kept.UnixNano(), string(body))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		if rows.Next() {
-			err = rows.Scan(&m.Seq)
-		}
-		return errors.Join(err, rows.Err())
+		return t.QueryRow(`INSERT INTO inbound_message (folder, key, thread, kept, body) VALUES (?, ?, ?, ?, ?) RETURNING id`,
+			s.Folder, m.Key, m.Thread, m.Kept.UnixNano(), string(body)).Scan(&m.Seq)
 	}
 }
 
@@ -233,4 +216,23 @@ func Load(db *state.DB) (map[string]*Left, error) {
 		return nil, fmt.Errorf("read references of files: %w", err)
 	}
 	return all, nil
+}
+
+// maxRefused is how many refusals of a chat are remembered.
+const maxRefused = 500
+
+// WasRefused reports whether a member was told of a refusal before. It returns false if the state
+// cannot be read: then the member is told once more.
+func (s *Store) WasRefused(what string) bool {
+	var one int
+	known, _ := s.Found([]any{&one}, `SELECT 1 FROM inbound_refusal WHERE folder = ? AND what = ?`, s.Folder, what)
+	return known
+}
+
+// Refused remembers that a member was told of a refusal.
+func (s *Store) Refused(what string) error {
+	return s.Do("remember a refusal",
+		Exec(`INSERT INTO inbound_refusal (folder, what, seq) VALUES (?, ?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM inbound_refusal WHERE folder = ?))
+			ON CONFLICT (folder, what) DO NOTHING`, s.Folder, what, s.Folder),
+		Exec(`DELETE FROM inbound_refusal WHERE folder = ? AND seq <= (SELECT MAX(seq) FROM inbound_refusal WHERE folder = ?) - ?`, s.Folder, s.Folder, maxRefused))
 }

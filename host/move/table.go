@@ -68,11 +68,7 @@ func (c Column) value(postgres bool) string {
 
 func (t *Table) read(ctx context.Context, db handle) error {
 	rows, err := db.QueryContext(ctx, `SELECT name, type, pk FROM pragma_table_info(?)`, t.Name)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = state.Each(rows, err, func() error {
 		var c Column
 		var key int
 		if err := rows.Scan(&c.Name, &c.Type, &key); err != nil {
@@ -85,11 +81,12 @@ func (t *Table) read(ctx context.Context, db handle) error {
 			t.Key = append(t.Key, len(t.Columns))
 		}
 		t.Columns = append(t.Columns, c)
-	}
+		return nil
+	})
 	if len(t.Key) == 1 && t.Columns[t.Key[0]].Type == "INTEGER" {
 		t.Counter = t.Columns[t.Key[0]].Name
 	}
-	return rows.Err()
+	return err
 }
 
 // names are the columns, with commas between.

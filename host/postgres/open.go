@@ -48,17 +48,11 @@ func (c *Config) Open(o Options) *sql.DB {
 	return sql.OpenDB(&connector{config: c, Options: o, numbers: &numbers{}})
 }
 
-// OpenNative returns the database for a library that writes statements and binds values as
-// PostgreSQL takes them.
-func (c *Config) OpenNative(o Options) *sql.DB {
-	return sql.OpenDB(&connector{config: c, Options: o})
-}
-
 // connector makes connections. It is a driver.Connector.
 type connector struct {
 	Options
 	config  *Config
-	numbers *numbers // nil: statements are PostgreSQL's own
+	numbers *numbers
 }
 
 // Driver returns nothing that could open a connection by a name.
@@ -128,4 +122,19 @@ func (c *Config) unreachable(err error) error {
 		return &Problem{Message: fmt.Sprintf("the %s does not exist", c), Remedy: "create it with createdb, or name another one in " + c.file, Cause: err}
 	}
 	return fmt.Errorf("connect to the %s: %w", c, known(err))
+}
+
+// Session is the application_name of the sessions that write with the fence. The next owner ends those
+// of the last one by it. PostgreSQL keeps 63 bytes of it.
+func (f Fence) Session() string { return fmt.Sprintf("longshore %s %d", f.Cluster, f.Number) }
+
+// Connect returns a connection of its own, for what no database/sql does, such as LISTEN. Limit is that
+// of Options. The caller closes it.
+func (c *Config) Connect(ctx context.Context, limit time.Duration) (*pgx.Conn, error) {
+	of := &connector{config: c, Options: Options{Limit: limit}}
+	made, err := of.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return made.(*conn).raw, nil
 }

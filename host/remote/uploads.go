@@ -23,6 +23,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/host/remote/intake"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -222,16 +223,12 @@ func headerNumber(r *http.Request, name string, without int64) (int64, error) {
 // stopped returns the uploads whose last byte came before then, the one of the longest time ago
 // first, from rows with their names and when they last changed without a byte.
 func (s *Server) stopped(then time.Time, rows *sql.Rows, err error) (names []string, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	at := map[string]time.Time{}
-	for rows.Next() {
+	err = state.Each(rows, err, func() error {
 		var name string
 		var changed int64
 		if err := rows.Scan(&name, &changed); err != nil {
-			return nil, err
+			return err
 		}
 		last := time.Unix(0, changed)
 		if info, err := os.Stat(s.partOf(name)); err == nil {
@@ -240,9 +237,10 @@ func (s *Server) stopped(then time.Time, rows *sql.Rows, err error) (names []str
 		if last.Before(then) {
 			at[name] = last
 		}
-	}
+		return nil
+	})
 	names = slices.SortedFunc(maps.Keys(at), func(a, b string) int { return at[a].Compare(at[b]) })
-	return names, rows.Err()
+	return names, err
 }
 
 // append writes what comes behind the bytes that are there. What has come of a body that

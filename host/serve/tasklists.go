@@ -69,3 +69,22 @@ func (p taskList) Operate(ctx context.Context, chat groups.JID, id, verb string)
 	answer, err := ts.Operate(ctx, id, verb)
 	return answer.Words, err
 }
+
+// openTasks makes the list of scheduled tasks.
+func (h *Host) openTasks(ctx context.Context) (_ Part, err error) {
+	h.tasks = tasks.New(tasks.Options{State: h.State, Host: h.plans, Log: h.opts.Log})
+	h.lists.tasks.Store(h.tasks)
+	return tasksPart{Tasks: h.tasks, h: h}, h.takeOverTasks(ctx)
+}
+
+func (p plans) Spent(folder string) bool   { return p.spent(folder) }
+func (p plans) TasksChanged(folder string) { p.tellSnapshots(folder) }
+
+// taskRuns implements tasks.Assistants: it begins the runs of tasks, and traces them.
+type taskRuns struct{ *Host }
+
+func (r taskRuns) Task(folder, thread, run, prompt string, isolated bool) (open bool, err error) {
+	r.opts.Trace(folder, run, "task claimed")
+	defer r.opts.Trace(folder, run, "task begun")
+	return r.assistants.Task(folder, thread, run, prompt, isolated)
+}

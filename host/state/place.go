@@ -49,13 +49,6 @@ func (d *DB) keepPlace(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// firstReach looks for the place of the files once, so that a host whose place is there starts with it.
-func (d *DB) firstReach(ctx context.Context, log *slog.Logger) {
-	if err := d.reach(ctx); err != nil {
-		log.Error("the host starts without its files, and looks for them again", "error", wordsOf(err))
-	}
-}
-
 // wordsOf returns what the operator reads of trouble with the place.
 func wordsOf(err error) string {
 	if t, ok := errors.AsType[*blob.Trouble](err); ok {

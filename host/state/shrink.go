@@ -73,16 +73,7 @@ func (d *DB) Shrink(ctx context.Context, leave int64) error {
 func shrink(t *Tx, pages int64) error {
 	for began := time.Now(); pages > 0 && time.Since(began) < stepTime; pages -= stepPages {
 		rows, err := t.Query("PRAGMA incremental_vacuum(8)")
-		if err != nil {
-			return err
-		}
-		for rows.Next() { // SQLite moves a page for each
-			continue
-		}
-		if err := rows.Close(); err != nil {
-			return err
-		}
-		if err := rows.Err(); err != nil {
+		if err := Each(rows, err, func() error { return nil }); err != nil { // SQLite moves a page for each
 			return err
 		}
 	}

@@ -130,7 +130,9 @@ func OpenAt(ctx context.Context, s store.Spec, files blob.Place, log *slog.Logge
 		return nil, s.Explain("open", err)
 	}
 	if d.Blobs.Shared() {
-		d.firstReach(ctx, log)
+		if err := d.reach(ctx); err != nil { // a host whose place is there starts with it
+			log.Error("the host starts without its files, and looks for them again", "error", wordsOf(err))
+		}
 		return d, nil
 	}
 	if d.Made {
@@ -236,11 +238,8 @@ func (d *DB) sweep(ctx context.Context, s store.Spec, log *slog.Logger) error {
 
 func (d *DB) names(ctx context.Context, query string) (map[string]bool, error) {
 	rows, err := d.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
 	names := map[string]bool{}
-	return names, eachName(rows, func(name string) error {
+	return names, eachName(rows, err, func(name string) error {
 		names[name] = true
 		return nil
 	})
@@ -250,15 +249,11 @@ func (d *DB) names(ctx context.Context, query string) (map[string]bool, error) {
 // empty if the record has none.
 func (d *DB) FileSums(ctx context.Context) (sums map[string]string, err error) {
 	rows, err := d.QueryContext(ctx, namedFiles)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	sums = map[string]string{}
-	for rows.Next() {
+	return sums, Each(rows, err, func() error {
 		var files, names string
 		if err := rows.Scan(&files, &names); err != nil {
-			return nil, err
+			return err
 		}
 		if !strings.HasPrefix(files, "[") {
 			files = "[" + files + "]"
@@ -267,7 +262,7 @@ func (d *DB) FileSums(ctx context.Context) (sums map[string]string, err error) {
 			SHA256 string `json:"sha256"`
 		}
 		if err := json.Unmarshal([]byte(files), &all); err != nil {
-			return nil, fmt.Errorf("read the record of a file: %w", err)
+			return fmt.Errorf("read the record of a file: %w", err)
 		}
 		for i, name := range strings.Fields(names) {
 			if blob.IsName(name) && i < len(all) {
@@ -276,14 +271,13 @@ func (d *DB) FileSums(ctx context.Context) (sums map[string]string, err error) {
 				sums[name] = ""
 			}
 		}
-	}
-	return sums, rows.Err()
+		return nil
+	})
 }
 
 // eachName calls do with each name in rows, and closes them.
-func eachName(rows *sql.Rows, do func(name string) error) error {
-	defer rows.Close()
-	for rows.Next() {
+func eachName(rows *sql.Rows, err error, do func(name string) error) error {
+	return Each(rows, err, func() error {
 		var some string
 		if err := rows.Scan(&some); err != nil {
 			return err
@@ -293,8 +287,8 @@ func eachName(rows *sql.Rows, do func(name string) error) error {
 				return err
 			}
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // Snapshot takes a snapshot of the state, for the caller to close. It calls link with the path of
@@ -314,14 +308,12 @@ func (d *DB) Snapshot(ctx context.Context, link func(path string) error) (one *s
 		return one, nil
 	}
 	rows, err := one.Query(ctx, namedBlobs)
-	if err == nil {
-		err = eachName(rows, func(name string) error {
-			if !blob.IsName(name) { // it lies in the database
-				return nil
-			}
-			return link(filepath.Join(d.Spec.Dir, d.Spec.Files, name))
-		})
-	}
+	err = eachName(rows, err, func(name string) error {
+		if !blob.IsName(name) { // it lies in the database
+			return nil
+		}
+		return link(filepath.Join(d.Spec.Dir, d.Spec.Files, name))
+	})
 	if err != nil {
 		return nil, errors.Join(d.Spec.Explain("read", err), one.Close())
 	}

@@ -34,30 +34,27 @@ func makeDir(dir string) error {
 }
 
 // Size returns the bytes of a file, or of all files below a directory.
-func Size(path string) (n int64) {
-	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // counts as nothing
-		}
-		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
-			n += fi.Size()
-		}
-		return nil
-	})
-	return n
-}
+func Size(path string) int64 { return total(path, fs.FileInfo.Size) }
 
 // Allocated returns how much of the disk a file or a directory takes, in bytes. It is
 // less than Size for a sparse file.
-func Allocated(path string) (n int64) {
+func Allocated(path string) int64 {
+	return total(path, func(fi fs.FileInfo) int64 {
+		if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+			return st.Blocks * 512
+		}
+		return 0
+	})
+}
+
+// total adds up the plain files at a path. What cannot be read counts as nothing.
+func total(path string, of func(fs.FileInfo) int64) (n int64) {
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // counts as nothing
+			return nil
 		}
 		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
-			if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-				n += st.Blocks * 512
-			}
+			n += of(fi)
 		}
 		return nil
 	})

@@ -91,7 +91,7 @@ const selectAsk = `SELECT a.id, a.policy, a.folder, a.thread, a.session, a.rule,
 const asksIn = selectAsk + `WHERE a.told = 0 AND a.answer = '' AND a.expires > ? AND s.channel = ? AND s.chat = ? ORDER BY +a.shown DESC`
 
 func scanAsks(rows *sql.Rows, err error) (all []Ask, _ error) {
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var a Ask
 		var made, expires, answered, sent int64
 		var act string
@@ -192,9 +192,8 @@ func insertAsks(t *state.Tx, it *Record, now time.Time) (err error) {
 }
 
 func insertAsk(t *state.Tx, a *Ask, delivery, shown int64, now time.Time) error {
-	err := t.Exec(`INSERT INTO ask (id, policy, delivery, shown, folder, thread, session, rule, about, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	return t.Exec(`INSERT INTO ask (id, policy, delivery, shown, folder, thread, session, rule, about, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, string(a.Policy), delivery, shown, a.Folder, a.Thread, a.Session, a.Rule, a.About, nano(now), nano(a.Expires))
-	return err
 }
 
 // AnswerAsk records how an Ask ended, once; people's answers count in time only. Error: ErrDecided.

@@ -112,7 +112,7 @@ const (
 
 func scanKept(t *state.Tx, query string, args ...any) (ks []Kept, _ error) {
 	rows, err := t.Query(query, args...)
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var k Kept
 		err := rows.Scan(&k.Delivery, &k.Position, &k.Folder, &k.Blobs, &k.Size)
 		ks = append(ks, k)

@@ -14,7 +14,7 @@ import (
 // of them.
 func TakeTurns(t *state.Tx, n int) (last int64, err error) {
 	rows, err := t.Query(`UPDATE delivery_order SET last = last + ? RETURNING last`, n)
-	err = each(rows, err, func() error { return rows.Scan(&last) })
+	err = state.Each(rows, err, func() error { return rows.Scan(&last) })
 	return last, ofDatabase("order deliveries", err)
 }
 
@@ -33,7 +33,7 @@ func Insert(t *state.Tx, it *Record, now time.Time) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING id`,
 		it.Key, it.Turn, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.Held), nano(changed), open, bit(it.Batch), it.Bound)
 	it.ID = 0
-	if err := each(rows, err, func() error { return rows.Scan(&it.ID) }); err != nil || it.ID == 0 {
+	if err := state.Each(rows, err, func() error { return rows.Scan(&it.ID) }); err != nil || it.ID == 0 {
 		return ofDatabase("record a delivery", err)
 	}
 	for i := range it.Parts {

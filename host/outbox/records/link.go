@@ -47,7 +47,7 @@ func unlink(t *state.Tx, chat groups.Address, message string) error {
 	rows, err := t.Query(`SELECT p.act FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ? AND p.act LIKE '{"link"%'`, message, chat.Channel, string(chat.JID))
 	var ids []string
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var act string
 		var one struct{ Link storedLink }
 		if err := rows.Scan(&act); err != nil {
@@ -66,7 +66,7 @@ func unlink(t *state.Tx, chat groups.Address, message string) error {
 const selectLinks = `SELECT id, folder, channel, chat, file, blob, made, expires FROM link WHERE ended = 0 `
 
 func scanLinks(rows *sql.Rows, err error) (all []KeptLink, _ error) {
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var l KeptLink
 		var file string
 		var made, expires int64
@@ -121,7 +121,7 @@ func (r *Reader) LinkBytes(ctx context.Context, folder string) (used int64, err 
 func (r *Reader) LinksUsed(ctx context.Context) (map[string]int64, error) {
 	used := map[string]int64{}
 	rows, err := r.db.QueryContext(ctx, `SELECT folder, sum(size) FROM link WHERE ended = 0 GROUP BY folder`)
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var folder string
 		var size int64
 		err := rows.Scan(&folder, &size)

@@ -16,7 +16,7 @@ func moveChanges(t *state.Tx, key string, position, more int) (unsends int, err 
 	known := map[int64]bool{} // the deliveries that unsend the one at position
 	rows, err := t.Query(`SELECT p.delivery, p.position, p.act, p.state, (SELECT 1 + max(l.position) FROM part l WHERE l.delivery = p.delivery)
 		FROM part p WHERE p.act <> '' AND p.act LIKE '%' || ? || '%'`, key)
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var m movedChange
 		var act string
 		if err := rows.Scan(&m.delivery, &m.position, &act, &m.part.State, &m.end); err != nil {
@@ -67,8 +67,7 @@ func (m *movedChange) unsendToo(t *state.Tx, more int) error {
 			return err
 		}
 	}
-	err := t.Exec(`UPDATE delivery SET open = open + ? WHERE id = ?`, more, m.delivery)
-	return err
+	return t.Exec(`UPDATE delivery SET open = open + ? WHERE id = ?`, more, m.delivery)
 }
 
 // Lower records that parts take the place of one, and how many unsends of later messages came

@@ -102,7 +102,7 @@ func SaveAnswer(t *state.Tx, delivery int64, a Answer) (first bool, err error) {
 func (r *Reader) Answers(ctx context.Context, key string) (all []Answer, err error) {
 	rows, err := r.db.QueryContext(ctx, `SELECT v.name, v.voter, v.choices, v.time FROM vote v JOIN delivery d ON d.id = v.delivery
 		WHERE d.key = ? AND v.choices <> '[]' ORDER BY v.time, v.voter`, key)
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var a Answer
 		var list string
 		var at int64

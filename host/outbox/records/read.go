@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 const selectRecords = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.asked, d.created, d.held, d.batch, d.bound,
@@ -32,7 +33,7 @@ const (
 
 // scanRecords reads the rows of selectRecords; the rows of one delivery are consecutive.
 func scanRecords(rows *sql.Rows, err error) (items []*Record, _ error) {
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var it Record
 		var p Part
 		var asked, created, doubt, next, received, delivered, read int64
@@ -230,7 +231,7 @@ func (r *Reader) Known(ctx context.Context, keys []string) (map[string]bool, err
 			args[i] = some[min(i, len(some)-1)]
 		}
 		rows, err := r.known.QueryContext(ctx, args...)
-		if err := each(rows, err, func() error {
+		if err := state.Each(rows, err, func() error {
 			var key string
 			err := rows.Scan(&key)
 			known[key] = true

@@ -13,7 +13,7 @@ import (
 func (r *Reader) ChangedSince(ctx context.Context, since time.Time, see func(id int64, folder string)) error {
 	rows, err := r.db.QueryContext(ctx, `SELECT id, folder FROM delivery WHERE open > 0
 		AND (changed > 0 OR EXISTS (SELECT 1 FROM part WHERE delivery = delivery.id AND attempts > 0)) UNION SELECT id, folder FROM delivery WHERE open = 0 AND changed >= ? ORDER BY id`, nano(since))
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var id int64
 		var folder string
 		err := rows.Scan(&id, &folder)
@@ -60,7 +60,7 @@ func (r *Reader) Usage(ctx context.Context, see func(folder string, u Usage)) er
 		UNION ALL SELECT d.folder, 0, 0, p.size, 0, 0
 		FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.blob <> '' AND p.state NOT IN `+unendedStates)
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var folder string
 		var u Usage
 		err := rows.Scan(&folder, &u.Parts, &u.Bytes, &u.Retained, &u.Waiting, &u.WaitingBytes)
@@ -76,7 +76,7 @@ func (r *Reader) Usage(ctx context.Context, see func(folder string, u Usage)) er
 func (r *Reader) OpenChats(ctx context.Context, see func(chat groups.Address, folder string, open int)) error {
 	rows, err := r.db.QueryContext(ctx, `SELECT channel, chat, count(*), min(folder)
 		FROM delivery WHERE open > 0 GROUP BY channel, chat`)
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var chat groups.Address
 		var folder string
 		var open int
@@ -102,7 +102,7 @@ func (r *Reader) Unsettled(ctx context.Context) (oldest time.Time, waiting int, 
 // when, zero if it does not now.
 func (r *Reader) Holds(ctx context.Context, see func(channel string, total time.Duration, since time.Time)) error {
 	rows, err := r.db.QueryContext(ctx, `SELECT channel, total, since FROM hold`)
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var channel string
 		var total, since int64
 		err := rows.Scan(&channel, &total, &since)
@@ -116,8 +116,7 @@ func (r *Reader) Holds(ctx context.Context, see func(channel string, total time.
 
 // SaveHold records how long a channel has waited for an operator.
 func SaveHold(t *state.Tx, channel string, total time.Duration, since time.Time) error {
-	err := t.Exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)
+	return t.Exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)
 		ON CONFLICT (channel) DO UPDATE SET total = excluded.total, since = excluded.since`,
 		channel, int64(total), nano(since))
-	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // SentPart is a message that a group has sent, or wanted to send.
@@ -57,7 +58,7 @@ func (r *Reader) Sent(ctx context.Context, chat groups.Address, from groups.Aske
 		FROM delivery d JOIN part p ON p.delivery = d.id
 		WHERE d.request = ?1 AND d.request <> '' AND d.folder = ?4 AND d.channel = ?2 AND d.chat = ?3`,
 		name, chat.Channel, string(chat.JID), from.Folder())
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var s SentPart
 		var at int64
 		var bound, files, blobs, act string
@@ -115,7 +116,7 @@ const selectSaid = `SELECT p.receipt, CASE WHEN p.written <> '' THEN p.written E
 // said reads the rows of selectSaid: messages and changes of these, the newest first.
 func said(rows *sql.Rows, err error, limit int) (all []Said, _ error) {
 	later := map[string]*Part{} // the newest change of each message
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var s Said
 		var at int64
 		var files, blobs, act string

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -47,7 +48,7 @@ const unendedStates = `('queued', 'sending', 'pending', 'waiting')`
 const waits = `id IN (SELECT delivery FROM ask WHERE told = 0 AND answer = '' AND policy = 'approval')`
 
 func scanIDs(rows *sql.Rows, err error) (ids []int64, _ error) {
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -58,27 +59,13 @@ func scanIDs(rows *sql.Rows, err error) (ids []int64, _ error) {
 
 // scanNames reads the names of parts' blobs.
 func scanNames(rows *sql.Rows, err error) (names []string, _ error) {
-	err = each(rows, err, func() error {
+	err = state.Each(rows, err, func() error {
 		var some string
 		err := rows.Scan(&some)
 		names = append(names, strings.Fields(some)...)
 		return err
 	})
 	return names, err
-}
-
-// each calls row for each row of a query's result, and closes it.
-func each(rows *sql.Rows, err error, row func() error) error {
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // storedFile is the JSON of a File in the part table.

@@ -57,8 +57,7 @@ func sent(t *state.Tx, id int64, position int, p *Part, now time.Time) (ended bo
 
 // SaveState records what the channel keeps of a part for its next attempt.
 func SaveState(t *state.Tx, id int64, position int, saved []byte) error {
-	err := t.Exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, saved, id, position)
-	return err
+	return t.Exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, saved, id, position)
 }
 
 const (
@@ -129,7 +128,7 @@ func Refine(t *state.Tx, chat groups.Address, id string, to State) (r Refined, e
 	rows, err := t.Query(`SELECT p.delivery, d.folder, p.position, p.state, p.shown FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ?`, id, chat.Channel, string(chat.JID))
 	var was, shown State
-	if err := each(rows, err, func() error {
+	if err := state.Each(rows, err, func() error {
 		r.Known = true
 		return rows.Scan(&r.Delivery, &r.Folder, &r.Position, &was, &shown)
 	}); err != nil {
