@@ -5,8 +5,9 @@
 // and a server that is read-only, old, or acknowledges commits that it may forget.
 //
 // The host's statements are written once, with SQLite's `?`: [Config.Open] numbers them for the
-// server. With a [Fence] it checks in each transaction, and with each write outside one, that this
-// host still owns the state.
+// server. A library with statements of its own uses [Config.OpenNative]. With a [Fence] either
+// one checks in each transaction, and with each write outside one, that this host still owns
+// the state.
 package postgres
 
 import (

@@ -34,17 +34,24 @@ func (c *conn) fence() statement {
 
 // statement returns a query for the server.
 func (c *conn) statement(query string, args []driver.NamedValue) statement {
-	s := statement{c.numbers.of(query), make([]any, len(args))}
+	s := statement{query, make([]any, len(args))}
+	if c.numbers != nil {
+		s.query = c.numbers.of(query)
+	}
 	for i, a := range args {
 		s.args[i] = a.Value
 	}
 	return s
 }
 
-// CheckNamedValue makes a value what a column of the host's schema takes.
+// CheckNamedValue makes a value what a column of the host's schema takes. A library's values are
+// pgx's to convert.
 func (c *conn) CheckNamedValue(v *driver.NamedValue) (err error) {
-	v.Value, err = plain(v.Value)
-	return err
+	if c.numbers != nil {
+		v.Value, err = plain(v.Value)
+		return err
+	}
+	return checkText(v.Value)
 }
 
 // plain returns a number, a text, bytes or nil.
@@ -64,10 +71,15 @@ func plain(v any) (any, error) {
 			return nil, nil
 		}
 	}
+	return v, checkText(v)
+}
+
+// checkText refuses what PostgreSQL has no form for: it would end the whole transaction.
+func checkText(v any) error {
 	if text, ok := v.(string); ok && (strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text)) {
-		return nil, ErrText // it would end the whole transaction
+		return ErrText
 	}
-	return v, nil
+	return nil
 }
 
 // Prepare returns a statement that the connection prepares when it is first run, and remembers.

@@ -56,11 +56,17 @@ func (c *Config) Open(o Options) *sql.DB {
 	return sql.OpenDB(&connector{config: c, Options: o, numbers: &numbers{}})
 }
 
+// OpenNative returns the database for a library that writes statements and binds values as
+// PostgreSQL takes them.
+func (c *Config) OpenNative(o Options) *sql.DB {
+	return sql.OpenDB(&connector{config: c, Options: o})
+}
+
 // connector makes connections. It is a driver.Connector.
 type connector struct {
 	Options
 	config  *Config
-	numbers *numbers
+	numbers *numbers // nil: statements are PostgreSQL's own
 }
 
 // Driver returns nothing that could open a connection by a name.

@@ -157,20 +157,23 @@ func TestAHostThatOwnsNoLongerWritesNothing(t *testing.T) {
 	c := config(t, s)
 	o := postgres.Options{Fence: &postgres.Fence{Cluster: "x", Number: 1}, Limit: postgres.DefaultLimit}
 	db := open(t, c, o)
+	native := c.OpenNative(o)
+	defer native.Close()
 	w := postgres.NewWriter(db)
 	defer w.Close()
 	writes := map[string]func() error{
-		"alone": func() error { _, err := db.Exec(insert, "alone", nil, 0); return err },
+		"alone":  func() error { _, err := db.Exec(insert, "alone", nil, 0); return err },
+		"native": func() error { _, err := native.Exec(`INSERT INTO note (words) VALUES ($1)`, "native"); return err },
 		"returning": func() error {
 			var id int
-			return db.QueryRow(`INSERT INTO note (words) VALUES (?) RETURNING id`, "returning").Scan(&id)
+			return native.QueryRow(`INSERT INTO note (words) VALUES ($1) RETURNING id`, "returning").Scan(&id)
 		},
 		"transaction": func() error {
-			tx, err := db.BeginTx(context.Background(), nil)
+			tx, err := native.BeginTx(context.Background(), nil)
 			if err != nil {
 				return err
 			}
-			if _, err = tx.Exec(`INSERT INTO note (words) VALUES (?)`, "transaction"); err != nil {
+			if _, err = tx.Exec(`INSERT INTO note (words) VALUES ($1)`, "transaction"); err != nil {
 				return errors.Join(err, tx.Rollback())
 			}
 			return tx.Commit()
