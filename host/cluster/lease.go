@@ -17,6 +17,15 @@ import (
 // and do nothing else.
 var ErrLost = errors.New("the lease is lost")
 
+const (
+	// history is the server's timeline, which begins a name of its log:
+	// https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-ADMIN-BACKUP
+	history = `('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer`
+
+	// safe says that no commit is acknowledged before a standby has it.
+	safe = `(current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') IN ('on', 'remote_apply'))`
+)
+
 // Lease is a host's right to be the cluster's owner. It lasts until its Keep returns.
 type Lease struct {
 	postgres.Fence
@@ -52,8 +61,8 @@ func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
 	l := h.leaseAfter(v.Fence)
 	began := guard.Now()
 	h.tried = l
-	tag, err := h.conn.Exec(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, config) VALUES ($1, $2, $6, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4)
-		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = excluded.fence, expires = excluded.expires, since = excluded.since, heir = ''
+	tag, err := h.conn.Exec(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, config, history, safe) VALUES ($1, $2, $6, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4, `+history+`, `+safe+`)
+		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = excluded.fence, expires = excluded.expires, since = excluded.since, heir = '', history = excluded.history, safe = excluded.safe
 		WHERE l.fence = $5 AND l.expires <= clock_timestamp()`,
 		h.o.Cluster, h.o.Name, h.o.Lease.Seconds(), h.configNow(), v.Fence, l.Number)
 	if err != nil {
@@ -146,7 +155,8 @@ func (l *Lease) renew(ctx context.Context) error {
 	defer cancel()
 	began := guard.Now()
 	v, b := View{Cluster: h.o.Cluster}, &pgx.Batch{}
-	b.Queue(`UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = CASE WHEN $5 THEN $4 ELSE config END, heir = CASE WHEN heir = owner THEN '' ELSE heir END WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() RETURNING heir`,
+	b.Queue(`UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = CASE WHEN $5 THEN $4 ELSE config END, heir = CASE WHEN heir = owner THEN '' ELSE heir END, history = `+history+`, safe = `+safe+`
+		WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() AND (history = `+history+` OR safe) RETURNING heir`,
 		l.Cluster, l.Number, h.o.Lease.Seconds(), h.configNow(), l.serves.Load()).QueryRow(l.renewed)
 	b.Queue(announce, h.announcement()...)
 	v.ask(b)
@@ -173,7 +183,7 @@ func (l *Lease) renewed(row pgx.Row) error {
 	var heir string
 	err := row.Scan(&heir)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("%w: another host owns", ErrLost)
+		return fmt.Errorf("%w: another host owns, or a server was promoted that may lack commits", ErrLost)
 	}
 	return err
 }

@@ -470,3 +470,39 @@ func TestAnOwnerWithASlowWayToItsDatabaseLostItsLease(t *testing.T) {
 		_ = lease.host.conn.Close(t.Context())
 	}
 }
+
+// A standby of PostgreSQL was promoted that lacked the last commits, and a host owned as if nothing was lost.
+// A timeline that is no longer the last owner's stands for the promotion.
+func TestAPromotedServerIsTakenOnlyIfTold(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	a, b := hostOf(t, db, "a"), hostOf(t, db, "b")
+	lease := mustTake(t, a)
+	promote := func(safe bool) {
+		t.Helper()
+		if _, err := b.conn.Exec(t.Context(), "UPDATE lease SET history = history + 1, safe = $1", safe); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(t, b)
+	promote(true)
+	if err := lease.renew(t.Context()); err != nil {
+		t.Fatalf("an owner whose commits waited for a standby ended: %v", err)
+	}
+	promote(false)
+	if err := lease.renew(t.Context()); !errors.Is(err, ErrLost) {
+		t.Fatalf("the owner goes on: %v", err)
+	}
+	if _, err := b.conn.Exec(t.Context(), "UPDATE lease SET expires = clock_timestamp()"); err != nil {
+		t.Fatal(err)
+	}
+	if said := refused(t, b); !strings.Contains(said, "promoted") {
+		t.Errorf("b stands by as %q", said)
+	}
+	if err := Yield(t.Context(), b.conn, "pair", "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := mustTake(t, b).renew(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -12,6 +12,8 @@ CREATE TABLE IF NOT EXISTS lease (
 	since   TIMESTAMPTZ NOT NULL,      -- when the owner took it
 	config  TEXT NOT NULL,             -- the hash of the configuration with which a host served last
 	heir    TEXT NOT NULL DEFAULT '',  -- the host that is to own next; empty: none is named
+	history INTEGER NOT NULL,          -- the server's timeline at the last renewal: a server that is promoted begins another one
+	safe    BOOLEAN NOT NULL,          -- each commit waited for a synchronous standby then, so a promotion loses none
 	UNIQUE (cluster, fence)
 ) WITH (fillfactor = 50);
 

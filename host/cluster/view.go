@@ -24,6 +24,8 @@ type View struct {
 	Lag     float64   `json:"lag_seconds"`      // since the owner was last seen
 	Hosts   []Member  `json:"hosts,omitempty"`
 
+	Promoted bool `json:"promoted,omitempty"` // another server than the last owner's answers, and may lack its last commits
+
 	Left    time.Duration `json:"-"` // of the lease; below 0: for how long it has been over
 	Version int64         `json:"-"` // of the state's tables; 0: there are none
 	Config  string        `json:"-"` // the hash of the configuration with which a host served last
@@ -57,11 +59,11 @@ func Look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
 
 // ask adds the questions for the lease and for the cluster's hosts to a batch, which brings the answers.
 func (v *View) ask(b *pgx.Batch) {
-	b.Queue(`SELECT l.cluster, l.owner, l.fence, l.since, l.heir, l.config, extract(epoch FROM l.expires - clock_timestamp())::float8,
+	b.Queue(`SELECT l.cluster, l.owner, l.fence, l.since, l.heir, l.config, NOT l.safe AND l.history <> ` + history + `, extract(epoch FROM l.expires - clock_timestamp())::float8,
 		coalesce(extract(epoch FROM clock_timestamp() - h.seen), 0)::float8
 		FROM lease l LEFT JOIN cluster_host h ON h.cluster = l.cluster AND h.name = l.owner`).QueryRow(func(row pgx.Row) error {
 		var left float64
-		err := row.Scan(&v.of, &v.Owner, &v.Fence, &v.Since, &v.Heir, &v.Config, &left, &v.Lag)
+		err := row.Scan(&v.of, &v.Owner, &v.Fence, &v.Since, &v.Heir, &v.Config, &v.Promoted, &left, &v.Lag)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

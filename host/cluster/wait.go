@@ -134,6 +134,9 @@ func (h *Host) keptBy(v View, alone bool) finding.Finding {
 	case v.Config != h.configNow() && v.Owner != "" && v.Owner != h.o.Name && v.Heir != h.o.Name:
 		return kept(finding.ClusterConfig, finding.Warning, "the configuration of this host is another than that of "+v.Owner+": it does not take over",
 			"make the files alike and reload both; or, if this one is right: longshore cluster yield --to "+h.o.Name)
+	case v.Promoted && v.Heir != h.o.Name:
+		return kept(finding.ClusterPromoted, finding.Fault, "a PostgreSQL server was promoted, and may lack what the last owner committed in the end: no synchronous standby was named",
+			"if the old server is not to be had any more, take what there is: longshore cluster yield --to "+h.o.Name+"; what was sent lately may be sent again")
 	case v.Owned:
 		return kept(finding.OK, finding.Fine, v.Owner+" owns", "")
 	case v.Heir != "" && v.Heir != h.o.Name && -v.Left < h.o.Lease:

@@ -24,6 +24,7 @@ const (
 	ClusterVersion  = "cluster_version"  // a host's program is older than the state
 	ClusterName     = "cluster_name"     // two hosts have one name, or one state two clusters
 	ClusterHost     = "cluster_host"     // a host of the cluster is gone
+	ClusterPromoted = "cluster_promoted" // a server was promoted that may lack the last commits
 	ClusterDatabase = "cluster_database" // the lease cannot be asked for or renewed
 
 	StateGone = "state_gone"          // the state, or a file of it, went away while the host runs
