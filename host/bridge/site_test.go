@@ -86,8 +86,6 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 		{Name: "Family", Folder: "family", Chat: "mem:family", Channel: "memory"},
 		{Name: "Work", Folder: "work", Chat: "mem:work", Channel: "memory"},
 		{Name: "Ops", Folder: "ops", Chat: "mem:ops", Channel: "memory", Main: true},
-		{Name: "Club", Folder: "club", Chat: "mem:club", Channel: "memory"},
-		{Name: "Team", Folder: "team", Chat: "mem:team", Channel: "memory"},
 		{Name: "Far", Folder: "far", Chat: "tg:77"},
 	}
 	s := &site{t: t, layout: groups.Layout{State: state, Project: project}}
@@ -104,7 +102,7 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	s.outbox, err = outbox.Open(t.Context(), o)
 	check(t, err)
 	t.Cleanup(func() { check(t, s.outbox.Close()) })
-	s.spool = spool.New(spool.Options{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops", "club", "team", "far"}})
+	s.spool = spool.New(spool.Options{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops", "far"}})
 	t.Cleanup(func() { check(t, s.spool.Close()) })
 	seen := map[string]*mounts.Map{}
 	rules, err := screen.New(nil, nil)
