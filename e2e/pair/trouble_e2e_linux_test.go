@@ -115,7 +115,7 @@ func TestAPostgreSQLWithoutDiskIsTold(t *testing.T) {
 	}
 	dir := pgtest.Dir(t)
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256m,mode=0755"); err != nil {
-		need.Lacking(t, "mount a small file system: "+err.Error())
+		need.Lacking(t, "mount a small file system: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	p := newPairOn(t, pgtest.StartIn(t, dir), nil, 10*time.Second)
