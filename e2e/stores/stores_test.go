@@ -62,7 +62,7 @@ func spoiltStates() []spoilt {
 			stage.Must(t, os.WriteFile(path, bytes.Repeat([]byte("no"), 9000), 0o600))
 		}, "is damaged"},
 		{"a directory", func(t *testing.T, path string) { stage.Must(t, os.Remove(path), os.Mkdir(path, 0o700)) }, "is not a file"},
-		{"newer", sql("PRAGMA user_version = 99; CREATE TABLE IF NOT EXISTS whatsmeow_version (version INTEGER, compat INTEGER); INSERT INTO whatsmeow_version VALUES (99, 99)"), "newer longshore"},
+		{"newer", sql("PRAGMA user_version = 99; CREATE TABLE IF NOT EXISTS whatsmeow_version (version INTEGER, compat INTEGER); DELETE FROM whatsmeow_version; INSERT INTO whatsmeow_version VALUES (99, 99)"), "newer longshore"},
 		{"of another installation", sql("UPDATE longshore_store SET installation = '00112233445566778899aabbccddeeff'"), "another installation"},
 		{"of another store", sql("UPDATE longshore_store SET name = 'diary'"), "diary"},
 		{"with a bad marker", func(t *testing.T, path string) {

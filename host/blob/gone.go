@@ -19,7 +19,7 @@ const (
 
 // placeSchema is the part of Schema for blobs in a place.
 const placeSchema = `
--- Row 1: the mark that the place of the files has too. Row 2: the one that a place is to get.
+-- Row 1: the mark that the place of the files has too. Row 2: the one that a place is to get. Row 3: that place.
 CREATE TABLE blob_place (id INTEGER PRIMARY KEY, mark TEXT NOT NULL);
 
 -- Blobs in the place that no record names, and when each is deleted, in Unix seconds.

@@ -54,6 +54,7 @@ type Host struct {
 	mu     sync.Mutex
 	config string
 	view   View
+	known  time.Duration // by guard.Now: when the view was read
 }
 
 // mostSteps leaves room for 2³² owners.
@@ -89,8 +90,11 @@ func (h *Host) configNow() string {
 }
 
 // Limit is how long the database may take for a statement, by the lease of its owner. It is below a third of the
-// lease, so that a renewal may be tried twice.
+// lease, so that a renewal on the connection that there is may be tried twice.
 func Limit(lease time.Duration) time.Duration { return lease / 4 }
+
+// Lease is how long a lease lasts without a renewal.
+func (h *Host) Lease() time.Duration { return h.o.Lease }
 
 // limited bounds a few answers of the database. One statement ends before in the server: it would go on
 // there for a caller that is gone.

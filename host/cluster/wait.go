@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/cluster/guard"
 	"github.com/longshore-bridge/longshore/host/postgres"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/wake"
@@ -15,7 +16,9 @@ import (
 func (h *Host) View() View {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.view
+	v := h.view
+	v.Left -= guard.Now() - h.known
+	return v
 }
 
 // Kept returns what keeps the host from owning, as View has it.
@@ -25,7 +28,7 @@ func (h *Host) know(v View) {
 	v.Host, v.Reason = h.o.Name, v.kept.Cause
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.view = v
+	h.view, h.known = v, guard.Now()
 }
 
 // Wait stands by until the host may own, and takes the lease. Whatever keeps it from that is the Reason

@@ -103,6 +103,10 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 		return errors.Join(err, host.Close())
 	}
 	t := begin(lease, options.Log)
+	// At once: a start that fails before the queue is open must not look like the time of another machine.
+	if _, err := serve.NoteTenure(cfg.Layout(), lease.Before, lease.Number); err != nil {
+		return errors.Join(err, t.end())
+	}
 	owning, end := context.WithCancel(ctx)
 	defer end()
 	go func() {

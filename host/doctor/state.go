@@ -72,7 +72,7 @@ func NoSocket(l groups.Layout) []finding.Finding {
 	if err == nil || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
-	return found(finding.State, "state", finding.Fault, err.Error(), "find out who made it, and move it away")
+	return found(finding.State, "state, "+operator.SocketName, finding.Fault, err.Error(), "find out who made it, and move it away")
 }
 
 // maxUnusable is how many files and directories are named.

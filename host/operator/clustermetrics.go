@@ -24,7 +24,7 @@ func newClusterCollector(host *cluster.Host) *clusterCollector {
 		host:  host,
 		owner: desc("owner", "1 if this host owns, 0 if it stands by."),
 		fence: desc("fence", "The owner's fence, which grows with each take-over."),
-		left:  desc("lease_left_seconds", "How long the lease lasts, as this host read it last; below 0 nobody owns."),
+		left:  desc("lease_left_ratio", "Which part of the lease is left; below 0 nobody owns."),
 		lag:   desc("owner_seen_seconds", "How long ago the owner was seen, as this host read it last."),
 	}
 }
@@ -40,7 +40,7 @@ func (c *clusterCollector) Describe(out chan<- *prometheus.Desc) {
 func (c *clusterCollector) Collect(out chan<- prometheus.Metric) {
 	v := c.host.View()
 	owns := number(v.Owned && v.Owner == v.Host)
-	for d, value := range map[*prometheus.Desc]float64{c.owner: owns, c.fence: float64(v.Fence), c.left: v.Left.Seconds(), c.lag: v.Lag} {
+	for d, value := range map[*prometheus.Desc]float64{c.owner: owns, c.fence: float64(v.Fence), c.left: float64(v.Left) / float64(c.host.Lease()), c.lag: v.Lag} {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
 	}
 }

@@ -95,13 +95,16 @@ func unseen(part string) finding.Finding {
 func (l *Local) ofChannels(context.Context) (all []finding.Finding) {
 	for _, c := range l.Channels {
 		one := channelOf(c)
-		if s, ok := channel.Current(c).(channel.Shared); ok && s.Shared() {
+		s, ok := channel.Current(c).(channel.Shared)
+		shared := ok && s.Shared()
+		if shared {
 			all = append(all, warning(finding.ChannelSetup, "channel "+one.Name, "another program has connected by the token of channel "+one.Name+", and gets a part of what members write",
 				"stop it; each installation needs an app of its own"))
-			continue
+		}
+		if one.Connected && !shared {
+			all = append(all, finding.Well("channel "+one.Name, cmp.Or(one.Detail, one.Name+" is connected")))
 		}
 		if one.Connected {
-			all = append(all, finding.Well("channel "+one.Name, cmp.Or(one.Detail, one.Name+" is connected")))
 			continue
 		}
 		f := warning(finding.Channel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+cmp.Or(one.Detail, "it has not connected yet"), channelRemedy(one))

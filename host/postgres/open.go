@@ -92,6 +92,10 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = raw.Close(ctx)
 		return nil, known(err)
 	}
+	if err := c.enter(ctx, raw); err != nil {
+		_ = raw.Close(ctx)
+		return nil, known(err)
+	}
 	return &conn{raw: raw, connector: c}, nil
 }
 
@@ -119,6 +123,15 @@ func share(ctx context.Context, s *pgx.ConnConfig, limit time.Duration) {
 	s.ConnectTimeout = min(cmp.Or(s.ConnectTimeout, limit), limit/n)
 }
 
+// enter puts the schema before those of the database's user, where longshore_fence is.
+func (c *connector) enter(ctx context.Context, raw *pgx.Conn) error {
+	if c.Schema == "" {
+		return nil
+	}
+	_, err := raw.Exec(ctx, `SELECT set_config('search_path', concat_ws(', ', $1::text, nullif(current_setting('search_path'), '')), FALSE)`, Quoted(c.Schema))
+	return err
+}
+
 // settings are those of each session.
 func (c *connector) settings() *pgx.ConnConfig {
 	s := c.config.conn.Copy()
@@ -126,9 +139,6 @@ func (c *connector) settings() *pgx.ConnConfig {
 		s.RuntimeParams["application_name"] = c.Fence.Session()
 	} else if s.RuntimeParams["application_name"] == "" {
 		s.RuntimeParams["application_name"] = "longshore"
-	}
-	if c.Schema != "" { // behind it is where longshore_fence is
-		s.RuntimeParams["search_path"] = Quoted(c.Schema) + ", " + cmp.Or(s.RuntimeParams["search_path"], `"$user", public`)
 	}
 	quiet := cmp.Or(c.Limit, longestSilence)
 	alive := net.KeepAliveConfig{Enable: true, Idle: max(quiet/2, time.Second), Interval: max(quiet/6, time.Second), Count: 3}

@@ -19,7 +19,7 @@ var (
 	// errForgotten is the answer to a call that was made before, and that the outbox may have
 	// forgotten: it must not be submitted again.
 	errForgotten   = httpd.Refuse(http.StatusGone, "forgotten", "this call was made before; its result is no longer kept", "look into the chat; call again with another key")
-	errCallLost    = httpd.Refuse(http.StatusGone, "call_lost", "the host that had this call is gone, and has sent nothing of it", "call again with the same key; without a key, as a new call")
+	errCallLost    = httpd.Refuse(http.StatusGone, "call_lost", "this host knows nothing of the call any more: another one may have had it, and be gone", "call again with the same key; without a key, look first whether it was carried")
 	errUploadSent  = httpd.Refuse(http.StatusConflict, "upload_spent", "this upload was sent already: its bytes are no longer kept", "upload the file again under another id")
 	errUploadLost  = httpd.Refuse(http.StatusConflict, "upload_lost", "the bytes of this upload are lost, and this call has sent nothing", "upload the file again under another id")
 	errNotRecorded = httpd.Refuse(http.StatusServiceUnavailable, "not_recorded", "the host cannot take this at the moment", "repeat the call with the same key")

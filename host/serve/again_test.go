@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/live"
+	"github.com/longshore-bridge/longshore/host/state"
 )
 
 // unmade is a platform whose channels cannot be made.
@@ -27,6 +28,7 @@ func TestAChannelThatIsDownForADayIsOneLineOfTheLog(t *testing.T) {
 		p := unmade{push.Platform()}
 		cfg := &config.Config{Channels: config.Channels{{Name: "push", Platform: p, Settings: p.Settings()}}}
 		h := &Host{opts: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, madeOf: map[string]config.Channel{}}
+		h.State = new(state.DB)
 		h.lists = &taskLists{groups: &h.Current}
 		h.Set(&live.Live{Config: cfg})
 		h.Channels = h.configuredChannels(cfg)

@@ -25,6 +25,7 @@ func TestWhatHadWaitedWhileAnotherHostOwnedWasCarried(t *testing.T) {
 		"the same host, after one of another machine":   {tenures: [][2]int64{{0, 3}}, before: 5, held: true},
 		"the same host twice, after one":                {tenures: [][2]int64{{0, 3}, {5, 9}}, before: 9},
 		"a queue of which nobody knows who had it":      {before: 5, held: true},
+		"a start that failed before its queue was open": {tenures: [][2]int64{{0, 3}}, command: [2]int64{3, 5}, before: 5},
 		"after a command here":                          {tenures: [][2]int64{{0, 3}}, command: [2]int64{3, 4}, before: 4},
 		"after another machine and then a command here": {tenures: [][2]int64{{0, 3}}, command: [2]int64{5, 6}, before: 6, held: true},
 	} {

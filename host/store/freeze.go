@@ -15,7 +15,7 @@ import (
 )
 
 // Frozen is several stores as they are at one moment, whether a process writes to
-// them or not. Until Thaw nobody can commit to any of them; a writer waits for that,
+// them or not. Until Thaw nobody can commit to any of them, but for a Library's in PostgreSQL; a writer waits for that,
 // for as long as its busy_timeout or its limit. PostgreSQL itself ends a freeze that takes long. The snapshots remain until Close.
 type Frozen struct {
 	snapshots []*Snapshot

@@ -64,18 +64,36 @@ func (s *Spool) prune(ctx context.Context) {
 }
 
 // wrote counts a result, and schedules a pruning after every pruneEvery. It never blocks.
-func (s *Spool) wrote(g *group, name string) {
-	n := g.written.Add(1)
-	g.mu.Lock()
-	if g.kept != nil {
-		g.since[name] = struct{}{}
-	}
-	g.mu.Unlock()
-	if n%pruneEvery == 0 {
+func (s *Spool) wrote(g *group) {
+	if g.written.Add(1)%pruneEvery == 0 {
 		select {
 		case s.prunes <- g:
 		default:
 		}
+	}
+}
+
+// note keeps the name of a result that is about to be written, so that a pruning does not delete what is written.
+func (s *Spool) note(folder, name string) {
+	g, known := s.all()[folder]
+	if !known {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.kept != nil {
+		g.since[name] = struct{}{}
+	}
+}
+
+// stale deletes a result unless it was written again.
+func (g *group) stale(dir *os.Root, name string, since names) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, again := since[name]
+	_, now := g.since[name]
+	if !again && !now {
+		_ = dir.Remove(name)
 	}
 }
 
@@ -97,9 +115,7 @@ func (s *Spool) pruneOldest(g *group) {
 		}
 		if many {
 			for name := range old {
-				if _, again := since[name]; !again {
-					_ = dir.Remove(name)
-				}
+				g.stale(dir, name, since)
 			}
 		}
 		return nil

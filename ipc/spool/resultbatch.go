@@ -29,11 +29,12 @@ func (s *Spool) WriteBatch(folder string, all []ipc.Result) error {
 			continue
 		}
 		name := s.nextBatch(folder)
+		s.note(folder, name)
 		g, err := s.write(folder, inResults, name, lines.Bytes())
 		if err != nil {
 			return fmt.Errorf("write results: %w", err)
 		}
-		s.wrote(g, name)
+		s.wrote(g)
 		lines.Reset()
 		for ; traced <= i; traced++ {
 			s.trace(folder, all[traced].ID, "result")

@@ -27,13 +27,14 @@ func (s *Spool) WriteResult(folder string, r ipc.Result) error {
 	if r.Time.IsZero() {
 		r.Time = time.Now().UTC()
 	}
+	s.note(folder, r.ID+ipc.Suffix)
 	g, err := s.writeJSON(folder, inResults, r.ID+ipc.Suffix, r)
 	if err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
 	s.trace(folder, r.ID, "result")
 	g.tell()
-	s.wrote(g, r.ID+ipc.Suffix)
+	s.wrote(g)
 	return nil
 }
 

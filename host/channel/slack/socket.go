@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/slack/decode"
 	"github.com/longshore-bridge/longshore/host/channel/webapi"
+	"github.com/longshore-bridge/longshore/internal/wake"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -53,15 +54,19 @@ func (s *Slack) Connect(ctx context.Context, o *bot.Open, up func(string)) error
 	if err != nil {
 		return link.StopOf(err)
 	}
-	ctx, again := context.WithCancel(ctx)
+	counted, again := context.WithCancel(ctx)
 	defer again()
-	return s.api.Listen(ctx, address, maxEnvelope, pingEvery, func(ctx context.Context, conn *webapi.Socket, frame []byte) error {
+	err = s.api.Listen(counted, address, maxEnvelope, pingEvery, func(ctx context.Context, conn *webapi.Socket, frame []byte) error {
 		return s.hear(ctx, conn, o, frame, func() {
-			if up("connected as " + name); s.rivals.Load() == 1 {
+			if up("connected as " + name); s.rivals.Load() > 0 {
 				time.AfterFunc(s.recount, again)
 			}
 		})
 	})
+	if counted.Err() != nil && ctx.Err() == nil { // Slack may count a connection for a moment after its end
+		wake.Sleep(ctx, s.recount/30)
+	}
+	return err
 }
 
 // recountAfter is after how long the channel connects anew if Slack has counted more connections than this

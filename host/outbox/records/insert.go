@@ -101,15 +101,20 @@ func Unnamed(t *state.Tx, blobs []string) (unnamed []string, err error) {
 // Replace removes the request's id from earlier deliveries of the group with the same id:
 // the result under that id belongs to the new request. It returns the ids of those
 // deliveries. The new deliveries have ids from first on.
-func Replace(t *state.Tx, first int64) ([]int64, error) {
-	earlier, err := scanIDs(t.Query(`SELECT e.id FROM delivery d JOIN delivery e ON e.request = d.request AND e.folder = d.folder AND e.id < d.id
-		WHERE d.id >= ? AND d.request <> ''`, first))
-	for _, id := range earlier {
+func Replace(t *state.Tx, first int64) (earlier []int64, err error) {
+	var later []int64
+	rows, err := t.Query(`SELECT e.id, d.id FROM delivery d JOIN delivery e ON e.request = d.request AND e.folder = d.folder AND e.id < d.id
+		WHERE d.id >= ? AND d.request <> ''`, first)
+	err = state.Each(rows, err, func() error {
+		var before, now int64
+		err := rows.Scan(&before, &now)
+		earlier, later = append(earlier, before), append(later, now)
+		return err
+	})
+	for i, id := range earlier {
 		failed := t.Exec(`UPDATE delivery SET request = '' WHERE id = ?`, id)
-		err = errors.Join(err, failed)
-	}
-	if len(earlier) > 0 { // the results that stand must be replaced even after a crash
-		err = errors.Join(err, t.Exec(`UPDATE delivery SET changed = created WHERE id >= ? AND changed = 0`, first))
+		stands := t.Exec(`UPDATE delivery SET changed = created WHERE id = ? AND changed = 0`, later[i]) // its result must be replaced even after a crash
+		err = errors.Join(err, failed, stands)
 	}
 	return earlier, ofDatabase("record a delivery", err)
 }
