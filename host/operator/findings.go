@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -363,12 +364,16 @@ func (l *Local) remedy(t trouble, folder string) string {
 	return "tail -n 20 " + finding.ShellWord(filepath.Join(l.Layout.Logs(), folder, "assistant.log")) + " says why it broke; the host tries again at the next message"
 }
 
+// accepting are the directories of the state without which the host accepts nothing. Of others that it needs, the
+// outbox says so.
+var accepting = []string{"ipc", "state, ipc", "installation", "state, installation"}
+
 // RefusalOf is why a host is not ready: the first fault that keeps it from accepting a delivery; nil
 // if there is none.
 func RefusalOf(all []finding.Finding) *refusal.Error {
 	for _, name := range []string{finding.StateGone, finding.State, finding.Accepting} {
 		for _, f := range all {
-			if f.Name == finding.State && f.Part != "state" && !strings.HasSuffix(f.Part, "ipc") { // a directory that no delivery needs, or the outbox says so
+			if f.Name == finding.State && f.Part != "state" && !slices.Contains(accepting, path.Base(f.Part)) {
 				continue
 			}
 			if f.Name == name && f.Severity == finding.Fault {

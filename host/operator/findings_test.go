@@ -223,7 +223,7 @@ func (stated) Examine(context.Context) []finding.Finding    { return nil }
 
 // TestAHostThatAcceptsEverythingWasUnready, since a directory was closed in which no delivery lies.
 func TestAHostThatAcceptsEverythingWasUnready(t *testing.T) {
-	for part, ready := range map[string]bool{"state, logs": true, "state, ipc": false, "state": false} {
+	for part, ready := range map[string]bool{"state, logs": true, "state, ipc": false, "state, installation": false, "state": false} {
 		if why := operator.RefusalOf([]finding.Finding{{Name: finding.State, Part: part, Severity: finding.Fault, Cause: "permission denied"}}); (why == nil) != ready {
 			t.Errorf("%s: %v", part, why)
 		}

@@ -23,7 +23,7 @@ import (
 type directories struct {
 	h       *Host
 	open    *live.Live
-	refused []*config.Problem // what this machine lacked when a recheck was refused
+	refused []*config.Problem // what this machine lacked when a recheck was refused; nil: none was
 	applied chan struct{}     // wakes Run
 }
 

@@ -318,6 +318,33 @@ groups:
 	}
 }
 
+// The last part that was down at the start came up by a reload alone: what is lacking now was compared with what was
+// lacking when a look was refused, and both were nothing.
+func TestAGroupStayedDownWhenItsLastMountWasThereAgain(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "shared"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := runHost(t, dir, `
+state: ./state
+channels: {web: {listen: "127.0.0.1:0"}}
+mounts: {allow: [{path: ./shared}]}
+assistants: {a: {}}
+groups:
+- {folder: pier, chat: "web:pier", assistant: a, mounts: [{name: y, host: ./shared/y}]}
+`)
+	d := &directories{h: h.Host}
+	if _, down := h.down.Of("group pier"); !down {
+		t.Fatal("the group is not down")
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "shared/y"), 0o755), d.recheck(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if why, down := h.down.Of("group pier"); down {
+		t.Errorf("the group is down: %v", why)
+	}
+}
+
 // A member's assistant that made a forbidden mount of another group's directory, while something was down,
 // made the host refuse its own file every 15 seconds, each time with a line of the log.
 func TestAMountThatBecameForbiddenIsRefusedOnce(t *testing.T) {

@@ -107,12 +107,12 @@ func (d *directories) recheck(ctx context.Context) error {
 		return err
 	}
 	next, problems, err := h.opts.File.Load(registered)
-	if err != nil || len(problems) > 0 || next.Sum != now.Sum || sameDown(next.Down, now.Down) || sameDown(next.Down, d.refused) {
+	if err != nil || len(problems) > 0 || next.Sum != now.Sum || sameDown(next.Down, now.Down) || d.refused != nil && sameDown(next.Down, d.refused) {
 		return err
 	}
 	answer, err := h.Reload(ctx, false)
 	if d.refused = nil; len(answer.Problems) > 0 {
-		d.refused = next.Down
+		d.refused = append([]*config.Problem{}, next.Down...) // it may have lacked nothing more
 	}
 	return err
 }
