@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -57,19 +56,18 @@ type Examiner interface {
 // Findings returns what the parts of the host know of themselves, sorted. If no host runs in this
 // process, it is what an installation at rest shows. deep: also what takes longer to find out.
 func (l *Local) Findings(ctx context.Context, deep bool) ([]finding.Finding, error) {
-	var own, parts, examined []finding.Finding
+	var sources []finding.Source
 	if l.Parts != nil {
-		parts = l.Parts.Findings(ctx)
-		if deep {
-			examined = l.Parts.Examine(ctx)
-		}
+		sources = append(sources, l.Parts)
 	}
 	if l.Running != nil {
-		for _, of := range []func(context.Context) []finding.Finding{l.ofChannels, l.ofOutbox, l.ofErrors, l.ofQueues, l.ofChats, l.ofTriggers, l.ofClock, l.ofBackup, l.ofAssistants, l.ofTokens} {
-			own = append(own, of(ctx)...)
-		}
+		sources = append(sources, finding.Func(l.own))
 	}
-	all := finding.Merge(parts, own, examined)
+	lists := finding.AtOnce(ctx, sources...)
+	if l.Parts != nil && deep {
+		lists = append(lists, l.Parts.Examine(ctx))
+	}
+	all := finding.Merge(lists...)
 	if slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.StateGone }) {
 		all = slices.DeleteFunc(all, func(f finding.Finding) bool { // as the state is gone, and so is the socket's directory
 			return f.Name == finding.Accepting || f.Name == finding.Listener && f.Part == "control socket"
@@ -79,6 +77,18 @@ func (l *Local) Findings(ctx context.Context, deep bool) ([]finding.Finding, err
 		all[i].Cause, all[i].Remedy = media.Cut(media.Printable(all[i].Cause), 1000), media.Cut(media.Printable(all[i].Remedy), 1000)
 	}
 	return l.list.Since(all), nil
+}
+
+// own makes the findings of the running host's queue, channels and assistants.
+func (l *Local) own(ctx context.Context) (all []finding.Finding) {
+	asked := finding.AtOnce(ctx, &l.accepting, &l.tokens)
+	for _, of := range []func() []finding.Finding{l.ofChannels, l.ofErrors, l.ofChats, l.ofTriggers, l.ofClock, l.ofBackup, l.ofAssistants} {
+		all = append(all, of()...)
+	}
+	if len(asked[0]) == 0 {
+		all = append(all, l.ofQueues()...)
+	}
+	return slices.Concat(all, asked[0], asked[1])
 }
 
 func fault(name, part, cause, remedy string) finding.Finding {
@@ -93,7 +103,7 @@ func unseen(part string) finding.Finding {
 	return finding.Finding{Part: part, Severity: finding.Unseen}
 }
 
-func (l *Local) ofChannels(context.Context) (all []finding.Finding) {
+func (l *Local) ofChannels() (all []finding.Finding) {
 	for _, c := range l.Channels {
 		one := channelOf(c)
 		s, ok := channel.Current(c).(channel.Shared)
@@ -135,7 +145,7 @@ func channelRemedy(c Channel) string {
 
 // ofOutbox finds why no delivery can be accepted.
 func (l *Local) ofOutbox(ctx context.Context) []finding.Finding {
-	err := l.health.lately(ctx, l.accepts)
+	err := l.accepts(ctx)
 	if err == nil {
 		return nil
 	}
@@ -151,13 +161,13 @@ func (l *Local) accepts(ctx context.Context) error {
 	if l.Outbox == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime) // others get the answer, too
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	return l.Outbox.Check(ctx)
 }
 
 // ofErrors counts the requests that came into the errors folder within an hour.
-func (l *Local) ofErrors(context.Context) []finding.Finding {
+func (l *Local) ofErrors() []finding.Finding {
 	n, since := 0, time.Now().Add(-errorsWindow)
 	_ = eachJSON(l.Layout.Errors(), ReasonSuffix, func(dir *os.File, name string) { // a missing folder has none
 		if info, err := os.Lstat(dir.Name() + "/" + name); err == nil && info.ModTime().After(since) {
@@ -170,12 +180,9 @@ func (l *Local) ofErrors(context.Context) []finding.Finding {
 	return []finding.Finding{fault(finding.Errors, "errors folder", fmt.Sprintf("%d requests were refused within an hour", n), "longshore errors list shows why; correct what the assistant does, or the rules that refuse it")}
 }
 
-// ofQueues finds the groups whose queue waits, unless all wait for the same. A full quota
+// ofQueues finds the groups whose queue waits, which all do if nothing can be accepted. A full quota
 // is no fault: what fills it is.
-func (l *Local) ofQueues(ctx context.Context) (all []finding.Finding) {
-	if l.ofOutbox(ctx) != nil {
-		return nil
-	}
+func (l *Local) ofQueues() (all []finding.Finding) {
 	for _, g := range l.configured() {
 		if s, ok := l.Running.Queue.Stuck(g.Folder); ok && s.Why.Code != "over_quota" && time.Since(s.Since) >= stuckTime {
 			f := fault(finding.Stuck, "group "+g.Folder, fmt.Sprintf("the queue of group %s has waited since %s behind request %s: %s", g.Folder, s.Since.UTC().Format("15:04 MST"), s.Request, s.Why.Message),
@@ -188,7 +195,7 @@ func (l *Local) ofQueues(ctx context.Context) (all []finding.Finding) {
 }
 
 // ofChats finds the channels on which somebody calls in a chat without a group.
-func (l *Local) ofChats(context.Context) (all []finding.Finding) {
+func (l *Local) ofChats() (all []finding.Finding) {
 	chats := map[string][]string{}
 	for _, s := range l.Running.Pairing.UnknownChats() {
 		if time.Since(s.Last) < unknownChatTime {
@@ -208,7 +215,7 @@ func (l *Local) ofChats(context.Context) (all []finding.Finding) {
 }
 
 // ofTriggers finds the groups in which members write and have never called the assistant.
-func (l *Local) ofTriggers(context.Context) (all []finding.Finding) {
+func (l *Local) ofTriggers() (all []finding.Finding) {
 	for _, g := range l.configured() {
 		if g.Assistant == "" || g.Trigger == "" {
 			continue
@@ -231,7 +238,7 @@ func (l *Local) ofTriggers(context.Context) (all []finding.Finding) {
 // old or new; a platform's time has a resolution of a second, and comes with its answer.
 const maxAhead = 2 * time.Minute
 
-func (l *Local) ofClock(context.Context) []finding.Finding {
+func (l *Local) ofClock() []finding.Finding {
 	ahead, ok := l.Running.Machine.ClockAhead()
 	by, way := ahead.Abs().Round(time.Second).String(), " behind"
 	if ahead > 0 {
@@ -246,7 +253,7 @@ func (l *Local) ofClock(context.Context) []finding.Finding {
 	return nil
 }
 
-func (l *Local) ofBackup(context.Context) []finding.Finding {
+func (l *Local) ofBackup() []finding.Finding {
 	switch b := l.Running.Machine.Backup(); {
 	case !b.Known:
 		return []finding.Finding{unseen("backup")}
@@ -280,7 +287,7 @@ type trouble struct {
 // ofAssistants finds the assistants that do not answer. All groups with the same assistant and the
 // same cause are one finding. A turn that broke once may do better the next time: that is only a
 // note, unless its cause needs an operator.
-func (l *Local) ofAssistants(context.Context) (all []finding.Finding) {
+func (l *Local) ofAssistants() (all []finding.Finding) {
 	of, turned := map[string]groups.Group{}, map[string]bool{}
 	for _, g := range l.configured() {
 		of[g.Folder] = g
@@ -382,21 +389,4 @@ func RefusalOf(all []finding.Finding) *refusal.Error {
 		}
 	}
 	return nil
-}
-
-// checkup caches the outcome of a check, because the check writes to the disk.
-type checkup struct {
-	mu  sync.Mutex
-	at  time.Time
-	err error
-}
-
-// lately returns the outcome of a check in the last five seconds.
-func (c *checkup) lately(ctx context.Context, check func(context.Context) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.at.IsZero() || time.Since(c.at) > 5*time.Second {
-		c.err, c.at = check(ctx), time.Now()
-	}
-	return c.err
 }

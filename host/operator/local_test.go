@@ -305,6 +305,18 @@ func TestAnOutboxThatCannotBeWrittenIsUnwell(t *testing.T) {
 	}
 }
 
+// A database without room for one more connection left an error in place of the whole status.
+func TestAStateThatCannotBeReadLeftNoStatus(t *testing.T) {
+	c := newCounter(t)
+	if _, err := statetest.Raw(t, c.Layout.Own()).Exec(`ALTER TABLE link RENAME TO elsewhere`); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Status(t.Context())
+	if err != nil || len(s.Groups) != 2 || len(s.Findings) != 1 || s.Findings[0].Name != finding.State || !strings.Contains(s.Findings[0].Cause, "link") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 func TestWhatCannotBeDoneIsSaidSo(t *testing.T) {
 	c := newCounter(t)
 	ctx := t.Context()

@@ -71,7 +71,7 @@ func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
 			own = append(own, s.Findings(ctx)...)
 		}
 	}
-	return finding.Merge(own, p.mounts.Findings(ctx), p.database.Findings(ctx), p.doctor.Findings(ctx), p.environment.Findings(ctx))
+	return finding.Merge(append([][]finding.Finding{own}, finding.AtOnce(ctx, &p.mounts, &p.database, &p.doctor, &p.environment)...)...)
 }
 
 // Examine implements operator.Examiner.
