@@ -4,7 +4,6 @@ package pair
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,14 +78,12 @@ func TestAPostgreSQLInTroubleIsTold(t *testing.T) {
 	fence := a.status().Cluster.Fence
 	a.way.slow.Store(int64(350 * time.Millisecond)) // a commit needs two round trips
 	p.told(a, "PostgreSQL is slow", "look for what occupies its machine")
-	if code := a.ready(); code != http.StatusOK {
-		t.Errorf("an owner with a slow database answers a load balancer with %d", code)
-	}
+	stage.Await(t, "a load balancer to have an answer in time", a.owns)
+	a.way.slow.Store(0)
 	under.moved(t)
 	if now := a.status().Cluster; now.Fence != fence || !now.Owned {
 		t.Errorf("an owner with a slow way lost its lease: %+v", now)
 	}
-	a.way.slow.Store(0)
 
 	p.db.Psql("postgres", "ALTER SYSTEM SET default_transaction_read_only = on; SELECT pg_reload_conf();")
 	p.told(a, "takes no writes", "default_transaction_read_only")

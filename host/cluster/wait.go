@@ -54,7 +54,7 @@ func (h *Host) Wait(ctx context.Context) (*Lease, error) {
 			said = reason
 			h.o.Log.Info("stands by", "cluster", h.o.Cluster, "host", h.o.Name, "reason", reason)
 		}
-		h.pause(ctx, err != nil)
+		h.pause(ctx)
 	}
 }
 
@@ -67,15 +67,12 @@ func (h *Host) away(err error) finding.Finding {
 	return f
 }
 
-// pause waits until the lease may be free, a notification or a poll. If the lease may be free and the database
-// failed, the host tries again soon.
-func (h *Host) pause(ctx context.Context, failed bool) {
-	wait, left := h.o.Lease/4, h.View().Left
-	switch {
-	case left > 0:
-		wait = min(wait, left+10*time.Millisecond)
-	case failed:
-		wait = h.o.Lease / 20
+// pause waits until the lease may be free, a notification or a poll. If nobody owns, the host tries again soon: the
+// database failed, or the time of what keeps it out is over in a moment.
+func (h *Host) pause(ctx context.Context) {
+	wait := h.o.Lease / 20
+	if left := h.View().Left; left > 0 {
+		wait = min(h.o.Lease/4, left+10*time.Millisecond)
 	}
 	h.sleep(ctx, wait)
 }
