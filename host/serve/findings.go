@@ -168,7 +168,7 @@ const (
 	slowDatabase  = time.Second // for one small commit
 )
 
-// ofDatabase commits a change without effect, if the state's database is a server of its own, and
+// ofDatabase commits a change without effect and reads it, if the state's database is a server of its own, and
 // finds what keeps the server from it.
 func (h *Host) ofDatabase(ctx context.Context) []finding.Finding {
 	if h.State == nil || !h.State.Spec.OnServer() {
@@ -177,6 +177,10 @@ func (h *Host) ofDatabase(ctx context.Context) []finding.Finding {
 	began := time.Now()
 	_, err := h.State.Exec(ctx, store.Probe, began.UnixNano())
 	took := time.Since(began)
+	if err == nil {
+		var at int64
+		err = h.State.QueryRowContext(ctx, store.ProbeRead).Scan(&at)
+	}
 	f := finding.Finding{Name: finding.State, Part: "state", Severity: finding.Fault}
 	switch err = store.Words(err); {
 	case err == nil && took < slowDatabase:
@@ -185,7 +189,7 @@ func (h *Host) ofDatabase(ctx context.Context) []finding.Finding {
 		f.Severity, f.Cause = finding.Warning, fmt.Sprintf("the state's PostgreSQL is slow: a small commit took %s", took.Round(10*time.Millisecond))
 		f.Remedy = "look for what occupies its machine, its disk or the way to it"
 	default:
-		f.Cause = fmt.Sprintf("the state's PostgreSQL takes no changes: %v", err)
+		f.Cause = fmt.Sprintf("the state's PostgreSQL cannot be used: %v", err)
 		f.Remedy = remedyForDatabase(err) + "; the host goes on by itself"
 	}
 	return []finding.Finding{f}
