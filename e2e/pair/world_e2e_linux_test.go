@@ -292,11 +292,11 @@ func (h *host) ask(token, key, body string) (r ipc.Result) {
 func (p *pair) shown(h *host) (all []string) {
 	p.Helper()
 	for before := ""; ; {
-		code, body := get("http://"+h.page+"/api/chats/quay/messages?limit=50&before="+before, "")
 		var page struct{ Messages []history.Message }
-		if code != http.StatusOK || json.Unmarshal([]byte(body), &page) != nil {
-			p.Fatalf("the page of %s: %d %s", h.name, code, body)
-		}
+		stage.Await(p, "the page of "+h.name, func() bool { // a busy one is asked again
+			code, body := get("http://"+h.page+"/api/chats/quay/messages?limit=50&before="+before, "")
+			return code == http.StatusOK && json.Unmarshal([]byte(body), &page) == nil
+		})
 		if len(page.Messages) == 0 {
 			return all
 		}
