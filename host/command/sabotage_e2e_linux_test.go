@@ -406,7 +406,7 @@ func TestTwelveSabotagesAreNamedAlikeWhereverAnOperatorLooks(t *testing.T) {
 			}
 			s.act(x)
 			x.names("the page", append(s.words, s.finding+" of "+s.part), x.told)
-			x.names("status", append(s.words, s.finding), func() string { return x.asked("status") })
+			x.names("status", s.words, func() string { return x.asked("status") })
 			x.names("doctor", s.words, func() string { return x.asked("doctor") })
 			if !s.free {
 				x.names("why", s.words[len(s.words)-1:], func() string { return x.asked("why", of) })

@@ -133,6 +133,9 @@ func channelRemedy(c Channel) string {
 	if strings.Contains(c.Detail, syscall.EADDRINUSE.Error()) {
 		return finding.Occupied("channels."+c.Name, "run longshore reload; the host tries again by itself")
 	}
+	if strings.Contains(c.Detail, "the disk has no room") { // of package journal
+		return finding.MakeRoom
+	}
 	return "correct what the platform says, such as this machine's network or the token of channels." + c.Name + ", then longshore reload if the token is new; otherwise the host tries again by itself"
 }
 

@@ -140,7 +140,7 @@ func Merge(lists ...[]Finding) (all []Finding) {
 		}
 	}
 	all = slices.DeleteFunc(all, func(f Finding) bool {
-		return slices.Contains([]string{Advice, Invalid, Listener, Disk}, f.Name) && slices.ContainsFunc(known, f.follows) ||
+		return slices.Contains([]string{Advice, Invalid, Listener, Channel, Disk}, f.Name) && slices.ContainsFunc(known, f.follows) ||
 			slices.ContainsFunc(details[f.Part], func(detail string) bool { return strings.Contains(f.Cause, detail) })
 	})
 	slices.SortStableFunc(all, func(a, b Finding) int {
@@ -158,7 +158,7 @@ func (f Finding) follows(k Finding) bool {
 		return k.Name == Config && strings.Contains(k.Cause, f.Cause)
 	case Listener: // its place in the state cannot be used
 		return f.Part == ControlSocket && (k.Name == StateGone || k.Name == State && (k.Part == "state" || k.Part == SocketPart))
-	case Disk:
+	case Channel, Disk:
 		return k.Name == Accepting && k.Remedy == f.Remedy
 	}
 	return false

@@ -94,6 +94,7 @@ func TestWhatFollowsFromAFindingWasOneMore(t *testing.T) {
 	mount := Finding{Name: "mount_missing", Part: "group a, /workspace/extra/docs", Severity: Fault, Cause: "the directory /srv/docs is gone"}
 	for _, tt := range []struct{ from, follows, stays Finding }{
 		{full, Finding{Name: Disk, Part: "disk", Severity: Fault, Cause: "3 MB free", Remedy: MakeRoom}, Finding{Name: Disk, Part: "disk", Severity: Warning, Cause: "12 inodes free", Remedy: "remove small files there"}},
+		{full, Finding{Name: Channel, Part: "channel a", Severity: Fault, Cause: "no room", Remedy: MakeRoom}, Finding{Name: Channel, Part: "channel a", Severity: Fault, Cause: "no such host", Remedy: "correct it"}},
 		{socket, Finding{Name: Listener, Part: ControlSocket, Severity: Fault, Cause: "not a socket"}, Finding{Name: Listener, Part: "metrics", Severity: Fault, Cause: "address already in use"}},
 		{refused, Finding{Name: Invalid, Part: "configuration", Severity: Fault, Cause: "longshore.yaml:3:1: no such key"}, Finding{Name: Invalid, Part: "configuration", Severity: Fault, Cause: "longshore.yaml:5:1: no such key"}},
 		{mount, Finding{Name: "directory_unusable", Part: "group a", Severity: Fault, Cause: "mount /workspace/extra/docs: no such file"}, Finding{Name: "directory_unusable", Part: "group b", Severity: Fault, Cause: "mount /workspace/extra/docs: no such file"}},
