@@ -109,25 +109,23 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 			return []finding.Finding{hidden}
 		}
 		if known, err = serve.Knows(ctx, c, store.Look); err != nil {
-			unread = []finding.Finding{{Name: finding.State, Part: "groups", Severity: finding.Fault, Cause: unknown(err), Remedy: remedyOf(err)}}
+			unread = []finding.Finding{{Name: finding.State, Part: "groups", Severity: finding.Fault, Cause: unknown(err), Remedy: terminal.AsOwner}}
 		}
 		c = e.withRegistered(c, known)
 	}
-	return finding.Merge(unread, doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx))
+	all := doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx)
+	if slices.ContainsFunc(all, func(f finding.Finding) bool {
+		return f.Severity == finding.Fault && (f.Name == finding.State || f.Name == finding.Damaged)
+	}) {
+		return all // which say why the groups are unknown
+	}
+	return finding.Merge(unread, all)
 }
 
 // ofLastGood returns the findings of a running host whose file is invalid now.
 func (e *env) ofLastGood(ctx context.Context) (all []finding.Finding) {
 	all, _ = operator.NewClient(operator.ControlDir(e.lastLayout())).Findings(ctx, true) // without a host there are none
 	return all
-}
-
-// remedyOf is what an error of a store says to do.
-func remedyOf(err error) string {
-	if e, ok := errors.AsType[*store.Error](err); ok {
-		return e.Remedy
-	}
-	return terminal.AsOwner
 }
 
 func (e *env) printFindings(findings []finding.Finding) error {
