@@ -191,7 +191,7 @@ func (d Doctor) config(context.Context) []finding.Finding {
 	case err != nil:
 		return found(finding.Invalid, "configuration", finding.Fault, err.Error(), "put the file back; a running host goes on by the one that it applied last")
 	case fi.Mode().Perm()&0o022 != 0:
-		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+d.File)
+		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+finding.ShellWord(d.File))
 	case len(d.Wrong) > 0:
 		return Invalid(finding.Invalid, finding.Fault, d.Wrong)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -86,11 +85,11 @@ func (d Doctor) group(g groups.Group) (all []finding.Finding) {
 // directory.
 func (d Doctor) hosts(g groups.Group, path string, fi fs.FileInfo) []finding.Finding {
 	if mode := fi.Mode(); mode.Perm()&0o002 != 0 && mode&fs.ModeSticky == 0 {
-		return found(finding.Queue, "group "+g.Folder, finding.Fault, fmt.Sprintf("anybody may replace the host's files in %s (mode %04o)", d.rel(path), mode.Perm()), "chmod o-w "+path)
+		return found(finding.Queue, "group "+g.Folder, finding.Fault, fmt.Sprintf("anybody may replace the host's files in %s (mode %04o)", d.rel(path), mode.Perm()), "chmod o-w "+finding.ShellWord(path))
 	}
 	host, _ := d.owner()
 	if uid, ok := safefs.UID(fi); ok && uid != host {
-		return found(finding.Queue, "group "+g.Folder, finding.Warning, fmt.Sprintf("%s belongs to user %d, not to the host's user %d", d.rel(path), uid, host), fmt.Sprintf("chown %d %s", host, path))
+		return found(finding.Queue, "group "+g.Folder, finding.Warning, fmt.Sprintf("%s belongs to user %d, not to the host's user %d", d.rel(path), uid, host), fmt.Sprintf("chown %d %s", host, finding.ShellWord(path)))
 	}
 	return nil
 }
@@ -103,7 +102,7 @@ func (d Doctor) agents(g groups.Group, path string, fi fs.FileInfo) []finding.Fi
 		return nil
 	}
 	return found(finding.Queue, "group "+g.Folder, finding.Fault, fmt.Sprintf("%s belongs to user %d: the container's user %d cannot write there", d.rel(path), uid, agentUser(host)),
-		fmt.Sprintf("chown %d %s", agentUser(host), path))
+		fmt.Sprintf("chown %d %s", agentUser(host), finding.ShellWord(path)))
 }
 
 // strangers reports directories that belong to no configured group. The host

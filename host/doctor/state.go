@@ -49,7 +49,7 @@ func (d Doctor) state(context.Context) (all []finding.Finding) {
 		bad(finding.State, "the state directory belongs to another user", "run longshore as its owner, or change the owner with chown -R")
 	}
 	if fi.Mode().Perm()&0o022 != 0 {
-		bad(finding.StateOpen, fmt.Sprintf("others may write to the state directory (mode %04o)", fi.Mode().Perm()), "chmod go-w "+d.Layout.State)
+		bad(finding.StateOpen, fmt.Sprintf("others may write to the state directory (mode %04o)", fi.Mode().Perm()), "chmod go-w "+finding.ShellWord(d.Layout.State))
 	}
 	prepared, others := d.Layout.Directories()
 	for _, path := range append(prepared, filesDirs(d.Stores)...) {
@@ -64,7 +64,7 @@ func (d Doctor) state(context.Context) (all []finding.Finding) {
 	}
 	for _, path := range privateDirs(d.Layout, d.Stores) {
 		if fi, err := realDir(path); err == nil && fi.Mode().Perm()&0o077 != 0 {
-			bad(finding.StateOpen, fmt.Sprintf("%s is open to other users (mode %04o)", d.rel(path), fi.Mode().Perm()), "chmod 0700 "+path)
+			bad(finding.StateOpen, fmt.Sprintf("%s is open to other users (mode %04o)", d.rel(path), fi.Mode().Perm()), "chmod 0700 "+finding.ShellWord(path))
 		}
 	}
 	all = append(all, NoSocket(d.Layout)...)
@@ -85,7 +85,7 @@ func (d Doctor) unmade() []finding.Finding {
 	}
 	if err := safefs.Writable(above, true); err != nil {
 		return found(finding.State, "state", finding.Fault, fmt.Sprintf("the state directory %s does not exist, and cannot be made: %s: %v", d.Layout.State, above, safefs.Reason(err)),
-			fmt.Sprintf("install -d -o %d -m 0700 %s, as root", os.Geteuid(), d.Layout.State))
+			fmt.Sprintf("install -d -o %d -m 0700 %s, as root", os.Geteuid(), finding.ShellWord(d.Layout.State)))
 	}
 	return found(finding.StateNone, "state", finding.Note, "the state directory does not exist yet", "longshore serve creates it")
 }
@@ -201,7 +201,7 @@ func (d Doctor) unusable(name, part, path string, err error) finding.Finding {
 		f.Remedy = "mount its file system for writing: " + path
 	case fi != nil && ok && path != d.Layout.State:
 		if uid, known := safefs.UID(fi); known && uid != host {
-			f.Remedy = fmt.Sprintf("chown %d %s", host, path)
+			f.Remedy = fmt.Sprintf("chown %d %s", host, finding.ShellWord(path))
 		}
 	}
 	return f
