@@ -103,23 +103,14 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 		return finding.Merge(doctor.Invalid(finding.Invalid, finding.Fault, problems), e.ofLastGood(ctx))
 	}
 	var known serve.Known
-	var unread []finding.Finding
 	if health := operator.NewClient(operator.ControlDir(c.Layout())).Health(ctx); errors.Is(health, operator.ErrNoHost) {
 		if hidden := e.unasked(c.Layout(), health); hidden.Name != finding.Host {
 			return []finding.Finding{hidden}
 		}
-		if known, err = serve.Knows(ctx, c, store.Look); err != nil {
-			unread = []finding.Finding{{Name: finding.State, Part: "groups", Severity: finding.Fault, Cause: unknown(err), Remedy: terminal.AsOwner}}
-		}
+		known, _ = serve.Knows(ctx, c, store.Look) // the doctor says why the state cannot be read
 		c = e.withRegistered(c, known)
 	}
-	all := doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx)
-	if slices.ContainsFunc(all, func(f finding.Finding) bool {
-		return f.Severity == finding.Fault && (f.Name == finding.State || f.Name == finding.Damaged)
-	}) {
-		return all // which say why the groups are unknown
-	}
-	return finding.Merge(unread, all)
+	return doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx)
 }
 
 // ofLastGood returns the findings of a running host whose file is invalid now.

@@ -80,11 +80,12 @@ const misplaced = "stop the host, find out who replaced it, and move it away; or
 // unmade finds whether a host can make its state directory.
 func (d Doctor) unmade() []finding.Finding {
 	above := filepath.Dir(d.Layout.State)
-	for _, err := os.Stat(above); errors.Is(err, fs.ErrNotExist) && above != filepath.Dir(above); _, err = os.Stat(above) {
+	err := safefs.Writable(above, true)
+	for ; errors.Is(err, fs.ErrNotExist); err = safefs.Writable(above, true) {
 		above = filepath.Dir(above)
 	}
-	if err := safefs.Writable(above, true); err != nil {
-		return found(finding.State, "state", finding.Fault, fmt.Sprintf("the state directory %s does not exist, and cannot be made: %s: %v", d.Layout.State, above, safefs.Reason(err)),
+	if err != nil {
+		return found(finding.State, "state", finding.Fault, fmt.Sprintf("the state directory cannot be made in %s: %v", above, safefs.Reason(err)),
 			fmt.Sprintf("install -d -o %d -m 0700 %s, as root", os.Geteuid(), finding.ShellWord(d.Layout.State)))
 	}
 	return found(finding.StateNone, "state", finding.Note, "the state directory does not exist yet", "longshore serve creates it")
