@@ -67,6 +67,24 @@ func (k *fileKeeper) end(see func(Entry)) (number int64, hash string, cut int64,
 	return number, hash, cut, err
 }
 
+// Check returns why Open would fail on a trail in the files of a directory, and how many bytes of a
+// line that was not written whole it would remove. It changes nothing.
+func Check(dir string) (torn int64, err error) {
+	if _, err = readKey(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	all, err := files(dir)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	newest := all[len(all)-1]
+	if err := safefs.Writable(newest, false); err != nil {
+		return 0, err
+	}
+	_, torn, err = readEnd(newest, func([]byte) {})
+	return torn, err
+}
+
 // readEnd calls see with the whole lines of a file. It returns how many bytes stand before and after the
 // end of the last one.
 func readEnd(path string, see func(line []byte)) (whole, torn int64, err error) {

@@ -373,6 +373,28 @@ func sabotages() map[string]sabotage {
 			},
 			finding: "store_damaged", part: "state, marker of the installation", words: []string{"the installation's id", "restore it from a backup"},
 		},
+		"secret open": {
+			act:     func(x *sabotaged) { stage.Must(x.t, os.Chmod(filepath.Join(filepath.Dir(x.File), "bot"), 0o644)) },
+			finding: "config_open", part: "configuration", words: []string{"others may read the secret in", "chmod 0600"}, free: true,
+		},
+		"file in the place of a directory": {
+			act: func(x *sabotaged) {
+				path := filepath.Join(x.Layout.Own(), "tmp")
+				stage.Must(x.t, os.RemoveAll(path))
+				stage.Must(x.t, os.WriteFile(path, nil, 0o600))
+			},
+			finding: "state_unusable", part: "state, tmp", words: []string{"tmp in the state directory is not a directory", "find out who replaced it, and move it away"},
+		},
+		"end of the trail cut off": {
+			act: func(x *sabotaged) {
+				hello(x)
+				x.Until("an entry of the trail", func() bool {
+					all, _ := filepath.Glob(filepath.Join(x.Layout.Audit(), "*.jsonl"))
+					return len(all) == 1 && os.Truncate(all[0], 100) == nil
+				})
+			},
+			finding: "audit_broken", part: "audit trail", words: []string{"another program has cut it off", "look at that line in"}, free: true,
+		},
 		"lock deleted": {
 			act:     func(x *sabotaged) { stage.Must(x.t, os.Remove(filepath.Join(x.Layout.Own(), "longshore.lock"))) },
 			finding: "state_gone", part: "state", words: []string{"deleted or replaced while the host runs: longshore.lock", "put them back"},

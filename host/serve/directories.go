@@ -1,11 +1,9 @@
 package serve
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -114,16 +112,16 @@ func (h *Host) checkGroups(cfg *config.Config, known *groups.Registry) {
 		var err error
 		if !up && !h.Layout.Sound(g.Folder) {
 			giveBack(h.Layout, g.Folder, h.opts.Log)
-			err = h.Layout.PrepareGroup(g.Folder)
+			if err = h.Layout.PrepareGroup(g.Folder); err != nil { // in the words of the doctor, who knows why
+				why := doctor.Doctor{Layout: h.Layout, Running: true}.Unusable(g)
+				f.Cause, f.Remedy = cmp.Or(why.Cause, err.Error()), cmp.Or(why.Remedy, f.Remedy)
+			}
 		}
 		if err == nil && !cfg.Alone(g) {
 			err = h.useDirectories(g, h.engines.Answering(cfg.EnginesOf(g)))
 		}
 		if err != nil {
-			f.Cause = err.Error()
-			if p, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
-				f.Remedy = doctor.Allow(filepath.Clean(p.Path)) + "; the host tries again by itself"
-			}
+			f.Cause = cmp.Or(f.Cause, err.Error())
 			wrong = append(wrong, f)
 		}
 	}

@@ -35,6 +35,7 @@ const (
 	Damaged   = "store_damaged"       // a database cannot be read
 	Locked    = "store_locked"        // a process that does not answer has a database open
 	Aside     = "files_aside"         // a start has moved files aside
+	Trail     = "audit_broken"        // the audit trail is not as it was written
 
 	FilesAway      = "files_away"      // the place of state.files is not there
 	FilesUnread    = "files_unread"    // files there could not be read
