@@ -56,39 +56,41 @@ type Examiner interface {
 // Findings returns what the parts of the host know of themselves, sorted. If no host runs in this
 // process, it is what an installation at rest shows. deep: also what takes longer to find out.
 func (l *Local) Findings(ctx context.Context, deep bool) ([]finding.Finding, error) {
-	var sources []finding.Source
+	sources := []finding.Source{finding.Func(func(context.Context) []finding.Finding { return nil })}
 	if l.Parts != nil {
-		sources = append(sources, l.Parts)
+		sources[0] = l.Parts
 	}
 	if l.Running != nil {
-		sources = append(sources, finding.Func(l.own))
+		sources = append(sources, &l.accepting, &l.tokens)
 	}
-	lists := finding.AtOnce(ctx, sources...)
+	asked := finding.AtOnce(ctx, sources...)
+	var own, examined []finding.Finding
 	if l.Parts != nil && deep {
-		lists = append(lists, l.Parts.Examine(ctx))
+		examined = l.Parts.Examine(ctx)
 	}
-	all := finding.Merge(lists...)
-	if slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.StateGone }) {
-		all = slices.DeleteFunc(all, func(f finding.Finding) bool { // as the state is gone, and so is the socket's directory
-			return f.Name == finding.Accepting || f.Name == finding.Listener && f.Part == "control socket"
-		})
+	if l.Running != nil {
+		own = l.own(asked[0], asked[1], asked[2])
 	}
+	all := finding.Merge(asked[0], own, examined)
 	for i := range all {
 		all[i].Cause, all[i].Remedy = media.Cut(media.Printable(all[i].Cause), 1000), media.Cut(media.Printable(all[i].Remedy), 1000)
 	}
 	return l.list.Since(all), nil
 }
 
-// own makes the findings of the running host's queue, channels and assistants.
-func (l *Local) own(ctx context.Context) (all []finding.Finding) {
-	asked := finding.AtOnce(ctx, &l.accepting, &l.tokens)
-	for _, of := range []func() []finding.Finding{l.ofChannels, l.ofErrors, l.ofChats, l.ofTriggers, l.ofClock, l.ofBackup, l.ofAssistants} {
-		all = append(all, of()...)
+// own makes the findings of the running host's queue, channels and assistants, beside those that are there.
+func (l *Local) own(parts, unready, tokens []finding.Finding) (own []finding.Finding) {
+	if RefusalOf(parts) != nil { // the part that keeps the outbox from it has said so
+		unready = nil
 	}
-	if len(asked[0]) == 0 {
-		all = append(all, l.ofQueues()...)
+	if own = unready; RefusalOf(slices.Concat(parts, own)) == nil {
+		own = append(own, l.ofQueues()...)
 	}
-	return slices.Concat(all, asked[0], asked[1])
+	own = append(own, l.ofAssistants(parts)...)
+	for _, of := range []func() []finding.Finding{l.ofChannels, l.ofErrors, l.ofChats, l.ofTriggers, l.ofClock, l.ofBackup} {
+		own = append(own, of()...)
+	}
+	return append(own, tokens...)
 }
 
 func fault(name, part, cause, remedy string) finding.Finding {
@@ -118,7 +120,7 @@ func (l *Local) ofChannels() (all []finding.Finding) {
 		if one.Connected {
 			continue
 		}
-		f := warning(finding.Channel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+cmp.Or(one.Detail, "it has not connected yet"), channelRemedy(one))
+		f := fault(finding.Channel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+cmp.Or(one.Detail, "it has not connected yet"), channelRemedy(one))
 		if l.Running.Linker.Scan(one.Name) != "" && pairing.MatchString(one.Detail) {
 			f.Operation = "link"
 		}
@@ -140,6 +142,9 @@ func channelRemedy(c Channel) string {
 	if strings.Contains(c.Detail, syscall.EADDRINUSE.Error()) {
 		return finding.Occupied("channels."+c.Name, "run longshore reload; the host tries again by itself")
 	}
+	if strings.Contains(c.Detail, "the disk has no room") { // of package journal
+		return finding.MakeRoom
+	}
 	return "correct what the platform says, such as this machine's network or the token of channels." + c.Name + ", then longshore reload if the token is new; otherwise the host tries again by itself"
 }
 
@@ -151,7 +156,7 @@ func (l *Local) ofOutbox(ctx context.Context) []finding.Finding {
 	}
 	words, remedy := "no delivery can be recorded in the outbox: "+err.Error(), "mend what the message says, such as the rights on "+l.Layout.Own()+"; if the database is damaged, restore a backup as docs/operations.md says"
 	if full, ok := errors.AsType[*outbox.FullError](err); ok {
-		words, remedy = fmt.Sprintf("no delivery can be accepted: %v", full.Cause), "make room on the file system of the state directory"
+		words, remedy = fmt.Sprintf("no delivery can be accepted: %v", full.Cause), finding.MakeRoom
 	}
 	return []finding.Finding{fault(finding.Accepting, "outbox", words, remedy)}
 }
@@ -180,8 +185,8 @@ func (l *Local) ofErrors() []finding.Finding {
 	return []finding.Finding{fault(finding.Errors, "errors folder", fmt.Sprintf("%d requests were refused within an hour", n), "longshore errors list shows why; correct what the assistant does, or the rules that refuse it")}
 }
 
-// ofQueues finds the groups whose queue waits, which all do if nothing can be accepted. A full quota
-// is no fault: what fills it is.
+// ofQueues finds the groups whose queue waits, if not all wait for the same. A full quota is no fault:
+// what fills it is.
 func (l *Local) ofQueues() (all []finding.Finding) {
 	for _, g := range l.configured() {
 		if s, ok := l.Running.Queue.Stuck(g.Folder); ok && s.Why.Code != "over_quota" && time.Since(s.Since) >= stuckTime {
@@ -284,10 +289,10 @@ type trouble struct {
 	assistant string
 }
 
-// ofAssistants finds the assistants that do not answer. All groups with the same assistant and the
-// same cause are one finding. A turn that broke once may do better the next time: that is only a
-// note, unless its cause needs an operator.
-func (l *Local) ofAssistants() (all []finding.Finding) {
+// ofAssistants finds the assistants that do not answer for a cause that parts do not name. All groups
+// with the same assistant and the same cause are one finding. A turn that broke once may do better the
+// next time: that is only a note, unless its cause needs an operator.
+func (l *Local) ofAssistants(parts []finding.Finding) (all []finding.Finding) {
 	of, turned := map[string]groups.Group{}, map[string]bool{}
 	for _, g := range l.configured() {
 		of[g.Folder] = g
@@ -298,7 +303,7 @@ func (l *Local) ofAssistants() (all []finding.Finding) {
 	in, worst, detail := map[trouble][]string{}, map[trouble]finding.Severity{}, map[trouble]string{}
 	for _, a := range l.assistants() {
 		t, severity := troubleOf(a)
-		if t.assistant = of[a.Group].Assistant; severity == "" || t.assistant == "" {
+		if t.assistant = of[a.Group].Assistant; severity == "" || t.assistant == "" || named(parts, t.cause, a.Group) {
 			continue
 		}
 		in[t] = append(in[t], a.Group)
@@ -320,6 +325,14 @@ func (l *Local) ofAssistants() (all []finding.Finding) {
 		}
 	}
 	return all
+}
+
+// named reports whether a part has the cause that keeps a group's assistant from answering: the group, or an engine.
+func named(parts []finding.Finding, why cause.Cause, folder string) bool {
+	group := "group " + folder
+	return slices.ContainsFunc(parts, func(f finding.Finding) bool {
+		return f.Name == string(why) && (f.Part == group || strings.HasPrefix(f.Part, group+",") || strings.HasPrefix(f.Part, "engine"))
+	})
 }
 
 func plural(folders []string) string {
@@ -371,19 +384,16 @@ func (l *Local) remedy(t trouble, folder string) string {
 	return "tail -n 20 " + finding.ShellWord(filepath.Join(l.Layout.Logs(), folder, "assistant.log")) + " says why it broke; the host tries again at the next message"
 }
 
-// accepting are the directories of the state without which the host accepts nothing. Of others that it needs, the
-// outbox says so.
-var accepting = []string{"ipc", "state, ipc", "installation", "state, installation"}
+// accepting are the parts without which the host accepts nothing, and directories of the state. Of others
+// that it needs, the outbox says so.
+var accepting = []string{"state", "outbox", "ipc", "state, ipc", "installation", "state, installation", "blobs", "state, blobs"}
 
 // RefusalOf is why a host is not ready: the first fault that keeps it from accepting a delivery; nil
 // if there is none.
 func RefusalOf(all []finding.Finding) *refusal.Error {
-	for _, name := range []string{finding.StateGone, finding.State, finding.Accepting} {
+	for _, name := range []string{finding.StateGone, finding.Damaged, finding.State, finding.Accepting} {
 		for _, f := range all {
-			if f.Name == finding.State && f.Part != "state" && !slices.Contains(accepting, path.Base(f.Part)) {
-				continue
-			}
-			if f.Name == name && f.Severity == finding.Fault {
+			if f.Name == name && f.Severity == finding.Fault && slices.Contains(accepting, path.Base(f.Part)) {
 				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
 			}
 		}

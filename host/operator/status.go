@@ -213,7 +213,7 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 func (l *Local) Status(ctx context.Context) (Status, error) {
 	s := Status{
 		Version: l.Version, State: l.Layout.State, Disk: DiskOf(l.Layout.State), Channels: []Channel{},
-		Assistants: l.assistants(), Failures: []Item{},
+		Groups: []Group{}, Assistants: l.assistants(), Failures: []Item{},
 	}
 	if l.Running != nil {
 		l.describeHost(&s)
@@ -225,12 +225,14 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 	s.Findings = finding.Wrong(all)
 	short, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	if s.Groups, err = l.groups(short); err == nil {
+	found, err := l.groups(short)
+	s.Groups = append(s.Groups, found...)
+	if err == nil {
 		err = l.deliveries(short, Filter{Failed: true}, RecentFailures, func(delivery records.Delivery) {
 			s.Failures = append(s.Failures, itemOf(delivery, false))
 		})
 	}
-	if err != nil && !known(s.Findings) {
+	if err != nil && RefusalOf(all) == nil {
 		s.Findings = append(s.Findings, fault(finding.State, "state", "the deliveries cannot be read: "+err.Error(), "wait a moment; if it lasts, longshore doctor says more"))
 	}
 	s.Errors, _ = CountJSON(l.Layout.Errors(), ReasonSuffix) // a missing folder has no entries
@@ -240,7 +242,7 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 // known reports whether one of the findings says why the state cannot be read.
 func known(all []finding.Finding) bool {
 	return slices.ContainsFunc(all, func(f finding.Finding) bool {
-		return slices.Contains([]string{finding.StateGone, finding.State, finding.Accepting}, f.Name)
+		return slices.Contains([]string{finding.StateGone, finding.State, finding.Damaged, finding.Accepting}, f.Name)
 	})
 }
 
