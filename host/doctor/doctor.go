@@ -8,11 +8,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -94,7 +96,7 @@ func each(ctx context.Context, d Doctor, checks ...func(Doctor, context.Context)
 // somebody outside it can see. If none runs, it examines the installation itself.
 func (d Doctor) Ask(ctx context.Context) []finding.Finding {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	outside := append(d.user(ctx), d.advice(ctx)...) // this shell may lack variables that the service has
+	outside := d.user(ctx)
 	client := operator.NewClient(operator.ControlDir(d.Layout))
 	err := client.Health(ctx)
 	if err == nil {
@@ -135,6 +137,11 @@ func Unasked(l groups.Layout, err error) finding.Finding {
 		f.Name, f.Remedy = finding.Denied, "run the command as the user that the host runs as, or as root"
 	case errors.Is(err, operator.ErrNoHost):
 		f.Name, f.Severity, f.Cause, f.Remedy = finding.Host, finding.Note, "no host is running on this state directory", "longshore serve"
+	default:
+		if pid := lockHolder("/proc", filepath.Join(l.Own(), "longshore.lock")); pid > 0 {
+			f.Cause = fmt.Sprintf("%v; it is process %d", err, pid)
+			f.Remedy = strings.Replace(f.Remedy, "kill -9", fmt.Sprint("kill -9 ", pid), 1)
+		}
 	}
 	return f
 }

@@ -156,12 +156,3 @@ func Down(c *config.Config) (all []finding.Finding) {
 }
 
 func (d Doctor) down(context.Context) []finding.Finding { return Down(d.Config) }
-
-// MountGone is the finding that a directory is gone which a group shares.
-func MountGone(folder, container, host string) finding.Finding {
-	return finding.Finding{
-		Name: finding.Mount, Part: "group " + folder + ", " + container, Severity: finding.Warning,
-		Cause:  fmt.Sprintf("the directory %s, which group %s has as %s, is gone or another one", host, folder, container),
-		Remedy: "put it back, or mount it again; if another directory is meant to be there, restart the host",
-	}
-}

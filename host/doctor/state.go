@@ -97,7 +97,7 @@ func NoSocket(l groups.Layout) []finding.Finding {
 	if err == nil || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
-	return found(finding.State, "state, "+operator.SocketName, finding.Fault, err.Error(), "find out who made it, and move it away")
+	return found(finding.State, finding.SocketPart, finding.Fault, err.Error(), "find out who made it, and move it away")
 }
 
 // maxUnusable is how many files and directories are named.
@@ -218,11 +218,11 @@ func (d Doctor) disk(context.Context) (all []finding.Finding) {
 	below := "; below " + media.Size(d.FreeDisk) + " nothing more is accepted"
 	switch free := int64(fsys.Free); {
 	case d.FreeDisk > 0 && free < d.FreeDisk:
-		all = found(finding.Disk, "disk", finding.Fault, left+", and limits.free_disk is "+media.Size(d.FreeDisk)+": nothing new is accepted", MakeRoom)
+		all = found(finding.Disk, "disk", finding.Fault, left+", and limits.free_disk is "+media.Size(d.FreeDisk)+": nothing new is accepted", finding.MakeRoom)
 	case free < 2*d.FreeDisk:
-		all = found(finding.Disk, "disk", finding.Warning, left+below, MakeRoom)
+		all = found(finding.Disk, "disk", finding.Warning, left+below, finding.MakeRoom)
 	case free < d.FreeDisk+lowSpace:
-		all = found(finding.Disk, "disk", finding.Note, left+below, MakeRoom)
+		all = found(finding.Disk, "disk", finding.Note, left+below, finding.MakeRoom)
 	}
 	if fsys.Inodes > 0 && fsys.InodesFree < lowInodes {
 		all = append(all, found(finding.Disk, "disk", finding.Warning, fmt.Sprintf("%d inodes free on the disk of the state directory", fsys.InodesFree), "remove small files there")...)
@@ -245,6 +245,3 @@ func (d Doctor) volume(context.Context) []finding.Finding {
 	}
 	return nil
 }
-
-// MakeRoom is what to do about a full disk.
-const MakeRoom = "make room on the file system of the state directory, or lower limits.free_disk"

@@ -180,11 +180,26 @@ func (s Spec) file() (string, error) {
 		return "", s.unreadable(err)
 	}
 	defer f.Close()
+	return "", s.CheckHead(f)
+}
+
+// CheckHead returns an *Error if a database does not begin as one does.
+func (s Spec) CheckHead(database io.ReaderAt) error {
 	head := make([]byte, len(magic))
-	if _, err := io.ReadFull(f, head); err != nil || string(head) != magic {
-		return "", s.damaged(errors.New("it does not begin like an SQLite database"))
+	if _, err := database.ReadAt(head, 0); err != nil || string(head) != magic {
+		return s.damaged(errors.New("it does not begin like an SQLite database"))
 	}
-	return "", nil
+	return nil
+}
+
+// CheckMarks returns the *Error that the marker, or the installation's id, would be for the next Open. It
+// does not look at the database.
+func (s Spec) CheckMarks() error {
+	found, err := s.surveyMarks()
+	if err != nil {
+		return err
+	}
+	return s.agree(found, found.marker, "its marker")
 }
 
 // magic is the first bytes of a database:

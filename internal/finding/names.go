@@ -66,7 +66,6 @@ const (
 	Untried = "key_untried"        // it is unknown whether the service takes the model's key
 	Model   = "model_missing"      // the service does not have the assistant's model
 	Call    = "model_call_refused" // an assistant's call of the model holds what provider_tools does not allow
-	Mount   = "mount_missing"      // a directory that a group shares is gone
 
 	Queue   = "queue_unusable" // the host, or the group's container, may not use a directory of a group's queue
 	Unknown = "queue_unknown"  // a queue belongs to no group
