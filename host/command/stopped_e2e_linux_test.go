@@ -73,7 +73,7 @@ func (x *broken) serves(see func()) (said string) {
 		ended <- Run(ctx, "", stage.AllPlatforms(), []string{"-c", x.File, "serve"}, nil, &log, &errs)
 	}()
 	for tick := time.Tick(5 * time.Millisecond); ; {
-		if s, err := x.client.Status(ctx); err == nil && s.Running {
+		if s, err := x.client.Status(ctx); err == nil && s.Running && stage.Ready(s, nil) {
 			see()
 			cancel()
 			if code := <-ended; code != 0 {
@@ -97,9 +97,7 @@ func spoken(file, text string) string {
 // works sends a file, as a host does that is well.
 func (x *broken) works() {
 	x.t.Helper()
-	path := filepath.Join(x.dir, "letter")
-	stage.Must(x.t, os.WriteFile(path, bytes.Repeat([]byte("dear all\n"), 4000), 0o600))
-	item, err := x.client.Send(context.Background(), operator.Send{Group: "family", Path: path})
+	item, err := x.client.Send(context.Background(), operator.Send{Group: "family", Path: filepath.Join(x.dir, "letter")})
 	stage.Must(x.t, err)
 	x.until("the file is sent", func() bool {
 		item, err := x.client.Show(context.Background(), item.ID)
@@ -164,6 +162,7 @@ func wholeInstallation(t *testing.T) (dir string, paths []string) {
 	x := &broken{dir: dir, client: operator.NewClient(filepath.Join(dir, "state"))}
 	x.sabotaged = &sabotaged{t: t, Changing: &stage.Changing{File: filepath.Join(dir, "longshore.yaml"), Layout: groups.Layout{State: filepath.Join(dir, "state")}}}
 	stage.Must(t, os.WriteFile(x.File, []byte(brokenConfig), 0o600))
+	stage.Must(t, os.WriteFile(filepath.Join(dir, "letter"), bytes.Repeat([]byte("dear all\n"), 4000), 0o600)) // above 16 KiB, as a blob
 	if said := x.serves(x.works); said != "" {
 		t.Fatal(said)
 	}
