@@ -112,6 +112,14 @@ func (h *Host) connect(ctx context.Context) (err error) {
 	if h.conn, err = h.o.Database.Connect(ctx, Limit(h.o.Lease)); err != nil {
 		return err
 	}
+	if err = h.begin(ctx); err != nil {
+		_ = h.conn.Close(ctx) // else the next try would take it for one on which all is done
+	}
+	return err
+}
+
+// begin does what a new connection needs.
+func (h *Host) begin(ctx context.Context) error {
 	if !h.prepared {
 		if err := Prepare(ctx, h.conn); err != nil {
 			return err

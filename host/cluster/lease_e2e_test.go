@@ -411,6 +411,32 @@ func TestAHostThatDidNotComeUpKeptTheOthersOut(t *testing.T) {
 	mustTake(t, a)
 }
 
+// The tables of the lease were not made in time at a first start. The host kept the connection, and never tried again.
+func TestAHostThatCouldNotMakeItsTablesNeverTriedAgain(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	other, err := db.Connect(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.Background())
+	tx, err := other.Begin(t.Context())
+	if err == nil {
+		_, err = tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock($1)", preparing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := hostOf(t, db, "a")
+	if l, err := a.Take(t.Context()); l != nil || err == nil {
+		t.Fatal("it owns without its tables")
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustTake(t, a)
+}
+
 // slowly returns the way to a server on which each answer, once slow is true, takes 600 ms.
 func slowly(t *testing.T, server *pgtest.Server) (db *postgres.Config, slow *atomic.Bool) {
 	t.Helper()
