@@ -36,6 +36,10 @@ type Options struct {
 	// directory stays missing and the write fails.
 	Restore func(folder string) error
 
+	// Known reports whether the host has recorded a request of a group under this id. What a power
+	// loss has left of its file is then unlinked. If Known is nil, no request is recorded.
+	Known func(folder, id string) bool
+
 	// Refused is called after a request was put into the errors folder and before its
 	// result is written, from several goroutines; may be nil.
 	Refused func(Quarantined, *Item)
@@ -108,6 +112,9 @@ func New(o Options) *Spool {
 	}
 	if o.list <= 0 {
 		o.list = 16384
+	}
+	if o.Known == nil {
+		o.Known = func(string, string) bool { return false }
 	}
 	if o.watcher == nil {
 		o.watcher = fsnotify.NewWatcher
