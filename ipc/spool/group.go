@@ -229,8 +229,9 @@ func (s *Spool) readNames(g *group, p place, dir *os.Root) error {
 		return err
 	}
 	defer f.Close()
+	const most = 4096
 	for chunk := 0; ; chunk++ {
-		entries, err := f.Readdirnames(4096)
+		entries, err := f.Readdirnames(most)
 		if p == inFiles && chunk == 0 {
 			g.bare.Store(len(entries) == 0)
 		}
@@ -251,7 +252,7 @@ func (s *Spool) readNames(g *group, p place, dir *os.Root) error {
 			slices.SortFunc(g.names, byID)
 			g.names, g.more = slices.Clip(g.names[:s.opts.list]), true
 		}
-		if err != nil || len(entries) == 0 {
+		if err != nil || len(entries) < most {
 			return nil // io.EOF; another error is seen again at the next check
 		}
 	}
