@@ -88,7 +88,7 @@ type Spool struct {
 	stopped chan struct{}  // closed when ended is set
 	batches sync.WaitGroup // batches that are not Done
 
-	unlisted atomic.Int64  // groups that Run began with and that are not listed yet
+	unlisted atomic.Int64  // groups that Run began with and that had no batch yet
 	listed   chan struct{} // closed when they all are
 }
 
@@ -243,7 +243,7 @@ func (s *Spool) begins() {
 }
 
 // Listed returns a channel that is closed once every queue that Run began with has been
-// listed. Work that nobody waits for starts after that, so that requests come first.
+// listed, and its first batch is Done. Work that nobody waits for starts after that, so that requests come first.
 func (s *Spool) Listed() <-chan struct{} { return s.listed }
 
 // rescan checks every group at intervals, because an event may be lost. A check
