@@ -12,10 +12,7 @@ import (
 )
 
 // GiveBack lets the owner of a group's own directories enter and use them
-// again: its workspace, its home and the leaves of its queue that its assistant
-// may write to. An assistant can take those rights away, and would then lock
-// itself out, and a host that runs as its user too. It returns the directories
-// on which rights were missing.
+// again: those of Lockable. It returns the directories on which rights were missing.
 //
 // Nothing is done to one that is missing, that is no directory, or that
 // belongs neither to AgentUser nor to the host: that is the operator's to mend.
@@ -24,17 +21,8 @@ func (l Layout) GiveBack(folder string) (given []string, err error) {
 	if err := CheckFolder(folder); err != nil {
 		return nil, fmt.Errorf("give rights back: %w", err)
 	}
-	dirs := []string{l.Workspace(folder), filepath.Join(l.Homes(), folder)}
-	writable := IPCWritable
-	if l.V1 { // whose agents own what the leaves lie in
-		dirs = append(dirs, l.Session(folder), l.IPC(folder, ""))
-		writable = append(slices.Clone(writable), V1Tasks)
-	}
-	for _, leaf := range writable {
-		dirs = append(dirs, l.IPC(folder, leaf))
-	}
 	var errs []error
-	for _, dir := range dirs {
+	for _, dir := range l.Lockable(folder) {
 		lacked, err := giveBackBelow(filepath.Dir(dir), filepath.Base(dir))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("give rights on %s back: %w", dir, err))
@@ -44,6 +32,22 @@ func (l Layout) GiveBack(folder string) (given []string, err error) {
 		}
 	}
 	return given, errors.Join(errs...)
+}
+
+// Lockable are a group's workspace, its home and the leaves of its queue that its assistant may
+// write to. An assistant can take its user's rights on them away, and would then lock itself
+// out, and a host that runs as its user too.
+func (l Layout) Lockable(folder string) []string {
+	dirs := []string{l.Workspace(folder), filepath.Join(l.Homes(), folder)}
+	writable := IPCWritable
+	if l.V1 { // whose agents own what the leaves lie in
+		dirs = append(dirs, l.Session(folder), l.IPC(folder, ""))
+		writable = append(slices.Clone(writable), V1Tasks)
+	}
+	for _, leaf := range writable {
+		dirs = append(dirs, l.IPC(folder, leaf))
+	}
+	return dirs
 }
 
 func giveBackBelow(parent, name string) (bool, error) {

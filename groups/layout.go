@@ -2,6 +2,7 @@ package groups
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -100,6 +101,28 @@ func (l Layout) Session(folder string) string {
 func (l Layout) Temp(folder string) string { return filepath.Join(l.Own(), "tmp", folder) }
 
 func (l Layout) Sessions() string { return filepath.Join(l.Own(), "sessions") }
+
+// Directories are those that the host makes in a state, but those of single groups. prepared are made by
+// Prepare and must be real ones; others are made when they are needed, and may be links to one.
+func (l Layout) Directories() (prepared, others []string) {
+	prepared = []string{l.Own(), l.Groups(), l.IPCDir(), l.Store(), l.Logs(), l.Errors()}
+	for _, name := range []string{"places", "homes", "sessions", "tmp", "remote", "installation", "aside", "backups", "audit", "channels", "copies"} {
+		others = append(others, filepath.Join(l.Own(), name))
+	}
+	return prepared, append(others, filepath.Join(l.State, "sockets"), filepath.Join(l.State, "model"))
+}
+
+// OfGroup is Directories for a group: those that PrepareGroup makes, and those of its assistant.
+func (l Layout) OfGroup(folder string) (prepared, others []string) {
+	prepared = []string{l.Global(), l.Workspace(folder), l.IPC(folder, "")}
+	for _, leaf := range slices.Concat(IPCWritable, IPCReadable) {
+		prepared = append(prepared, l.IPC(folder, leaf))
+	}
+	for _, dir := range []string{l.Logs(), l.Homes(), l.Sessions(), filepath.Join(l.Own(), "places"), filepath.Dir(l.Temp(folder))} {
+		others = append(others, filepath.Join(dir, folder))
+	}
+	return prepared, others
+}
 
 // Own is where the host keeps what NanoClaw v1 has no place for.
 func (l Layout) Own() string {

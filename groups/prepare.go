@@ -137,10 +137,7 @@ func (l Layout) Sound(folder string) bool {
 		return false
 	}
 	home, session := filepath.Join(l.Homes(), folder), l.Session(folder)
-	dirs := []string{l.Global(), l.Workspace(folder), l.IPC(folder, "")}
-	for _, leaf := range slices.Concat(IPCWritable, IPCReadable) {
-		dirs = append(dirs, l.IPC(folder, leaf))
-	}
+	dirs, _ := l.OfGroup(folder)
 	if l.V1 {
 		dirs = append(dirs, filepath.Dir(session), session, l.IPC(folder, V1Tasks))
 	}

@@ -93,7 +93,7 @@ var rooms = map[string][]string{
 	"host/operator":            {"host/cluster", "host/httpd", "host/turns", "host/audit", "host/tasks", "host/remote/tokens", "host/outbox", "host/outbox/records", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "ipc/spool", "media", "internal/cause"},
 	"host/notify":              {"host/config", "host/operator", "host/state", "host/httpd", "host/channel/transfer", "media"},
 	"host/console":             {"host/audit", "host/turns", "host/operator", "host/tasks", "host/httpd"},
-	"host/doctor":              {"host/httpd", "host/turns", "host/config", "host/engines", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/confine", "internal/cause"},
+	"host/doctor":              {"host/audit", "host/httpd", "host/turns", "host/config", "host/engines", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/runtime/ssh", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/confine", "internal/cause"},
 	"host/engines":             {"host/config", "host/runtime", "host/runtime/docker", "host/runtime/ssh", "host/state", "host/store", "host/turns", "groups", "internal/cause"},
 	"host/live":                {"host/config", "host/channel", "host/keys", "host/outbox", "host/runtime", "host/screen", "ipc", "ipc/spool", "groups", "groups/mounts"},
 	"host/upkeep":              {},

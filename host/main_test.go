@@ -11,7 +11,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs what depends on how the program itself was built; the other
-// transcripts are those of host/command.
+// transcripts are those of e2e/commands.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
 }

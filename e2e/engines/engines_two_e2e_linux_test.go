@@ -27,6 +27,7 @@ type harbour struct {
 	*boxes
 	state string
 	image string // which neither has yet
+	text  string // of longshore.yaml, before the groups
 	dock  *containertest.Private
 	api   map[string]*client.Client // of each engine
 }
@@ -55,14 +56,20 @@ func newHarbour(t *testing.T) *harbour {
 	for _, name := range []string{"wait", "move"} {
 		text += fmt.Sprintf("  %s: {runtime: docker, share: none, network: none, image: %q, when_away: %s, agent: command, command: [sh, -c, %q]}\n", name, h.image, name, counts)
 	}
-	text += "groups:\n"
-	for i, assistant := range []string{"wait", "wait", "move", "move"} {
-		text += fmt.Sprintf("  - {folder: g%d, chat: \"web:g%d\", assistant: %s, gather: {after: 0s}}\n", i, i, assistant)
-	}
-	sshtest.Write(t, h.file, text)
+	h.text = text + "groups:\n"
+	h.write(", engine: dock", ", engine: quay")
 	h.engine = "unix:///nonexistent/docker.sock" // this machine has none
 	t.Cleanup(h.clear)
 	return h
+}
+
+// write writes longshore.yaml, with further keys of the first groups.
+func (h *harbour) write(keys ...string) {
+	text, keys := h.text, append(keys, make([]string, 4)...)
+	for i, assistant := range []string{"wait", "wait", "move", "move"} {
+		text += fmt.Sprintf("  - {folder: g%d, chat: \"web:g%d\", assistant: %s, gather: {after: 0s}%s}\n", i, i, assistant, keys[i])
+	}
+	sshtest.Write(h, h.file, text)
 }
 
 // clear removes what the hosts have left on the engines.
@@ -142,6 +149,8 @@ func TestOneOfTwoEnginesDiesInTheMiddleOfTurns(t *testing.T) {
 		h.answeredWith(h.member(i), h.say(h.member(i), "hello"), "run 1")
 	}
 	h.has(h.command("workspace", "list"), "-g0 dock", "-g1 quay", "-g2 dock", "-g3 quay")
+	h.write() // the first two had an engine of their own, since either one may be the first that answers
+	h.has(h.command("reload"), "applied")
 
 	waits, moves := h.say(h.member(0), "toil"), h.say(h.member(2), "toil")
 	for _, folder := range []string{"g0", "g2"} {

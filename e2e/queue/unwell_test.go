@@ -65,7 +65,7 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 	}{
 		{"less than free_disk", "{free_disk: 1000TiB}", nil, nil, "disk_full", finding.Accepting},
 		{"no directory for files", "{free_disk: 0}", func(dir string) error { return os.Rename(filepath.Join(dir, "blobs"), filepath.Join(dir, "old")) },
-			func(dir string) error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "blobs")) }, "not_recorded", finding.Accepting},
+			func(dir string) error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "blobs")) }, "not_recorded", finding.State},
 		{"database moved", "{free_disk: 0}", func(dir string) error {
 			return os.Rename(filepath.Join(dir, "longshore.db"), filepath.Join(dir, "old.db"))
 		},

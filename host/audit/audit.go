@@ -131,6 +131,8 @@ type Log struct {
 	lost     int           // of those, what was too much
 	dirty    bool          // written and not synced
 	failing  bool          // the operator was told
+	broken   *Broken       // see Broken
+	before   int64         // the entries before broken
 	written  chan struct{} // Run has something to do
 	seen, ex map[outcome]event
 	refused  refusals
@@ -161,6 +163,22 @@ func Open(o Options) (_ *Log, err error) {
 		l.Add(Entry{Event: "repaired", Message: fmt.Sprintf("%d bytes of a line that a crash cut off were removed", cut)})
 	}
 	return l, nil
+}
+
+// Broken returns where somebody has changed the end of the files since they were opened, even if lines follow
+// now, and how many entries stand before it; nil if nobody has.
+func (l *Log) Broken() (at *Broken, before int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k, files := l.kept.(*fileKeeper)
+	if l.broken != nil || !files {
+		return l.broken, l.before
+	}
+	at, gone := k.broken(l.number, l.hash)
+	if at != nil && !gone {
+		l.broken, l.before = at, l.number-1
+	}
+	return at, l.number - 1
 }
 
 // resume takes up one of the newest entries.

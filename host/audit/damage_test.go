@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,57 @@ func TestNothingIsWrittenBehindHalfALine(t *testing.T) {
 	closed(t, l)
 	if s, err := Verify(t.Context(), Files(o.Dir), ""); err != nil || s.Entries != 2 {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestWhatWasDoneToTheEndOfAnOpenTrailWasFoundByVerifyAlone, and hidden behind the next line.
+func TestWhatWasDoneToTheEndOfAnOpenTrailWasFoundByVerifyAlone(t *testing.T) {
+	for name, change := range map[string]func(path string, all []byte) error{
+		"cut off":  func(path string, all []byte) error { return os.Truncate(path, int64(len(all)-9)) },
+		"extended": func(path string, all []byte) error { return os.WriteFile(path, append(all, 'x'), 0o600) },
+		"changed": func(path string, all []byte) error {
+			return os.WriteFile(path, append(all[:len(all)-9:len(all)-9], "00000000\n"...), 0o600)
+		},
+		"replaced": func(path string, all []byte) error {
+			lines := bytes.SplitAfter(all, []byte("\n"))
+			e, err := parse(lines[1])
+			if err != nil {
+				return err
+			}
+			e.Group = "gamily"
+			out := bytes.NewBuffer(lines[0])
+			if _, err = encode(out, &e); err != nil {
+				return err
+			}
+			return os.WriteFile(path, out.Bytes(), 0o600)
+		},
+		"deleted": func(path string, _ []byte) error { return os.Remove(path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, quiet(t.TempDir()))
+			defer closed(t, l)
+			if at, _ := l.Broken(); at != nil {
+				t.Errorf("an empty trail: %v", at)
+			}
+			l.Add(sent(1), sent(2))
+			if at, _ := l.Broken(); at != nil {
+				t.Errorf("a whole trail: %v", at)
+			}
+			path := l.kept.(*fileKeeper).file.Name()
+			all, err := os.ReadFile(path)
+			if err == nil {
+				err = change(path, bytes.Clone(all))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if at, before := l.Broken(); at == nil || at.Line != 2 && name != "deleted" || before < 1 {
+					t.Errorf("%v, behind %d entries", at, before)
+				}
+				l.Add(sent(3))
+			}
+		})
 	}
 }
 

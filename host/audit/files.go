@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +24,7 @@ type fileKeeper struct {
 	mu   sync.Mutex
 	file *os.File // the newest; nil: there is none
 	size int64
+	last int          // bytes of the last line
 	torn bool         // behind size stands what a write left that failed half way
 	out  bytes.Buffer // what put writes: its memory is used again
 }
@@ -47,7 +49,7 @@ func (k *fileKeeper) end(see func(Entry)) (number int64, hash string, cut int64,
 				e.Hash = hashOf(line) // the chain goes on from what is there; Verify names the line
 				k.log.Error("a line of the audit trail is broken", "file", filepath.Base(path), "error", err)
 			}
-			number, hash = max(number+1, e.Number), e.Hash
+			number, hash, k.last = max(number+1, e.Number), e.Hash, len(line)
 			see(e)
 		})
 		if err != nil {
@@ -63,6 +65,24 @@ func (k *fileKeeper) end(see func(Entry)) (number int64, hash string, cut int64,
 		}
 	}
 	return number, hash, cut, err
+}
+
+// Check returns why Open would fail on a trail in the files of a directory, and how many bytes of a
+// line that was not written whole it would remove. It changes nothing.
+func Check(dir string) (torn int64, err error) {
+	if _, err = readKey(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	all, err := files(dir)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	newest := all[len(all)-1]
+	if err := safefs.Writable(newest, false); err != nil {
+		return 0, err
+	}
+	_, torn, err = readEnd(newest, func([]byte) {})
+	return torn, err
 }
 
 // readEnd calls see with the whole lines of a file. It returns how many bytes stand before and after the
@@ -114,8 +134,44 @@ func (k *fileKeeper) append(first int64, lines []byte) error {
 		k.torn = k.torn || n > 0
 		return err
 	}
-	k.size += int64(n)
+	k.size, k.last = k.size+int64(n), n-1-bytes.LastIndexByte(lines[:n-1], '\n')
 	return nil
+}
+
+// broken returns where the end of the newest file is not what put has written, whose last line has that number
+// and hash; nil if it is. gone: the file was deleted.
+func (k *fileKeeper) broken(number int64, hash string) (at *Broken, gone bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.file == nil || k.torn || k.size == 0 {
+		return nil, false
+	}
+	name := k.file.Name()
+	at = &Broken{File: filepath.Base(name), Line: int(number-numberOf(name)) + 1}
+	f, err := os.Open(name)
+	if err != nil {
+		_, above := os.Stat(filepath.Dir(k.dir))
+		if gone = errors.Is(err, fs.ErrNotExist) && above == nil; !gone { // others say that the state is closed or gone
+			return nil, false
+		}
+		at.Why = "the file is gone"
+		return at, true
+	}
+	defer f.Close()
+	line := make([]byte, k.last)
+	if info, err := f.Stat(); err != nil || info.Size() != k.size {
+		at.Why = "another program has cut it off, or written behind it"
+		return at, false
+	}
+	var e Entry
+	if _, err = f.ReadAt(line, k.size-int64(k.last)); err == nil {
+		e, err = parse(line)
+	}
+	if err == nil && e.Hash == hash {
+		return nil, false
+	}
+	at.Why = fmt.Sprint(cmp.Or(err, errors.New("the line was changed: its hash is another one")))
+	return at, false
 }
 
 // mend removes what a write left that failed half way: behind it, no line would be whole.

@@ -21,15 +21,20 @@ const keyBytes = 32
 
 // keyIn reads the key of Mask, or makes one.
 func keyIn(dir string) ([]byte, error) {
+	key, err := readKey(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		key = make([]byte, keyBytes)
+		_, _ = rand.Read(key) // never fails
+		return key, safefs.WriteNew(filepath.Join(dir, "key"), key, 0o600)
+	}
+	return key, err
+}
+
+func readKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, "key")
 	key, err := os.ReadFile(path)
 	if err == nil && len(key) != keyBytes { // with a shorter one, a number could be guessed
 		return nil, fmt.Errorf("%s is damaged, and may be moved away: the trail then has other hashes for numbers from here on", path)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		key = make([]byte, keyBytes)
-		_, _ = rand.Read(key) // never fails
-		return key, safefs.WriteNew(path, key, 0o600)
 	}
 	return key, err
 }

@@ -118,8 +118,11 @@ func files(dir string) (all []string, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if fileForm.MatchString(e.Name()) && e.Type().IsRegular() {
-			all = append(all, filepath.Join(dir, e.Name()))
+		if path := filepath.Join(dir, e.Name()); fileForm.MatchString(e.Name()) {
+			if !e.Type().IsRegular() {
+				return nil, fmt.Errorf("%s is not a file", path)
+			}
+			all = append(all, path)
 		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(numberOf(a), numberOf(b)) })

@@ -22,7 +22,7 @@ func (b *Bridge) Mounted(folder string) Opener {
 		if seen := b.Mounts(folder); seen != nil {
 			return seen.Open(name)
 		}
-		return nil, &ipc.Refusal{Code: groups.CodeGroupUnknown, Message: "this group is configured no longer"} // since its registry knew it
+		return nil, &ipc.Refusal{Code: groups.CodeGroupUnknown, Message: "this group is configured no longer", Hint: "ask the operator to write the group into longshore.yaml again"} // since its registry knew it
 	}
 }
 

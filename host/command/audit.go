@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
@@ -64,8 +65,8 @@ whether all before it is as it was.`,
 			var broken *audit.Broken
 			switch {
 			case errors.As(err, &broken):
-				return &terminal.Error{Code: terminal.ExitFault, Err: fmt.Errorf("the audit trail is not as it was written: %w", broken),
-					Hint: fmt.Sprintf("look at that line in %s, and at who could write there; %d entries before it are whole", place, s.Entries)}
+				f := doctor.TrailBroken(broken, place, s.Entries)
+				return terminal.Hinted(errors.New(f.Cause), f.Remedy)
 			case err != nil:
 				return err
 			case anchor != "" && !s.Found:

@@ -74,7 +74,7 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	}
 	view, err := store.Look(ctx, kept)
 	if err != nil {
-		return err
+		return e.ofStart(ctx, c, err)
 	}
 	options := operator.Options{
 		Layout: c.Layout(), Version: readVersion(e.version).Version, Groups: operator.Fixed(c.Groups),
@@ -186,7 +186,7 @@ func (i installation) Act(ctx context.Context, do func(*operator.Local) error) (
 		return stateInUse()
 	}
 	if err != nil {
-		return err
+		return i.env.ofStart(ctx, i.config, err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	return do(h.Local(false))

@@ -103,31 +103,20 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 		return finding.Merge(doctor.Invalid(finding.Invalid, finding.Fault, problems), e.ofLastGood(ctx))
 	}
 	var known serve.Known
-	var unread []finding.Finding
 	if health := operator.NewClient(operator.ControlDir(c.Layout())).Health(ctx); errors.Is(health, operator.ErrNoHost) {
 		if hidden := e.unasked(c.Layout(), health); hidden.Name != finding.Host {
 			return []finding.Finding{hidden}
 		}
-		if known, err = serve.Knows(ctx, c, store.Look); err != nil {
-			unread = []finding.Finding{{Name: finding.State, Part: "groups", Severity: finding.Fault, Cause: unknown(err), Remedy: remedyOf(err)}}
-		}
+		known, _ = serve.Knows(ctx, c, store.Look) // the doctor says why the state cannot be read
 		c = e.withRegistered(c, known)
 	}
-	return finding.Merge(unread, doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx))
+	return doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx)
 }
 
 // ofLastGood returns the findings of a running host whose file is invalid now.
 func (e *env) ofLastGood(ctx context.Context) (all []finding.Finding) {
 	all, _ = operator.NewClient(operator.ControlDir(e.lastLayout())).Findings(ctx, true) // without a host there are none
 	return all
-}
-
-// remedyOf is what an error of a store says to do.
-func remedyOf(err error) string {
-	if e, ok := errors.AsType[*store.Error](err); ok {
-		return e.Remedy
-	}
-	return terminal.AsOwner
 }
 
 func (e *env) printFindings(findings []finding.Finding) error {

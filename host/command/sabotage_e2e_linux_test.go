@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -45,6 +46,7 @@ type sabotaged struct {
 	page   *http.Client
 	pageAt string
 	key    string
+	health string       // the address of /healthz
 	hooks  chan string  // the bodies that the operator's webhook gets
 	ahead  atomic.Int64 // ns that Telegram's clock is ahead
 	shared string       // the directory that the group has as /workspace/extra/docs
@@ -53,11 +55,13 @@ type sabotaged struct {
 // sabotagedConfig has the assistant and the group's further keys.
 const sabotagedConfig = `channels: {telegram: {token_file: bot, server: %q, rate: {per_minute: 60000, burst: 1000}}}
 operator_page: {listen: "127.0.0.1:0"}
+metrics: {listen: %q}
 limits: {free_disk: 1MB}
 notify: {after: 1s, webhook: {url: %q, secret: "${HOOK_SECRET}"}}
 mounts: {allow: [{path: %q}]}
 assistants: {helper: %s}
 groups: [{name: Family, folder: family, chat: "tg:%d", assistant: helper, gather: {after: 0s}, mounts: [{name: docs, host: %q}]%s}]
+%s
 `
 
 // newSabotaged runs the host. assistant is as longshore.yaml has it; programs are scripts
@@ -66,7 +70,7 @@ groups: [{name: Family, folder: family, chat: "tg:%d", assistant: helper, gather
 func newSabotaged(t *testing.T, s sabotage) *sabotaged {
 	t.Helper()
 	t.Setenv("HOOK_SECRET", pushtest.Secret())
-	x := &sabotaged{t: t, srv: telegramtest.New(t, sabotagedChat, strangeChat), hooks: make(chan string, 64), page: &http.Client{}}
+	x := &sabotaged{t: t, srv: telegramtest.New(t, sabotagedChat, strangeChat), hooks: make(chan string, 64), page: &http.Client{}, health: stage.FreeAddress(t)}
 	answer := x.srv.Config.Handler
 	x.srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(time.Duration(x.ahead.Load())).UTC().Format(http.TimeFormat))
@@ -97,7 +101,14 @@ func newSabotaged(t *testing.T, s sabotage) *sabotaged {
 		if s.assistant == "" {
 			s.assistant = "{agent: sample}"
 		}
-		return fmt.Sprintf(sabotagedConfig, x.srv.URL, hook.URL, x.shared, s.assistant, sabotagedChat, x.shared, s.group)
+		more := s.more
+		if strings.Contains(more, "TAKEN") {
+			taken, err := net.Listen("tcp", "127.0.0.1:0")
+			stage.Must(t, err)
+			t.Cleanup(func() { stage.Must(t, taken.Close()) })
+			more = strings.Replace(more, "TAKEN", taken.Addr().String(), 1)
+		}
+		return fmt.Sprintf(sabotagedConfig, x.srv.URL, x.health, hook.URL, x.shared, s.assistant, sabotagedChat, x.shared, s.group, more)
 	})
 	address, err := x.Client.PageURL(t.Context())
 	stage.Must(t, err)
@@ -147,11 +158,83 @@ func (x *sabotaged) told() string {
 	return strings.Join(all, "\n")
 }
 
-// monitored is what the host answers on its socket, without JSON's quotes.
-func (x *sabotaged) monitored(path string) string {
-	said, err := stage.Monitor(x.Layout.State, path)
+// raw is what the host answers at metrics.listen.
+func (x *sabotaged) raw(path string) []byte {
+	resp, err := http.Get("http://" + x.health + path)
 	stage.Must(x.t, err)
-	return strings.NewReplacer(`\"`, `"`, `\u003c`, "<").Replace(said)
+	defer resp.Body.Close()
+	said, err := io.ReadAll(resp.Body)
+	stage.Must(x.t, err)
+	return said
+}
+
+// monitored is raw without JSON's quotes.
+func (x *sabotaged) monitored(path string) string {
+	return strings.NewReplacer(`\"`, `"`, `\u003c`, "<").Replace(string(x.raw(path)))
+}
+
+// views are the warnings and faults of each view. A command that has no list has one finding with the text.
+func (x *sabotaged) views() map[string][]finding.Finding {
+	x.t.Helper()
+	printed := func(list func(out []byte) ([]finding.Finding, error), args ...string) []finding.Finding {
+		var out, failed bytes.Buffer
+		Run(context.Background(), "", stage.AllPlatforms(), append([]string{"-c", x.File}, args...), nil, &out, &failed)
+		all, err := list(out.Bytes())
+		if err != nil {
+			said := strings.ReplaceAll(strings.Join(strings.Fields(failed.String()), " "), "longshore -c "+finding.ShellWord(x.File)+" ", "longshore ")
+			return []finding.Finding{{Cause: said, Severity: finding.Fault}}
+		}
+		return all
+	}
+	inside := func(out []byte) (all []finding.Finding, err error) {
+		var holder struct{ Findings []finding.Finding }
+		err = json.Unmarshal(out, &holder)
+		return holder.Findings, err
+	}
+	health, err := inside(x.raw("/healthz"))
+	stage.Must(x.t, err)
+	all := map[string][]finding.Finding{"the page": x.found(), "/healthz": health, "status": printed(inside, "status", "--json")}
+	all["doctor"] = printed(func(out []byte) (all []finding.Finding, err error) {
+		err = json.Unmarshal(out, &all)
+		return all, err
+	}, "doctor", "--json")
+	for view := range all {
+		all[view] = finding.Wrong(all[view])
+		for i := range all[view] {
+			all[view][i].Since = time.Time{}
+		}
+	}
+	return all
+}
+
+// alone waits until each view has one finding more than a host that is well: that one, in the same words.
+func (x *sabotaged) alone(well map[string][]finding.Finding, id string) {
+	x.t.Helper()
+	for deadline := time.Now().Add(stage.Patience); ; {
+		views := x.views()
+		var one finding.Finding
+		for _, f := range views["the page"] {
+			if f.ID() == id {
+				one = f
+			}
+		}
+		wrong := ""
+		for view, all := range views {
+			all = slices.DeleteFunc(all, func(f finding.Finding) bool {
+				return f.ID() != id && slices.ContainsFunc(well[view], func(w finding.Finding) bool { return w.ID() == f.ID() })
+			})
+			text := len(all) == 1 && all[0].Name == "" && strings.Contains(all[0].Cause, one.Cause) && strings.Contains(all[0].Cause, one.Remedy)
+			if !text && (len(all) != 1 || all[0] != one) {
+				wrong += fmt.Sprintf("\n%s: %+v", view, all)
+			}
+		}
+		if wrong == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("%s is not the one finding everywhere: %s", id, wrong)
+		}
+	}
 }
 
 // sabotage is one thing that somebody broke, and the words that name it.
@@ -160,6 +243,7 @@ type sabotage struct {
 	claude    string // the script of that name on the host's PATH
 	group     string // further keys of the group
 	disk      string // options of a tmpfs below the state directory
+	more      string // further lines of longshore.yaml; TAKEN is an address that another program has
 
 	of  string // what `why` is asked for; empty: the group
 	act func(x *sabotaged)
@@ -255,6 +339,62 @@ func sabotages() map[string]sabotage {
 			act:     func(x *sabotaged) { stage.Must(x.t, os.RemoveAll(filepath.Join(x.Layout.Own(), "blobs"))) },
 			finding: "state_unusable", part: "state, blobs", words: []string{"blobs is gone", "put it back from a backup"}, free: true,
 		},
+		"address taken": {
+			more: `remote: {listen: "TAKEN"}`, act: func(*sabotaged) {},
+			finding: "listener_down", part: "remote", words: []string{"address already in use", "name another one in remote.listen"}, free: true,
+		},
+		"file in the place of the socket": {
+			act: func(x *sabotaged) {
+				path := filepath.Join(x.Layout.Own(), operator.SocketName)
+				stage.Must(x.t, os.Remove(path))
+				stage.Must(x.t, os.WriteFile(path, nil, 0o600))
+			},
+			finding: "state_unusable", part: "state, longshore.sock", words: []string{"longshore.sock is in the place of the control socket but is not a socket", "find out who made it, and move it away"},
+		},
+		"database overwritten": {
+			act: func(x *sabotaged) {
+				f, err := os.OpenFile(filepath.Join(x.Layout.Own(), "longshore.db"), os.O_WRONLY, 0)
+				stage.Must(x.t, err)
+				_, err = f.Write(bytes.Repeat([]byte("garbage "), 512))
+				stage.Must(x.t, err)
+				stage.Must(x.t, f.Close())
+			},
+			finding: "store_damaged", part: "state", words: []string{"is damaged and cannot be read", "restore it from a backup"},
+		},
+		"marker overwritten": {
+			act: func(x *sabotaged) {
+				stage.Must(x.t, os.WriteFile(filepath.Join(x.Layout.Own(), "state.marker"), []byte("garbage"), 0o600))
+			},
+			finding: "store_damaged", part: "state, marker of the state", words: []string{"the marker of the state", "delete the marker"},
+		},
+		"id overwritten": {
+			act: func(x *sabotaged) {
+				stage.Must(x.t, os.WriteFile(filepath.Join(x.Layout.Installation(), "id"), []byte("garbage"), 0o600))
+			},
+			finding: "store_damaged", part: "state, marker of the installation", words: []string{"the installation's id", "restore it from a backup"},
+		},
+		"secret open": {
+			act:     func(x *sabotaged) { stage.Must(x.t, os.Chmod(filepath.Join(filepath.Dir(x.File), "bot"), 0o644)) },
+			finding: "config_open", part: "configuration", words: []string{"others may read the secret in", "chmod 0600"}, free: true,
+		},
+		"file in the place of a directory": {
+			act: func(x *sabotaged) {
+				path := filepath.Join(x.Layout.Own(), "tmp")
+				stage.Must(x.t, os.RemoveAll(path))
+				stage.Must(x.t, os.WriteFile(path, nil, 0o600))
+			},
+			finding: "state_unusable", part: "state, tmp", words: []string{"tmp in the state directory is not a directory", "find out who replaced it, and move it away"},
+		},
+		"end of the trail cut off": {
+			act: func(x *sabotaged) {
+				hello(x)
+				x.Until("an entry of the trail", func() bool {
+					all, _ := filepath.Glob(filepath.Join(x.Layout.Audit(), "*.jsonl"))
+					return len(all) == 1 && os.Truncate(all[0], 100) == nil
+				})
+			},
+			finding: "audit_broken", part: "audit trail", words: []string{"another program has cut it off", "look at that line in"}, free: true,
+		},
 		"lock deleted": {
 			act:     func(x *sabotaged) { stage.Must(x.t, os.Remove(filepath.Join(x.Layout.Own(), "longshore.lock"))) },
 			finding: "state_gone", part: "state", words: []string{"deleted or replaced while the host runs: longshore.lock", "put them back"},
@@ -280,14 +420,15 @@ func TestTwelveSabotagesAreNamedAlikeWhereverAnOperatorLooks(t *testing.T) {
 			if of == "" {
 				of = "family"
 			}
-			for _, f := range x.found() {
-				if f.Name == s.finding && name != "CLI missing" && name != "image missing" {
+			well := x.views()
+			for _, f := range well["the page"] {
+				if f.Name == s.finding && name != "CLI missing" && name != "image missing" && s.more == "" {
 					t.Fatalf("a host that is well: %+v", f)
 				}
 			}
 			s.act(x)
 			x.names("the page", append(s.words, s.finding+" of "+s.part), x.told)
-			x.names("status", append(s.words, s.finding), func() string { return x.asked("status") })
+			x.names("status", s.words, func() string { return x.asked("status") })
 			x.names("doctor", s.words, func() string { return x.asked("doctor") })
 			if !s.free {
 				x.names("why", s.words[len(s.words)-1:], func() string { return x.asked("why", of) })
@@ -304,6 +445,7 @@ func TestTwelveSabotagesAreNamedAlikeWhereverAnOperatorLooks(t *testing.T) {
 				}
 				return told
 			})
+			x.alone(well, s.finding+" of "+s.part)
 		})
 	}
 }
@@ -390,4 +532,22 @@ func (x *sabotaged) names(who string, words []string, says func() string) {
 			x.t.Fatalf("%s lacks %q:\n%s", who, missing, said)
 		}
 	}
+}
+
+// TestAGroupWithoutItsMountAnsweredWithoutTheFiles, and waited for minutes when the mount was back: the chat
+// hears that the message is kept, and is answered as soon as the directory is there again.
+func TestAGroupWithoutItsMountAnsweredWithoutTheFiles(t *testing.T) {
+	x := newSabotaged(t, sabotage{})
+	x.says(sabotagedChat, "hello?")
+	said := len(x.srv.WaitFor(t, sabotagedChat, 1)) // the assistant runs on after its answer
+	stage.Must(t, os.Rename(x.shared, x.shared+" of before"))
+	x.names("the page", []string{"mount_missing"}, x.told)
+	x.says(sabotagedChat, "hello again?")
+	all := x.srv.WaitFor(t, sabotagedChat, said+1)
+	if last := all[len(all)-1].Text; len(all) != said+1 || !strings.Contains(last, "Your message is kept") {
+		t.Fatalf("the chat reads %+v", all)
+	}
+	stage.Must(t, os.Rename(x.shared+" of before", x.shared))
+	x.Until("nothing is wrong any more", func() bool { return x.told() == "" })
+	x.srv.WaitFor(t, sabotagedChat, said+2)
 }

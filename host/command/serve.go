@@ -3,10 +3,9 @@ package command
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -71,7 +70,7 @@ func (e *env) runHost(ctx context.Context, cfg *config.Config, options serve.Opt
 	log := options.Log
 	h, err := serve.New(ctx, cfg, options)
 	if err != nil {
-		return ofStart(err)
+		return e.ofStart(ctx, cfg, err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	if options.Lease != nil {
@@ -86,15 +85,20 @@ func (e *env) runHost(ctx context.Context, cfg *config.Config, options serve.Opt
 	return err
 }
 
-// ofStart adds a remedy to the error with which a host does not start.
-func ofStart(err error) error {
+// ofStart is the error with which a stopped host's parts cannot be opened: in the doctor's words, if the
+// doctor knows why.
+func (e *env) ofStart(ctx context.Context, cfg *config.Config, err error) error {
 	if errors.Is(err, store.ErrLocked) {
 		return terminal.Hinted(err, "see what runs: longshore status")
 	}
-	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
-		return terminal.Hinted(err, doctor.Allow(filepath.Clean(path.Path)))
+	var causes, remedies []string
+	for _, f := range doctor.Of(cfg, serve.StoresOf(cfg, true), nil, nil, e.getenv).Start(ctx) {
+		causes, remedies = append(causes, f.Cause), append(remedies, f.Remedy)
 	}
-	return err
+	if len(causes) == 0 {
+		return err
+	}
+	return terminal.Hinted(errors.New(strings.Join(causes, "; ")), strings.Join(remedies, "; "))
 }
 
 // notifyManager reports to the service manager, if one started this process, until ctx is done or stop

@@ -105,7 +105,7 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 	t := begin(lease, options.Log)
 	// At once: a start that fails before the queue is open must not look like the time of another machine.
 	if _, err := serve.NoteTenure(cfg.Layout(), lease.Before, lease.Number); err != nil {
-		return errors.Join(err, t.end())
+		return errors.Join(e.ofStart(ctx, cfg, err), t.end())
 	}
 	owning, end := context.WithCancel(ctx)
 	defer end()
@@ -133,7 +133,7 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 func (e *env) awaitLease(ctx context.Context, cfg *config.Config, host *cluster.Host, options serve.Options, heard <-chan os.Signal) (*cluster.Lease, *config.Config, error) {
 	if cfg.Cluster.Name != "" {
 		if err := cfg.Layout().Prepare(nil); err != nil { // the place of the control socket
-			return nil, nil, err
+			return nil, nil, e.ofStart(ctx, cfg, err)
 		}
 		s := standby.New(cfg, standby.Options{Cluster: host, Version: options.Version, File: options.File, Log: options.Log})
 		defer reloadOnHangup(ctx, heard, s, service.Notifier{})()

@@ -25,8 +25,8 @@ func TestAHostThatMayNotUseADirectoryDidNotStart(t *testing.T) {
 		stage.Must(t, l.Prepare(nil))
 		stage.Must(t, os.Chmod(dir, 0))
 		_, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler)})
+		hinted, ok := (&env{getenv: os.Getenv}).ofStart(t.Context(), cfg, err).(*terminal.Error)
 		stage.Must(t, os.Chmod(dir, 0o700))
-		hinted, ok := ofStart(err).(*terminal.Error)
 		if !ok || !strings.Contains(hinted.Hint, "chmod u+rwX "+dir) {
 			t.Errorf("%s: %v, %+v", dir, err, hinted)
 		}

@@ -92,9 +92,6 @@ func (w *why) ask(ctx context.Context, probe bool) {
 	}
 	w.well("host", "runs as process %d", w.status.PID)
 	for _, f := range all {
-		if f.Name == string(cause.Engine) && strings.HasPrefix(f.Part, "assistant ") && len(w.engines()) > 0 {
-			continue // of the assistant's groups on any engine; the engine of this group has a finding of its own
-		}
 		ofAssistant := f.Severity == finding.Note && f.Part == "assistant "+w.group.Assistant
 		if (f.Wrong() || f.Severity == finding.Fine || ofAssistant) && slices.Contains(w.way(), w.kindOf(f)) {
 			w.findings = append(w.findings, f)
@@ -237,19 +234,10 @@ func (w *why) settings() {
 	}
 }
 
-// stops reports whether a finding keeps the group's assistant from answering. What is a note of an
-// assistant stops only the group whose turn broke.
-func (w *why) stops(f finding.Finding) bool {
-	return f.Severity == finding.Fault || f.Name == finding.Channel || f.Severity == finding.Note && f.Part == "assistant "+w.group.Assistant &&
-		slices.ContainsFunc(w.status.Assistants, func(a operator.Assistant) bool {
-			return a.Group == w.group.Folder && (a.Cause == f.Name || a.Cause == "" && (a.State == "waiting" || a.State == "broken"))
-		})
-}
-
-// answer prints the findings. If one of them stops the answer, it returns an error of the group or chat
-// who, with exit code 4.
+// answer prints the findings. If one of them is a fault, which stops the answer, it returns an error of the
+// group or chat who, with exit code 4, as the doctor does.
 func (w *why) answer(who, failed string) error {
-	stopped := slices.ContainsFunc(w.findings, w.stops)
+	stopped := faults(w.findings) > 0
 	err := w.env.Answer(map[string]any{"group": who, "answers": !stopped, "findings": w.findings}, w.print)
 	if err == nil && stopped {
 		err = &terminal.Error{Code: terminal.ExitFailed, Err: fmt.Errorf(failed, who)}
@@ -259,10 +247,10 @@ func (w *why) answer(who, failed string) error {
 
 func (w *why) print() error {
 	return w.env.printMarked(w.findings, func(f finding.Finding) string {
-		switch {
-		case w.stops(f):
+		switch f.Severity {
+		case finding.Fault:
 			return "no"
-		case f.Severity == finding.Fine:
+		case finding.Fine:
 			return "ok"
 		}
 		return "!"

@@ -8,10 +8,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -55,18 +58,28 @@ func Of(c *config.Config, stores []store.Spec, served []string, channels []Check
 // Findings implements finding.Source: what can be seen at any time at little cost.
 func (d Doctor) Findings(ctx context.Context) (all []finding.Finding) {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	all = each(ctx, d, Doctor.config, Doctor.proc, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.quarantine, Doctor.clock)
+	all = each(ctx, d, Doctor.config, Doctor.secrets, Doctor.proc, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.quarantine, Doctor.clock)
+	if !d.Running {
+		all = append(all, d.trail(ctx)...)
+	}
 	if !d.Running && d.Config != nil {
 		all = append(all, each(ctx, d, Doctor.down, Doctor.addresses, Doctor.programs)...)
 	}
 	return all
 }
 
+// Start returns the faults that keep a host from starting on an installation at rest.
+func (d Doctor) Start(ctx context.Context) []finding.Finding {
+	d.Proc = cmp.Or(d.Proc, "/proc")
+	all := finding.Merge(each(ctx, d, Doctor.state, Doctor.usable, Doctor.trail, Doctor.opened))
+	return slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity != finding.Fault || f.Name == finding.StateOpen })
+}
+
 // Examine returns what takes longer or asks others: databases, channels' platforms, assistants'
 // programs, engine and machines.
 func (d Doctor) Examine(ctx context.Context) (all []finding.Finding) {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	return each(ctx, d, Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.stores, Doctor.channels, Doctor.keys, Doctor.environment)
+	return each(ctx, d, Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.stores, Doctor.chain, Doctor.channels, Doctor.keys, Doctor.environment)
 }
 
 func each(ctx context.Context, d Doctor, checks ...func(Doctor, context.Context) []finding.Finding) (all []finding.Finding) {
@@ -83,7 +96,7 @@ func each(ctx context.Context, d Doctor, checks ...func(Doctor, context.Context)
 // somebody outside it can see. If none runs, it examines the installation itself.
 func (d Doctor) Ask(ctx context.Context) []finding.Finding {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	outside := append(d.user(ctx), d.advice(ctx)...) // this shell may lack variables that the service has
+	outside := d.user(ctx)
 	client := operator.NewClient(operator.ControlDir(d.Layout))
 	err := client.Health(ctx)
 	if err == nil {
@@ -104,7 +117,9 @@ func (d Doctor) Ask(ctx context.Context) []finding.Finding {
 }
 
 // Allow is the remedy for a file or directory that its owner may not use.
-func Allow(path string) string { return "chmod u+rwX " + path + ", as its owner or as root" }
+func Allow(path string) string {
+	return "chmod u+rwX " + finding.ShellWord(path) + ", as its owner or as root"
+}
 
 // Unasked is the finding that the host of l could not be asked, by the error of a Client.
 func Unasked(l groups.Layout, err error) finding.Finding {
@@ -122,6 +137,11 @@ func Unasked(l groups.Layout, err error) finding.Finding {
 		f.Name, f.Remedy = finding.Denied, "run the command as the user that the host runs as, or as root"
 	case errors.Is(err, operator.ErrNoHost):
 		f.Name, f.Severity, f.Cause, f.Remedy = finding.Host, finding.Note, "no host is running on this state directory", "longshore serve"
+	default:
+		if pid := lockHolder("/proc", filepath.Join(l.Own(), "longshore.lock")); pid > 0 {
+			f.Cause = fmt.Sprintf("%v; it is process %d", err, pid)
+			f.Remedy = strings.Replace(f.Remedy, "kill -9", fmt.Sprint("kill -9 ", pid), 1)
+		}
 	}
 	return f
 }
@@ -139,17 +159,19 @@ func found(name, part string, s finding.Severity, cause, remedy string) []findin
 
 func well(part, words string) []finding.Finding { return []finding.Finding{finding.Well(part, words)} }
 
-// realDir describes a directory. A link to a directory is an error
-// (fs.ErrInvalid), since it would lead the host out of its state directory.
-func realDir(path string) (fs.FileInfo, error) {
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
+// realDir describes a directory. Anything else, even a link to a directory, is an error with it
+// (fs.ErrInvalid): a link would lead the host out of its state directory.
+func realDir(path string) (fs.FileInfo, error) { return dirBy(os.Lstat, path) }
+
+// dirAt is realDir and follows links.
+func dirAt(path string) (fs.FileInfo, error) { return dirBy(os.Stat, path) }
+
+func dirBy(stat func(string) (fs.FileInfo, error), path string) (fs.FileInfo, error) {
+	fi, err := stat(path)
+	if err == nil && !fi.IsDir() {
+		err = &fs.PathError{Op: "look at", Path: path, Err: fs.ErrInvalid}
 	}
-	if !fi.IsDir() {
-		return nil, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrInvalid}
-	}
-	return fi, nil
+	return fi, err
 }
 
 // rel shortens a path below the state directory for a message.
@@ -176,11 +198,31 @@ func (d Doctor) config(context.Context) []finding.Finding {
 	case err != nil:
 		return found(finding.Invalid, "configuration", finding.Fault, err.Error(), "put the file back; a running host goes on by the one that it applied last")
 	case fi.Mode().Perm()&0o022 != 0:
-		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+d.File)
+		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+finding.ShellWord(d.File))
 	case len(d.Wrong) > 0:
 		return Invalid(finding.Invalid, finding.Fault, d.Wrong)
 	}
 	return well("configuration", "the configuration is valid, and only its owner may change it")
+}
+
+// secrets finds the files of secrets that others may read.
+func (d Doctor) secrets(context.Context) (all []finding.Finding) {
+	if d.Config == nil {
+		return nil
+	}
+	for _, path := range openSecrets(d.Config) {
+		all = append(all, found(finding.ConfigOpen, "configuration", finding.Warning, "others may read the secret in "+path, "chmod 0600 "+finding.ShellWord(path))...)
+	}
+	return all
+}
+
+// openSecrets are the host's own files of secrets that others may use. On files of others, such as those
+// that a container engine hands over, somebody else decides.
+func openSecrets(c *config.Config) []string {
+	return slices.DeleteFunc(slices.Clone(c.SecretFiles), func(path string) bool {
+		fi, err := os.Stat(path)
+		return err != nil || fi.Mode().Perm()&0o077 == 0 || !safefs.Mine(fi)
+	})
 }
 
 // advice repeats the file's warnings.

@@ -113,6 +113,12 @@ func (p *patient) database(withLog bool) string {
 	return path
 }
 
+// trail writes a file of the audit trail.
+func (p *patient) trail(name, text string) {
+	p.t.Helper()
+	p.must(os.MkdirAll(p.Layout.Audit(), 0o700), os.WriteFile(filepath.Join(p.Layout.Audit(), name), []byte(text), 0o600))
+}
+
 // damage overwrites the middle of a file.
 func (p *patient) damage(path string) {
 	p.t.Helper()
@@ -178,11 +184,31 @@ func illnesses() []planted {
 		}, finding.State, finding.Fault, "store"},
 		{"messages swapped for a link", func(p *patient) {
 			p.must(os.Remove(leaf(p, "messages")), os.Symlink("/tmp", leaf(p, "messages")))
-		}, finding.Queue, finding.Fault, "ipc/family/messages is not a directory itself"},
+		}, string(cause.Directory), finding.Fault, "ipc/family/messages is not a directory itself"},
 		{"results open to all", func(p *patient) { p.must(os.Chmod(leaf(p, "results"), 0o777)) }, finding.Queue, finding.Fault, "anybody may replace"},
 		{"workspace swapped for a link", func(p *patient) {
 			p.must(os.Remove(p.Layout.Workspace("family")), os.Symlink("/", p.Layout.Workspace("family")))
-		}, finding.Queue, finding.Fault, "workspace of group family"},
+		}, string(cause.Directory), finding.Fault, "groups/family is not a directory itself"},
+		{"file in the place of the state directory", func(p *patient) {
+			p.must(os.RemoveAll(p.Layout.State), os.WriteFile(p.Layout.State, nil, 0o600))
+		}, finding.State, finding.Fault, "is not a directory"},
+		{"file in the place of a directory for later", func(p *patient) {
+			p.must(os.WriteFile(filepath.Join(p.Layout.Own(), "tmp"), nil, 0o600))
+		}, finding.State, finding.Fault, "tmp in the state directory is not a directory"},
+		{"file in the place of a group's logs", func(p *patient) {
+			p.must(os.WriteFile(filepath.Join(p.Layout.Logs(), "family"), nil, 0o600))
+		}, string(cause.Directory), finding.Fault, "logs/family is not a directory itself"},
+		{"damaged key of the trail", func(p *patient) { p.trail("key", "short") }, finding.State, finding.Fault, "the audit trail cannot be written"},
+		{"torn trail", func(p *patient) { p.trail("000000000001.jsonl", `{"n":1,`) }, finding.Trail, finding.Note, "ends with 7 bytes of a line"},
+		{"changed trail", func(p *patient) { p.trail("000000000001.jsonl", "{\"n\":1}\n") }, finding.Trail, finding.Warning, "not as it was written: 000000000001.jsonl, line 1"},
+		{"directory in the place of the trail's file", func(p *patient) {
+			p.must(os.MkdirAll(filepath.Join(p.Layout.Audit(), "000000000001.jsonl"), 0o700))
+		}, finding.State, finding.Fault, "000000000001.jsonl is not a file"},
+		{"token that others may read", func(p *patient) {
+			token := filepath.Join(p.t.TempDir(), "token")
+			p.must(os.WriteFile(token, []byte("x"), 0o644))
+			p.Config = &config.Config{Groups: p.Groups, SecretFiles: []string{token}}
+		}, finding.ConfigOpen, finding.Warning, "others may read the secret in"},
 		{"queue of nobody", func(p *patient) { p.must(os.Mkdir(p.Layout.IPC("a\x1b[31m", ""), 0o755)) }, finding.Unknown, finding.Note, `"a\x1b[31m"`},
 		{"refused requests", func(p *patient) {
 			p.must(os.WriteFile(filepath.Join(p.Layout.Errors(), "family-x.reason.json"), []byte("{}"), 0o600))

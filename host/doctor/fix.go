@@ -14,7 +14,7 @@ import (
 
 // Fix mends what can be mended without asking anybody: it takes the right to write the
 // configuration and the state directory from others, and closes the state's private
-// parts to them. It returns what it did, a sentence each. Everything else that
+// parts and the host's files of secrets to them. It returns what it did, a sentence each. Everything else that
 // Examine finds needs a decision of the operator's. The error joins what could not be
 // mended; nothing is undone.
 func Fix(c *config.Config, file string, stores []store.Spec) (done []string, err error) {
@@ -32,12 +32,19 @@ func Fix(c *config.Config, file string, stores []store.Spec) (done []string, err
 	for _, path := range privateDirs(layout, stores) {
 		narrow(path, 0o700)
 	}
+	for _, path := range openSecrets(c) {
+		narrow(path, 0o600)
+	}
 	return done, errors.Join(problems...)
 }
 
 // privateDirs are the directories of the state that only the host enters.
 func privateDirs(l groups.Layout, stores []store.Spec) []string {
-	all := []string{l.Store(), l.Errors(), l.Logs()}
+	return append([]string{l.Store(), l.Errors(), l.Logs()}, filesDirs(stores)...)
+}
+
+// filesDirs are the directories of stores' files.
+func filesDirs(stores []store.Spec) (all []string) {
 	for _, s := range stores {
 		if s.Files != "" {
 			all = append(all, filepath.Join(s.Dir, s.Files))

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -21,16 +21,9 @@ import (
 // queues checks the directories that containers write into: if an assistant
 // replaced one by a link, the host would read or write elsewhere.
 func (d Doctor) queues(context.Context) (all []finding.Finding) {
-	root := d.Layout.IPCDir()
-	entries, err := safefs.ReadDir(root)
-	if err != nil {
-		return nil // state and usable say so
-	}
+	entries, _ := safefs.ReadDir(d.Layout.IPCDir()) // state and usable say why not
 	for _, g := range d.Groups {
-		all = append(all, d.queue(g)...)
-		if fi, err := os.Lstat(d.Layout.Workspace(g.Folder)); err == nil && !fi.IsDir() {
-			all = append(all, found(finding.Queue, "group "+g.Folder, finding.Fault, fmt.Sprintf("the workspace of group %s is not a directory itself", g.Folder), "stop the host, find out who replaced it, and make it again")...)
-		}
+		all = append(all, d.group(g)...)
 	}
 	all = append(all, d.strangers(entries)...)
 	if len(all) == 0 {
@@ -39,21 +32,47 @@ func (d Doctor) queues(context.Context) (all []finding.Finding) {
 	return all
 }
 
-func (d Doctor) queue(g groups.Group) (all []finding.Finding) {
-	for _, name := range []string{"", ipc.MessagesDir, ipc.FilesDir, ipc.ResultsDir, ipc.InputDir, ipc.ContextDir} {
-		path := d.Layout.IPC(g.Folder, name)
+// Unusable returns why the directories of a group cannot be made; the zero Finding if nothing is wrong with
+// them or those around them.
+func (d Doctor) Unusable(g groups.Group) finding.Finding {
+	all := d.group(g)
+	prepared, _ := d.Layout.Directories()
+	for _, path := range prepared {
+		if err := safefs.Writable(path, true); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+			all = append(all, d.unusable(string(cause.Directory), "", path, err))
+		}
+	}
+	for _, f := range all {
+		if f.Severity == finding.Fault && f.Name == string(cause.Directory) {
+			return f
+		}
+	}
+	return finding.Finding{}
+}
+
+// group finds what is wrong with the directories of a group.
+func (d Doctor) group(g groups.Group) (all []finding.Finding) {
+	part, queue := "group "+g.Folder, d.Layout.IPC(g.Folder, "")
+	prepared, others := d.Layout.OfGroup(g.Folder)
+	for i, path := range append(prepared, others...) {
 		fi, err := realDir(path)
-		own := name == "" && !d.Layout.V1 || name == ipc.ResultsDir || name == ipc.ContextDir // in v1's root, its agents make directories of their own
+		if i >= len(prepared) && err != nil {
+			fi, err = dirAt(path)
+		}
+		if err == nil {
+			err = safefs.Writable(path, true)
+		}
+		leaf, below := safefs.Below(queue, path)
 		switch {
 		case errors.Is(err, fs.ErrInvalid):
-			all = append(all, found(finding.Queue, "group "+g.Folder, finding.Fault, d.rel(path)+" is not a directory itself", "stop the host, remove it, look at what the group's assistant was told, and start the host")...)
-		case err != nil: // a missing one is made by the host; usable names one above that is closed
-		case safefs.Writable(path, true) != nil:
-			all = append(all, d.unusable(finding.Queue, "group "+g.Folder, path, safefs.Writable(path, true)))
-			if name == "" {
-				return all // nothing below it can be seen
-			}
-		case own:
+			all = append(all, found(string(cause.Directory), part, finding.Fault, d.rel(path)+" is not a directory itself", "stop the host, remove it, look at what the group's assistant was told, and start the host")...)
+		case fi == nil: // a missing one is made by the host; usable names one above that is closed
+		case err != nil && !d.Running && slices.Contains(d.Layout.Lockable(g.Folder), path) && safefs.Mine(fi):
+			all = append(all, found(string(cause.Directory), part, finding.Note, d.rel(path)+" lacks rights of its owner's, as an assistant may have taken them away", "longshore serve gives them back")...)
+		case err != nil:
+			all = append(all, d.unusable(string(cause.Directory), part, path, err))
+		case !below:
+		case leaf == "." && !d.Layout.V1, leaf == ipc.ResultsDir, leaf == ipc.ContextDir: // in v1's root, its agents make directories of their own
 			all = append(all, d.hosts(g, path, fi)...)
 		default:
 			all = append(all, d.agents(g, path, fi)...)
@@ -66,11 +85,11 @@ func (d Doctor) queue(g groups.Group) (all []finding.Finding) {
 // directory.
 func (d Doctor) hosts(g groups.Group, path string, fi fs.FileInfo) []finding.Finding {
 	if mode := fi.Mode(); mode.Perm()&0o002 != 0 && mode&fs.ModeSticky == 0 {
-		return found(finding.Queue, "group "+g.Folder, finding.Fault, fmt.Sprintf("anybody may replace the host's files in %s (mode %04o)", d.rel(path), mode.Perm()), "chmod o-w "+path)
+		return found(finding.Queue, "group "+g.Folder, finding.Fault, fmt.Sprintf("anybody may replace the host's files in %s (mode %04o)", d.rel(path), mode.Perm()), "chmod o-w "+finding.ShellWord(path))
 	}
 	host, _ := d.owner()
 	if uid, ok := safefs.UID(fi); ok && uid != host {
-		return found(finding.Queue, "group "+g.Folder, finding.Warning, fmt.Sprintf("%s belongs to user %d, not to the host's user %d", d.rel(path), uid, host), fmt.Sprintf("chown %d %s", host, path))
+		return found(finding.Queue, "group "+g.Folder, finding.Warning, fmt.Sprintf("%s belongs to user %d, not to the host's user %d", d.rel(path), uid, host), fmt.Sprintf("chown %d %s", host, finding.ShellWord(path)))
 	}
 	return nil
 }
@@ -83,7 +102,7 @@ func (d Doctor) agents(g groups.Group, path string, fi fs.FileInfo) []finding.Fi
 		return nil
 	}
 	return found(finding.Queue, "group "+g.Folder, finding.Fault, fmt.Sprintf("%s belongs to user %d: the container's user %d cannot write there", d.rel(path), uid, agentUser(host)),
-		fmt.Sprintf("chown %d %s", agentUser(host), path))
+		fmt.Sprintf("chown %d %s", agentUser(host), finding.ShellWord(path)))
 }
 
 // strangers reports directories that belong to no configured group. The host
@@ -137,12 +156,3 @@ func Down(c *config.Config) (all []finding.Finding) {
 }
 
 func (d Doctor) down(context.Context) []finding.Finding { return Down(d.Config) }
-
-// MountGone is the finding that a directory is gone which a group shares.
-func MountGone(folder, container, host string) finding.Finding {
-	return finding.Finding{
-		Name: finding.Mount, Part: "group " + folder + ", " + container, Severity: finding.Warning,
-		Cause:  fmt.Sprintf("the directory %s, which group %s has as %s, is gone or another one", host, folder, container),
-		Remedy: "put it back, or mount it again; if another directory is meant to be there, restart the host",
-	}
-}

@@ -3,6 +3,8 @@ package doctor_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/doctor"
@@ -24,5 +26,18 @@ func TestARunningHostWithoutASocketWasToBeKilled(t *testing.T) {
 	defer lock.Close()
 	if f := doctor.Unasked(p.Layout, operator.ErrNoHost); f.Name != finding.State {
 		t.Errorf("a host holds the lock: %+v", f)
+	}
+}
+
+// TestNoViewNamedTheProcessThatDoesNotAnswer, such as one that was stopped.
+func TestNoViewNamedTheProcessThatDoesNotAnswer(t *testing.T) {
+	p := newPatient(t)
+	lock, err := store.Lock(p.Stores[0])
+	p.must(err)
+	defer lock.Close()
+	pid := strconv.Itoa(os.Getpid())
+	f := doctor.Unasked(p.Layout, operator.ErrSilent)
+	if f.Name != finding.Silent || !strings.Contains(f.Cause, "process "+pid) || !strings.Contains(f.Remedy, "kill -9 "+pid+" and") {
+		t.Errorf("%+v", f)
 	}
 }

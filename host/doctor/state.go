@@ -37,9 +37,11 @@ func (d Doctor) state(context.Context) (all []finding.Finding) {
 	case errors.Is(err, fs.ErrNotExist) && d.Running:
 		return []finding.Finding{finding.Gone(d.Layout.State, os.Getpid())}
 	case errors.Is(err, fs.ErrNotExist):
-		return found(finding.StateNone, "state", finding.Note, "the state directory does not exist yet", "longshore serve creates it")
-	case errors.Is(err, fs.ErrInvalid):
+		return d.unmade()
+	case errors.Is(err, fs.ErrInvalid) && fi.Mode()&fs.ModeSymlink != 0:
 		return found(finding.State, "state", finding.Fault, "the state directory is not a directory itself", "put the real path into longshore.yaml, not a link to it")
+	case errors.Is(err, fs.ErrInvalid), errors.Is(err, syscall.ENOTDIR):
+		return found(finding.State, "state", finding.Fault, "the state directory "+d.Layout.State+" is not a directory", misplaced)
 	case err != nil:
 		return []finding.Finding{d.unusable(finding.State, "state", d.Layout.State, err)}
 	}
@@ -47,16 +49,22 @@ func (d Doctor) state(context.Context) (all []finding.Finding) {
 		bad(finding.State, "the state directory belongs to another user", "run longshore as its owner, or change the owner with chown -R")
 	}
 	if fi.Mode().Perm()&0o022 != 0 {
-		bad(finding.StateOpen, fmt.Sprintf("others may write to the state directory (mode %04o)", fi.Mode().Perm()), "chmod go-w "+d.Layout.State)
+		bad(finding.StateOpen, fmt.Sprintf("others may write to the state directory (mode %04o)", fi.Mode().Perm()), "chmod go-w "+finding.ShellWord(d.Layout.State))
 	}
-	for _, path := range append(privateDirs(d.Layout, d.Stores), d.Layout.Groups(), d.Layout.Global(), d.Layout.IPCDir()) {
+	prepared, others := d.Layout.Directories()
+	for _, path := range append(prepared, filesDirs(d.Stores)...) {
 		if _, err := realDir(path); errors.Is(err, fs.ErrInvalid) {
-			bad(finding.State, d.rel(path)+" in the state directory is not a directory itself", "stop the host, find out who replaced it, and move it away; or restore it from a backup")
+			bad(finding.State, d.rel(path)+" in the state directory is not a directory itself", misplaced)
+		}
+	}
+	for _, path := range others {
+		if _, err := dirAt(path); errors.Is(err, fs.ErrInvalid) {
+			all = append(all, found(finding.State, "state, "+d.rel(path), finding.Fault, d.rel(path)+" in the state directory is not a directory", misplaced)...)
 		}
 	}
 	for _, path := range privateDirs(d.Layout, d.Stores) {
 		if fi, err := realDir(path); err == nil && fi.Mode().Perm()&0o077 != 0 {
-			bad(finding.StateOpen, fmt.Sprintf("%s is open to other users (mode %04o)", d.rel(path), fi.Mode().Perm()), "chmod 0700 "+path)
+			bad(finding.StateOpen, fmt.Sprintf("%s is open to other users (mode %04o)", d.rel(path), fi.Mode().Perm()), "chmod 0700 "+finding.ShellWord(path))
 		}
 	}
 	all = append(all, NoSocket(d.Layout)...)
@@ -66,33 +74,58 @@ func (d Doctor) state(context.Context) (all []finding.Finding) {
 	return all
 }
 
+// misplaced is what to do about a file in the place of a directory.
+const misplaced = "stop the host, find out who replaced it, and move it away; or restore it from a backup"
+
+// unmade finds whether a host can make its state directory.
+func (d Doctor) unmade() []finding.Finding {
+	above := filepath.Dir(d.Layout.State)
+	err := safefs.Writable(above, true)
+	for ; errors.Is(err, fs.ErrNotExist); err = safefs.Writable(above, true) {
+		above = filepath.Dir(above)
+	}
+	if err != nil {
+		return found(finding.State, "state", finding.Fault, fmt.Sprintf("the state directory cannot be made in %s: %v", above, safefs.Reason(err)),
+			fmt.Sprintf("install -d -o %d -m 0700 %s, as root", os.Geteuid(), finding.ShellWord(d.Layout.State)))
+	}
+	return found(finding.StateNone, "state", finding.Note, "the state directory does not exist yet", "longshore serve creates it")
+}
+
 // NoSocket finds whether something else is in the place of the control socket.
 func NoSocket(l groups.Layout) []finding.Finding {
 	err := operator.CheckSocket(operator.ControlDir(l))
 	if err == nil || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
-	return found(finding.State, "state, "+operator.SocketName, finding.Fault, err.Error(), "find out who made it, and move it away")
+	return found(finding.State, finding.SocketPart, finding.Fault, err.Error(), "find out who made it, and move it away")
 }
 
 // maxUnusable is how many files and directories are named.
 const maxUnusable = 20
 
 // usable finds what the host has to read and write and may not: every directory of the state, two
-// levels deep, and the files in them. Deeper ones are the queues', and bytes that are opened one by
-// one. What is below a workspace or a home is its assistant's.
+// levels deep, and the files in them, but those of configured groups. Deeper ones are bytes that are
+// opened one by one.
 func (d Doctor) usable(context.Context) (all []finding.Finding) {
 	for _, root := range []string{d.Layout.State, d.Layout.Own()} {
 		switch err := safefs.Writable(root, true); {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			return nil // state says so
 		case err != nil:
 			return []finding.Finding{d.unusable(finding.State, "state", root, err)}
 		}
 	}
+	ofGroups, folders := map[string]bool{}, map[string]bool{groups.GlobalFolder: len(d.Groups) > 0} // queues says so
+	prepared, others := d.Layout.OfGroup(groups.GlobalFolder)
+	for _, path := range append(prepared, others...) {
+		ofGroups[filepath.Dir(path)] = true
+	}
+	for _, g := range d.Groups {
+		folders[g.Folder] = true
+	}
 	for _, root := range []string{d.Layout.Own(), d.Layout.Groups(), d.Layout.Store()} {
 		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // every error is reported, or is that of a missing state
-			if err != nil || e.Name() == "lost+found" || e.Name() == operator.SocketName || len(all) >= maxUnusable {
+			if err != nil || e.Name() == "lost+found" || e.Name() == operator.SocketName || ofGroups[filepath.Dir(path)] && folders[e.Name()] || len(all) >= maxUnusable {
 				return skip(e)
 			}
 			if !e.IsDir() && !e.Type().IsRegular() {
@@ -114,9 +147,11 @@ func (d Doctor) usable(context.Context) (all []finding.Finding) {
 }
 
 // needs returns the check of a file or directory below root: whether the host writes it, or only
-// reads it. Backups, the trail of former days and what was set aside are not written again.
+// reads it. Markers, backups, the trail of former days and what was set aside are not written again.
 func (d Doctor) needs(root, top string, deep, dir bool) func(string, bool) error {
 	switch {
+	case !dir && !deep && filepath.Ext(top) == ".marker":
+		return safefs.Readable
 	case root != d.Layout.Own() || !deep:
 		return safefs.Writable
 	case top == filepath.Base(d.Layout.Aside()), !dir && top != "channels" && top != filepath.Base(d.Layout.Store()):
@@ -127,7 +162,8 @@ func (d Doctor) needs(root, top string, deep, dir bool) func(string, bool) error
 
 // gone names the directories that a running host has made at its start and that are missing.
 func (d Doctor) gone() (all []finding.Finding) {
-	for _, path := range append(privateDirs(d.Layout, d.Stores), d.Layout.Groups(), d.Layout.IPCDir()) {
+	prepared, _ := d.Layout.Directories()
+	for _, path := range append(prepared, filesDirs(d.Stores)...) {
 		if _, err := os.Lstat(path); d.Running && errors.Is(err, fs.ErrNotExist) {
 			all = append(all, d.unusable(finding.State, "state, "+d.rel(path), path, err))
 		}
@@ -166,7 +202,7 @@ func (d Doctor) unusable(name, part, path string, err error) finding.Finding {
 		f.Remedy = "mount its file system for writing: " + path
 	case fi != nil && ok && path != d.Layout.State:
 		if uid, known := safefs.UID(fi); known && uid != host {
-			f.Remedy = fmt.Sprintf("chown %d %s", host, path)
+			f.Remedy = fmt.Sprintf("chown %d %s", host, finding.ShellWord(path))
 		}
 	}
 	return f
@@ -182,11 +218,11 @@ func (d Doctor) disk(context.Context) (all []finding.Finding) {
 	below := "; below " + media.Size(d.FreeDisk) + " nothing more is accepted"
 	switch free := int64(fsys.Free); {
 	case d.FreeDisk > 0 && free < d.FreeDisk:
-		all = found(finding.Disk, "disk", finding.Fault, left+", and limits.free_disk is "+media.Size(d.FreeDisk)+": nothing new is accepted", MakeRoom)
+		all = found(finding.Disk, "disk", finding.Fault, left+", and limits.free_disk is "+media.Size(d.FreeDisk)+": nothing new is accepted", finding.MakeRoom)
 	case free < 2*d.FreeDisk:
-		all = found(finding.Disk, "disk", finding.Warning, left+below, MakeRoom)
+		all = found(finding.Disk, "disk", finding.Warning, left+below, finding.MakeRoom)
 	case free < d.FreeDisk+lowSpace:
-		all = found(finding.Disk, "disk", finding.Note, left+below, MakeRoom)
+		all = found(finding.Disk, "disk", finding.Note, left+below, finding.MakeRoom)
 	}
 	if fsys.Inodes > 0 && fsys.InodesFree < lowInodes {
 		all = append(all, found(finding.Disk, "disk", finding.Warning, fmt.Sprintf("%d inodes free on the disk of the state directory", fsys.InodesFree), "remove small files there")...)
@@ -209,6 +245,3 @@ func (d Doctor) volume(context.Context) []finding.Finding {
 	}
 	return nil
 }
-
-// MakeRoom is what to do about a full disk.
-const MakeRoom = "make room on the file system of the state directory, or lower limits.free_disk"

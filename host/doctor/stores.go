@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/store"
@@ -18,17 +19,27 @@ import (
 func (d Doctor) stores(ctx context.Context) (all []finding.Finding) {
 	for _, s := range d.Stores {
 		if !d.Running {
-			all = append(all, d.store(ctx, s)...)
+			all = append(all, d.store(ctx, s, true)...)
 		}
 	}
 	return append(all, d.aside()...)
 }
 
-func (d Doctor) store(ctx context.Context, s store.Spec) []finding.Finding {
+// opened is stores, and reads no more of the databases than a start does.
+func (d Doctor) opened(ctx context.Context) (all []finding.Finding) {
+	for _, s := range d.Stores {
+		all = append(all, d.store(ctx, s, false)...)
+	}
+	return all
+}
+
+func (d Doctor) store(ctx context.Context, s store.Spec, deep bool) []finding.Finding {
 	pid := lockHolder(d.Proc, filepath.Join(s.Dir, s.Lock))
-	there, err := store.Examine(ctx, s, true)
+	there, err := store.Examine(ctx, s, deep)
 	var known *store.Error
 	switch {
+	case (errors.Is(err, store.ErrUnreadable) || errors.Is(err, store.ErrMarker)) && slices.ContainsFunc(each(ctx, d, Doctor.state, Doctor.usable), func(f finding.Finding) bool { return f.Name == finding.State }):
+		return nil // these name the file
 	case pid > 0:
 		return found(finding.Locked, s.Name, finding.Fault, fmt.Sprintf("process %d holds the %s and does not answer on the control socket", pid, s.Name),
 			fmt.Sprintf("it is a hanging host or another command: look at it with ps %d, and stop it with kill %d", pid, pid))

@@ -65,16 +65,19 @@ func (l *Local) Findings(ctx context.Context, deep bool) ([]finding.Finding, err
 		}
 	}
 	if l.Running != nil {
-		for _, of := range []func(context.Context) []finding.Finding{l.ofChannels, l.ofOutbox, l.ofErrors, l.ofQueues, l.ofChats, l.ofTriggers, l.ofClock, l.ofBackup, l.ofAssistants, l.ofTokens} {
+		unready := l.ofOutbox(ctx)
+		if RefusalOf(parts) != nil { // the part that keeps the outbox from it has said so
+			unready = nil
+		}
+		if own = unready; RefusalOf(slices.Concat(parts, own)) == nil {
+			own = append(own, l.ofQueues()...)
+		}
+		own = append(own, l.ofAssistants(parts)...)
+		for _, of := range []func(context.Context) []finding.Finding{l.ofChannels, l.ofErrors, l.ofChats, l.ofTriggers, l.ofClock, l.ofBackup, l.ofTokens} {
 			own = append(own, of(ctx)...)
 		}
 	}
 	all := finding.Merge(parts, own, examined)
-	if slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.StateGone }) {
-		all = slices.DeleteFunc(all, func(f finding.Finding) bool { // as the state is gone, and so is the socket's directory
-			return f.Name == finding.Accepting || f.Name == finding.Listener && f.Part == "control socket"
-		})
-	}
 	for i := range all {
 		all[i].Cause, all[i].Remedy = media.Cut(media.Printable(all[i].Cause), 1000), media.Cut(media.Printable(all[i].Remedy), 1000)
 	}
@@ -108,7 +111,7 @@ func (l *Local) ofChannels(context.Context) (all []finding.Finding) {
 		if one.Connected {
 			continue
 		}
-		f := warning(finding.Channel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+cmp.Or(one.Detail, "it has not connected yet"), channelRemedy(one))
+		f := fault(finding.Channel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+cmp.Or(one.Detail, "it has not connected yet"), channelRemedy(one))
 		if l.Running.Linker.Scan(one.Name) != "" && pairing.MatchString(one.Detail) {
 			f.Operation = "link"
 		}
@@ -130,6 +133,9 @@ func channelRemedy(c Channel) string {
 	if strings.Contains(c.Detail, syscall.EADDRINUSE.Error()) {
 		return finding.Occupied("channels."+c.Name, "run longshore reload; the host tries again by itself")
 	}
+	if strings.Contains(c.Detail, "the disk has no room") { // of package journal
+		return finding.MakeRoom
+	}
 	return "correct what the platform says, such as this machine's network or the token of channels." + c.Name + ", then longshore reload if the token is new; otherwise the host tries again by itself"
 }
 
@@ -141,7 +147,7 @@ func (l *Local) ofOutbox(ctx context.Context) []finding.Finding {
 	}
 	words, remedy := "no delivery can be recorded in the outbox: "+err.Error(), "mend what the message says, such as the rights on "+l.Layout.Own()+"; if the database is damaged, restore a backup as docs/operations.md says"
 	if full, ok := errors.AsType[*outbox.FullError](err); ok {
-		words, remedy = fmt.Sprintf("no delivery can be accepted: %v", full.Cause), "make room on the file system of the state directory"
+		words, remedy = fmt.Sprintf("no delivery can be accepted: %v", full.Cause), finding.MakeRoom
 	}
 	return []finding.Finding{fault(finding.Accepting, "outbox", words, remedy)}
 }
@@ -170,12 +176,9 @@ func (l *Local) ofErrors(context.Context) []finding.Finding {
 	return []finding.Finding{fault(finding.Errors, "errors folder", fmt.Sprintf("%d requests were refused within an hour", n), "longshore errors list shows why; correct what the assistant does, or the rules that refuse it")}
 }
 
-// ofQueues finds the groups whose queue waits, unless all wait for the same. A full quota
-// is no fault: what fills it is.
-func (l *Local) ofQueues(ctx context.Context) (all []finding.Finding) {
-	if l.ofOutbox(ctx) != nil {
-		return nil
-	}
+// ofQueues finds the groups whose queue waits, if not all wait for the same. A full quota is no fault:
+// what fills it is.
+func (l *Local) ofQueues() (all []finding.Finding) {
 	for _, g := range l.configured() {
 		if s, ok := l.Running.Queue.Stuck(g.Folder); ok && s.Why.Code != "over_quota" && time.Since(s.Since) >= stuckTime {
 			f := fault(finding.Stuck, "group "+g.Folder, fmt.Sprintf("the queue of group %s has waited since %s behind request %s: %s", g.Folder, s.Since.UTC().Format("15:04 MST"), s.Request, s.Why.Message),
@@ -277,10 +280,10 @@ type trouble struct {
 	assistant string
 }
 
-// ofAssistants finds the assistants that do not answer. All groups with the same assistant and the
-// same cause are one finding. A turn that broke once may do better the next time: that is only a
-// note, unless its cause needs an operator.
-func (l *Local) ofAssistants(context.Context) (all []finding.Finding) {
+// ofAssistants finds the assistants that do not answer for a cause that parts do not name. All groups
+// with the same assistant and the same cause are one finding. A turn that broke once may do better the
+// next time: that is only a note, unless its cause needs an operator.
+func (l *Local) ofAssistants(parts []finding.Finding) (all []finding.Finding) {
 	of, turned := map[string]groups.Group{}, map[string]bool{}
 	for _, g := range l.configured() {
 		of[g.Folder] = g
@@ -291,7 +294,7 @@ func (l *Local) ofAssistants(context.Context) (all []finding.Finding) {
 	in, worst, detail := map[trouble][]string{}, map[trouble]finding.Severity{}, map[trouble]string{}
 	for _, a := range l.assistants() {
 		t, severity := troubleOf(a)
-		if t.assistant = of[a.Group].Assistant; severity == "" || t.assistant == "" {
+		if t.assistant = of[a.Group].Assistant; severity == "" || t.assistant == "" || named(parts, t.cause, a.Group) {
 			continue
 		}
 		in[t] = append(in[t], a.Group)
@@ -313,6 +316,14 @@ func (l *Local) ofAssistants(context.Context) (all []finding.Finding) {
 		}
 	}
 	return all
+}
+
+// named reports whether a part has the cause that keeps a group's assistant from answering: the group, or an engine.
+func named(parts []finding.Finding, why cause.Cause, folder string) bool {
+	group := "group " + folder
+	return slices.ContainsFunc(parts, func(f finding.Finding) bool {
+		return f.Name == string(why) && (f.Part == group || strings.HasPrefix(f.Part, group+",") || strings.HasPrefix(f.Part, "engine"))
+	})
 }
 
 func plural(folders []string) string {
@@ -364,19 +375,16 @@ func (l *Local) remedy(t trouble, folder string) string {
 	return "tail -n 20 " + finding.ShellWord(filepath.Join(l.Layout.Logs(), folder, "assistant.log")) + " says why it broke; the host tries again at the next message"
 }
 
-// accepting are the directories of the state without which the host accepts nothing. Of others that it needs, the
-// outbox says so.
-var accepting = []string{"ipc", "state, ipc", "installation", "state, installation"}
+// accepting are the parts without which the host accepts nothing, and directories of the state. Of others
+// that it needs, the outbox says so.
+var accepting = []string{"state", "outbox", "ipc", "state, ipc", "installation", "state, installation", "blobs", "state, blobs"}
 
 // RefusalOf is why a host is not ready: the first fault that keeps it from accepting a delivery; nil
 // if there is none.
 func RefusalOf(all []finding.Finding) *refusal.Error {
-	for _, name := range []string{finding.StateGone, finding.State, finding.Accepting} {
+	for _, name := range []string{finding.StateGone, finding.Damaged, finding.State, finding.Accepting} {
 		for _, f := range all {
-			if f.Name == finding.State && f.Part != "state" && !slices.Contains(accepting, path.Base(f.Part)) {
-				continue
-			}
-			if f.Name == name && f.Severity == finding.Fault {
+			if f.Name == name && f.Severity == finding.Fault && slices.Contains(accepting, path.Base(f.Part)) {
 				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -182,21 +183,45 @@ func TestAGroupThatHasCalledItsAssistantMayTalkWithoutIt(t *testing.T) {
 	}
 }
 
-// gone is a host whose state was moved away.
-type gone struct{}
-
-func (gone) Findings(context.Context) []finding.Finding {
-	return []finding.Finding{finding.Gone("/state", 7), {Name: finding.Accepting, Part: "outbox", Severity: finding.Fault, Cause: "no such file or directory"}}
+// TestAStateThatIsGoneWasAlsoToldAsAnOutboxOutOfOrder, and so was one that is closed or overwritten, with another remedy.
+func TestAStateThatIsGoneWasAlsoToldAsAnOutboxOutOfOrder(t *testing.T) {
+	for _, known := range []finding.Finding{
+		finding.Gone("/state", 7),
+		{Name: finding.State, Part: "state", Severity: finding.Fault, Cause: "permission denied", Remedy: "chmod"},
+		{Name: finding.State, Part: "state, blobs", Severity: finding.Fault, Cause: "blobs is gone", Remedy: "put it back"},
+		{Name: finding.Damaged, Part: "state", Severity: finding.Fault, Cause: "no database", Remedy: "restore it"},
+		{Name: finding.State, Part: "state, logs", Severity: finding.Fault, Cause: "permission denied", Remedy: "chmod"},
+	} {
+		c := newCounter(t)
+		if err := os.RemoveAll(filepath.Join(c.Layout.Own(), "blobs")); err != nil {
+			t.Fatal(err)
+		}
+		o := c.Options
+		o.Parts = stated{known}
+		all, _ := findings(t, o)
+		i := slices.IndexFunc(all, func(f finding.Finding) bool { return f.Name == finding.Accepting })
+		if (i >= 0) != (known.Part == "state, logs") {
+			t.Errorf("with %s: %+v", known.ID(), all)
+		}
+		if why := operator.RefusalOf(all); why == nil || i < 0 && why.Message != known.Cause {
+			t.Errorf("with %s the host is unready for %v", known.ID(), why)
+		}
+	}
 }
 
-func (gone) Examine(context.Context) []finding.Finding { return nil }
-
-// TestAStateThatIsGoneWasAlsoToldAsAnOutboxOutOfOrder.
-func TestAStateThatIsGoneWasAlsoToldAsAnOutboxOutOfOrder(t *testing.T) {
-	o, _ := judged(t)
-	o.Parts = gone{}
-	if all, _ := findings(t, o); len(all) != 1 || all[0].Name != finding.StateGone {
-		t.Errorf("%+v", all)
+// TestAPartThatIsDownWasAlsoToldAsItsAssistant: a mount that is missing, and an engine that is away.
+func TestAPartThatIsDownWasAlsoToldAsItsAssistant(t *testing.T) {
+	for _, known := range []finding.Finding{
+		{Name: string(cause.Setup), Part: "group b"}, {Name: string(cause.Mount), Part: "group b, /workspace/extra/docs"}, {Name: string(cause.Engine), Part: "engine dock"},
+	} {
+		o, r := judged(t)
+		known.Severity = finding.Fault
+		o.Parts = stated{known}
+		r.status = []turns.Status{{Folder: "b", State: "waiting", LastError: "gone", Cause: cause.Cause(known.Name), Failures: 3}, {Folder: "c", State: "waiting", Cause: cause.Key}}
+		all, _ := findings(t, o)
+		if len(all) != 2 || all[0].ID() != "key_not_accepted of assistant other" || all[1].ID() != known.ID() {
+			t.Errorf("with %s: %+v", known.ID(), all)
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func Look(ctx context.Context, c Control) (o Overview, err error) {
 	o.Queue, o.Approvals, o.Failed = append([]Item{}, o.Queue...), append([]Item{}, o.Approvals...), append([]Item{}, o.Failed...)
 	o.Tasks, o.Requests = append([]tasks.Task{}, o.Tasks...), append([]PairingCode{}, o.Requests...)
 	known := slices.ContainsFunc(o.Status.Findings, func(f finding.Finding) bool {
-		return slices.Contains([]string{finding.StateGone, finding.State, finding.Accepting}, f.Name)
+		return slices.Contains([]string{finding.StateGone, finding.State, finding.Damaged, finding.Accepting}, f.Name)
 	})
 	for i, failed := range errs {
 		if failed != nil && !known && (i < 3 || !errors.Is(failed, ErrNoHost)) {

@@ -285,7 +285,7 @@ func TestErrorsKeepTheirCodeAndHint(t *testing.T) {
 }
 
 func TestNoHostIsSaidSo(t *testing.T) {
-	for name, dir := range map[string]string{"empty": t.TempDir(), "missing": "/nowhere/at/all", "long": "/" + strings.Repeat("x", 200)} {
+	for name, dir := range map[string]string{"empty": t.TempDir(), "missing": "/nowhere/at/all", "long": "/" + strings.Repeat("x", 200), "file": "/dev/null"} {
 		if _, err := operator.NewClient(dir).Status(t.Context()); !errors.Is(err, operator.ErrNoHost) {
 			t.Errorf("%s: got %v", name, err)
 		}

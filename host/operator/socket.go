@@ -120,8 +120,8 @@ func dial(ctx context.Context, own string) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialTimeout}
 	conn, err := d.DialContext(ctx, "unix", path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EINVAL):
-		// EINVAL: the path is too long, and no host has left a link.
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ENOTDIR):
+		// EINVAL: the path is too long, and no host has left a link. ENOTDIR: the state directory is none.
 		return nil, ErrNoHost
 	case errors.Is(err, fs.ErrPermission):
 		return nil, ErrDenied

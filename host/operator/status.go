@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -204,11 +205,12 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 	return all, err
 }
 
-// Status describes the host. If none runs, it fills in what the disk shows.
+// Status describes the host. If none runs, it fills in what the disk shows. It leaves out what it cannot
+// read for a cause that the findings name.
 func (l *Local) Status(ctx context.Context) (Status, error) {
 	s := Status{
 		Version: l.Version, State: l.Layout.State, Disk: DiskOf(l.Layout.State), Channels: []Channel{},
-		Assistants: l.assistants(), Failures: []Item{},
+		Groups: []Group{}, Assistants: l.assistants(), Failures: []Item{},
 	}
 	if l.Running != nil {
 		l.describeHost(&s)
@@ -218,13 +220,12 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	s.Findings = finding.Wrong(all)
-	if s.Groups, err = l.groups(ctx); err != nil {
-		return Status{}, err
-	}
-	err = l.deliveries(ctx, Filter{Failed: true}, RecentFailures, func(delivery records.Delivery) {
+	found, err := l.groups(ctx)
+	s.Groups = append(s.Groups, found...)
+	err = errors.Join(err, l.deliveries(ctx, Filter{Failed: true}, RecentFailures, func(delivery records.Delivery) {
 		s.Failures = append(s.Failures, itemOf(delivery, false))
-	})
-	if err != nil {
+	}))
+	if err != nil && RefusalOf(all) == nil {
 		return Status{}, err
 	}
 	s.Errors, _ = CountJSON(l.Layout.Errors(), ReasonSuffix) // a missing folder has no entries

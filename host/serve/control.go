@@ -50,7 +50,7 @@ func (h *Host) openControl(context.Context) (Part, error) {
 
 // Run serves the commands. The host runs on while something else is in the place of its socket.
 func (p *controlPart) Run(ctx context.Context) error {
-	f := finding.Finding{Name: finding.Listener, Part: "control socket", Remedy: "move away what is in its place"}
+	f := finding.Finding{Name: finding.Listener, Part: finding.ControlSocket, Remedy: "move away what is in its place"}
 	p.h.down.Keep(ctx, f, func() error { return operator.CheckSocket(p.Dir) }, p.Server.Run)
 	return nil
 }

@@ -1,11 +1,9 @@
 package serve
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -25,7 +23,11 @@ type directories struct {
 	open    *live.Live
 	refused []*config.Problem // what this machine lacked when a recheck was refused; nil: none was
 	applied chan struct{}     // wakes Run
+	mounts  finding.Background
 }
+
+// Findings implements finding.Source: the groups are down whose shared directories are gone.
+func (d *directories) Findings(ctx context.Context) []finding.Finding { return d.mounts.Findings(ctx) }
 
 // Run looks every minute, or more often while something is down, for directories that groups lack or
 // may use again, and for what this machine lacked of the configuration.
@@ -39,6 +41,7 @@ func (d *directories) Run(ctx context.Context) error {
 		case <-time.After(d.h.nextLook(ctx)):
 		}
 		d.lookAtGroups()
+		d.mounts.Findings(ctx)
 		if err := d.recheck(ctx); err != nil {
 			d.h.opts.Log.Warn("the configuration was not looked at again", "error", err)
 		}
@@ -73,7 +76,7 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 		}
 		h.noteServed(false)
 	}
-	p := &directories{h: h, open: first, applied: make(chan struct{}, 1)}
+	p := &directories{h: h, open: first, applied: make(chan struct{}, 1), mounts: finding.Background{Source: finding.Func(h.checkMounts)}}
 	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
 		return p, fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
@@ -88,6 +91,7 @@ func (d *directories) Apply(now *live.Live) {
 		d.h.opts.Log.Error("directories of the former configuration not closed", "error", err)
 	}
 	d.open = now
+	d.mounts.Findings(context.Background())
 	wake.Up(d.applied)
 }
 
@@ -108,22 +112,45 @@ func (h *Host) checkGroups(cfg *config.Config, known *groups.Registry) {
 		var err error
 		if !up && !h.Layout.Sound(g.Folder) {
 			giveBack(h.Layout, g.Folder, h.opts.Log)
-			err = h.Layout.PrepareGroup(g.Folder)
+			if err = h.Layout.PrepareGroup(g.Folder); err != nil { // in the words of the doctor, who knows why
+				why := doctor.Doctor{Layout: h.Layout, Running: true}.Unusable(g)
+				f.Cause, f.Remedy = cmp.Or(why.Cause, err.Error()), cmp.Or(why.Remedy, f.Remedy)
+			}
 		}
 		if err == nil && !cfg.Alone(g) {
 			err = h.useDirectories(g, h.engines.Answering(cfg.EnginesOf(g)))
 		}
 		if err != nil {
-			f.Cause = err.Error()
-			if p, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
-				f.Remedy = doctor.Allow(filepath.Clean(p.Path)) + "; the host tries again by itself"
-			}
+			f.Cause = cmp.Or(f.Cause, err.Error())
 			wrong = append(wrong, f)
 		}
 	}
 	if h.down.Replace(string(cause.Directory), wrong) {
 		h.retryTurns()
 	}
+}
+
+// checkMounts finds the directories shared with groups that are not in their place. Such a group is down:
+// its assistant would answer without what is in them. It returns nothing.
+func (h *Host) checkMounts(context.Context) []finding.Finding {
+	var gone []finding.Finding
+	now := h.Now()
+	for _, g := range now.Config.Groups {
+		if !g.Main && len(g.Mounts) == 0 {
+			continue
+		}
+		for _, m := range now.Mounts(g.Folder).Gone() {
+			gone = append(gone, finding.Finding{
+				Name: string(cause.Mount), Part: "group " + g.Folder + ", " + m.Container,
+				Cause:  fmt.Sprintf("the directory %s, which group %s has as %s, is gone or another one", m.Host, g.Folder, m.Container),
+				Remedy: "put it back, or mount it again; if another directory is meant to be there, restart the host",
+			})
+		}
+	}
+	if h.down.Replace(string(cause.Mount), gone) {
+		h.retryTurns()
+	}
+	return nil
 }
 
 // useDirectories checks that a group's container can use the directories that it shares with the host,

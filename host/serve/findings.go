@@ -23,9 +23,8 @@ import (
 // partFindings makes the findings of a running host but those that operator.Local makes. What asks the
 // disk or others does so in the background: while that hangs, the last answer counts.
 type partFindings struct {
-	h                           *Host
-	doctor, mounts, environment finding.Background
-	database                    finding.Background
+	h                             *Host
+	doctor, environment, database finding.Background
 
 	tried time.Time // when the engine last started a container as a test; zero: it did not
 }
@@ -39,8 +38,7 @@ const (
 
 func newParts(h *Host) *partFindings {
 	p := &partFindings{h: h}
-	p.doctor = finding.Background{Every: 2 * time.Second, Source: finding.Func(func(ctx context.Context) []finding.Finding { return h.doctor().Findings(ctx) })}
-	p.mounts.Source = finding.Func(h.ofMounts)
+	p.doctor = finding.Background{Every: 2 * time.Second, Source: finding.Func(func(ctx context.Context) []finding.Finding { return append(h.doctor().Findings(ctx), h.ofStores()...) })}
 	p.database = finding.Background{Every: databaseEvery, Source: finding.Func(h.ofDatabase)}
 	p.environment = finding.Background{Every: programsEvery, Source: finding.Func(p.ofEnvironment)}
 	return p
@@ -62,7 +60,7 @@ func (p *partFindings) ofEnvironment(ctx context.Context) []finding.Finding {
 
 // Findings implements finding.Source. Each part of the host that is a finding.Source is asked.
 func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
-	own := slices.Concat(p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls(), p.h.down.Findings(ctx))
+	own := slices.Concat(p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls())
 	if p.h.opts.Lease != nil {
 		own = append(own, p.h.opts.Lease.Host().Findings(ctx)...)
 	}
@@ -71,7 +69,8 @@ func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
 			own = append(own, s.Findings(ctx)...)
 		}
 	}
-	return finding.Merge(own, p.mounts.Findings(ctx), p.database.Findings(ctx), p.doctor.Findings(ctx), p.environment.Findings(ctx))
+	own = append(own, p.h.down.Findings(ctx)...)
+	return finding.Merge(own, p.database.Findings(ctx), p.doctor.Findings(ctx), p.environment.Findings(ctx))
 }
 
 // Examine implements operator.Examiner.
@@ -125,20 +124,6 @@ func (h *Host) ofConfig() (all []finding.Finding) {
 	if why := h.unapplied.Load(); why != nil {
 		f.Name, f.Cause, f.Remedy = finding.Config, "the host runs by an older longshore.yaml, since the last reload was refused: "+why.Text(), cmp.Or(why.Hint, "correct longshore.yaml")+"; then: longshore reload"
 		all = append(all, f)
-	}
-	return all
-}
-
-// ofMounts finds the directories shared with groups that are not in their place.
-func (h *Host) ofMounts(context.Context) (all []finding.Finding) {
-	now := h.Now()
-	for _, g := range now.Config.Groups {
-		if !g.Main && len(g.Mounts) == 0 {
-			continue
-		}
-		for _, m := range now.Mounts(g.Folder).Gone() {
-			all = append(all, doctor.MountGone(g.Folder, m.Container, m.Host))
-		}
 	}
 	return all
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/live"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -247,6 +248,16 @@ func (p outboxPart) Apply(*live.Live) { p.Reload() }
 type auditPart struct {
 	noApply
 	*audit.Log
+	dir string
+}
+
+// Findings implements finding.Source.
+func (p auditPart) Findings(context.Context) []finding.Finding {
+	at, before := p.Broken()
+	if at == nil {
+		return nil
+	}
+	return []finding.Finding{doctor.TrailBroken(at, p.dir, before)}
 }
 
 // openAudit opens the trail, unless the configuration or an idle host does without. The outbox's lock
@@ -263,7 +274,7 @@ func (h *Host) openAudit(context.Context) (_ Part, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return auditPart{Log: h.audit}, nil
+	return auditPart{Log: h.audit, dir: o.Dir}, nil
 }
 
 func (p auditPart) Run(ctx context.Context) error { p.Log.Run(ctx); return nil }

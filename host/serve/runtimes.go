@@ -151,7 +151,8 @@ func (h *Host) EngineChanged(ctx context.Context, name string, engine *docker.En
 // imageTimeout is how long the engine may take to say which images are missing.
 const imageTimeout = 10 * time.Second
 
-// retryTurns has the messages that wait for an operator tried again, since a cause is gone.
+// retryTurns has the messages that wait for an operator tried again, since a cause is gone, and ends the
+// assistants of groups that are down.
 func (h *Host) retryTurns() {
 	if h.assistants != nil {
 		h.assistants.Reload()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -106,7 +107,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if opts.Trace == nil {
 		opts.Trace = func(string, string, string) {}
 	}
-	h := &Host{Channels: opts.Channels, madeOf: map[string]config.Channel{}, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}}}
+	h := &Host{Channels: opts.Channels, madeOf: map[string]config.Channel{}, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}, databases: map[string]*os.File{}}}
 	opts.Log = h.recent.Copy(opts.Log)
 	h.down = upkeep.New(opts.Log)
 	h.disk = &disk{dir: cfg.State.Directory, keep: h}
@@ -135,4 +136,4 @@ func (h *Host) Run(ctx context.Context) error {
 }
 
 // Close closes what New opened. Run must have returned.
-func (h *Host) Close() error { return closeParts(h.parts) }
+func (h *Host) Close() error { return errors.Join(closeParts(h.parts), h.whole.close()) }

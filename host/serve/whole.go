@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // whole notices that a file which the running host uses was deleted or replaced. Without its lock file, a
@@ -19,6 +21,52 @@ type whole struct {
 	of    *config.Config         // the configuration that paths were made for
 	paths []string               // the files that must stay
 	seen  map[string]fs.FileInfo // by path: the file when it was first there
+
+	// databases are open until the host ends, by path: the end of any descriptor of a database ends the
+	// process's locks on it, see https://www.sqlite.org/howtocorrupt.html.
+	databases map[string]*os.File
+}
+
+// ofStores finds what was overwritten in the stores that the host has open, so that they cannot be opened again.
+func (h *Host) ofStores() (all []finding.Finding) {
+	if h.LostFiles() != nil {
+		return nil // ofFiles or the doctor says so
+	}
+	for _, s := range StoresOf(h.Config(), true) {
+		if s.OnServer() {
+			continue
+		}
+		if known, ok := errors.AsType[*store.Error](s.CheckMarks()); ok && !errors.Is(known, store.ErrUnreadable) && !errors.Is(known, fs.ErrPermission) {
+			all = append(all, finding.Finding{Name: finding.Damaged, Part: "state, marker of the " + known.Store, Severity: finding.Fault, Cause: known.Message, Remedy: known.Remedy})
+		}
+		if db := h.database(filepath.Join(s.Dir, s.File)); db != nil {
+			if known, ok := errors.AsType[*store.Error](s.CheckHead(db)); ok {
+				all = append(all, finding.Finding{Name: finding.Damaged, Part: s.Name, Severity: finding.Fault, Cause: known.Message, Remedy: known.Remedy})
+			}
+		}
+	}
+	return all
+}
+
+// database returns a database that is open for a look; nil if that is not possible.
+func (h *Host) database(path string) *os.File {
+	h.whole.mu.Lock()
+	defer h.whole.mu.Unlock()
+	if h.whole.databases[path] == nil {
+		if f, err := os.Open(path); err == nil {
+			h.whole.databases[path] = f
+		}
+	}
+	return h.whole.databases[path]
+}
+
+// close closes the databases, when nobody uses them any more.
+func (w *whole) close() error {
+	var errs []error
+	for _, f := range w.databases {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // held returns the files that must stay while the host runs.

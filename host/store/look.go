@@ -60,9 +60,13 @@ func Check(ctx context.Context, s Spec) error {
 		return err
 	}
 	found, err := s.survey()
-	if err == nil && found.present {
-		_, err = s.inspectPlain(ctx, found)
+	if err != nil || !found.present {
+		return err
 	}
+	if err := s.writable(); err != nil { // the log that SQLite makes has the database's mode, and would keep it
+		return err
+	}
+	_, err = s.inspectPlain(ctx, found)
 	return err
 }
 

@@ -166,6 +166,8 @@ func isID(s string) bool {
 	return len(s) == 2*idSize && strings.Trim(s, "0123456789abcdef") == ""
 }
 
+var errNotSmall = errors.New("it is not a small file")
+
 // readSmall reads a small plain file.
 func readSmall(path string) ([]byte, error) {
 	fi, err := os.Stat(path)
@@ -173,7 +175,7 @@ func readSmall(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !fi.Mode().IsRegular() || fi.Size() > maxMark {
-		return nil, errors.New("it is not a small file")
+		return nil, errNotSmall
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -107,13 +107,13 @@ func brokenStores() []broken {
 			take(t, s, stranger(t, "notes"), "files/notes.marker")
 		}), store.ErrMissing, "another directory"},
 		{"its database is restored alone", remove("files", "notes.marker"), store.ErrMissing, "files of the notes"},
-		{"a file in the place of the files", both(remove("files"), write("files", "x")), store.ErrDamaged, "not a directory"},
+		{"a file in the place of the files", both(remove("files"), write("files", "x")), store.ErrUnreadable, "not a directory"},
 		{"a file in the place of its directory", func(t *testing.T, s store.Spec) {
 			must(t, os.RemoveAll(s.Dir), os.WriteFile(s.Dir, nil, 0o600))
-		}, store.ErrDamaged, "not a directory"},
+		}, store.ErrUnreadable, "not a directory"},
 		{"a directory in the place of the lock", both(remove("lock"), func(t *testing.T, s store.Spec) {
 			must(t, os.Mkdir(filepath.Join(s.Dir, s.Lock), 0o700))
-		}), store.ErrDamaged, "not a file"},
+		}), store.ErrUnreadable, "not a file"},
 		{"empty, its files are there", both(remove("notes.marker"), forget, write("notes.db", "")), store.ErrMissing, "is empty"},
 		{"empty, its marker is there", both(remove("files"), forget, write("notes.db", "")), store.ErrMissing, "is empty"},
 		{"no database", write("notes.db", strings.Repeat("no database ", 999)), store.ErrDamaged, "damaged"},

@@ -119,7 +119,7 @@ func (s Spec) places() error {
 
 func (s Spec) misplaced(path, what string) error {
 	return &Error{
-		Kind: ErrDamaged, Store: s.Name, Message: fmt.Sprintf("%s, of the %s, is not a %s", path, s.Name, what),
+		Kind: ErrUnreadable, Store: s.Name, Message: fmt.Sprintf("%s, of the %s, is not a %s", path, s.Name, what),
 		Remedy: "find out who replaced it, and move it away; or restore the store from a backup",
 	}
 }
@@ -137,7 +137,9 @@ func (s Spec) filesThere(found survey) error {
 	if found.marker.Files {
 		lost = fmt.Sprintf("or are to lie elsewhere from now on, copy %s into the directory", s.markerPath())
 		var m mark
-		if data, failed := readSmall(s.filesMarker()); failed != nil {
+		if data, failed := readSmall(s.filesMarker()); errors.Is(failed, errNotSmall) {
+			return s.misplaced(s.filesMarker(), "small file")
+		} else if failed != nil {
 			err = failed
 		} else if json.Unmarshal(data, &m) != nil || m.Store != s.Name || m.Installation != found.marker.Installation {
 			err = fs.ErrNotExist
@@ -178,11 +180,26 @@ func (s Spec) file() (string, error) {
 		return "", s.unreadable(err)
 	}
 	defer f.Close()
+	return "", s.CheckHead(f)
+}
+
+// CheckHead returns an *Error if a database does not begin as one does.
+func (s Spec) CheckHead(database io.ReaderAt) error {
 	head := make([]byte, len(magic))
-	if _, err := io.ReadFull(f, head); err != nil || string(head) != magic {
-		return "", s.damaged(errors.New("it does not begin like an SQLite database"))
+	if _, err := database.ReadAt(head, 0); err != nil || string(head) != magic {
+		return s.damaged(errors.New("it does not begin like an SQLite database"))
 	}
-	return "", nil
+	return nil
+}
+
+// CheckMarks returns the *Error that the marker, or the installation's id, would be for the next Open. It
+// does not look at the database.
+func (s Spec) CheckMarks() error {
+	found, err := s.surveyMarks()
+	if err != nil {
+		return err
+	}
+	return s.agree(found, found.marker, "its marker")
 }
 
 // magic is the first bytes of a database:

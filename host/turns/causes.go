@@ -33,7 +33,7 @@ func phrase(c cause.Cause) string {
 		return "The assistant's image is missing"
 	case cause.Start:
 		return "The container engine does not start the assistant"
-	case cause.Directory:
+	case cause.Directory, cause.Mount:
 		return "A directory of the assistant's is missing or not usable"
 	case cause.Setup:
 		return "The assistant's setup is not complete"

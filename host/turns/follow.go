@@ -18,6 +18,7 @@ import (
 func (m *Manager) Reload() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.known = nil
 	m.mended("")
 }
 

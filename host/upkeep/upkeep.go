@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,23 +51,23 @@ func (l *List) Tell(f finding.Finding, err error) (was bool) {
 }
 
 // Replace notes that of the parts that can be down by that name, those in next are, each for its
-// Cause. It reports whether others were.
-func (l *List) Replace(name string, next []finding.Finding) (mended bool) {
+// Cause. It reports whether others were before.
+func (l *List) Replace(name string, next []finding.Finding) (changed bool) {
 	for _, f := range l.Findings(context.Background()) {
 		if f.Name == name && !slices.ContainsFunc(next, func(n finding.Finding) bool { return n.ID() == f.ID() }) {
-			mended = l.Tell(f, nil) || mended
+			changed = l.Tell(f, nil) || changed
 		}
 	}
 	for _, f := range next {
-		l.Tell(f, errors.New(f.Cause))
+		changed = !l.Tell(f, errors.New(f.Cause)) || changed
 	}
-	return mended
+	return changed
 }
 
-// Of returns what keeps one of some parts down.
+// Of returns what keeps one of some parts, or a detail of it, down.
 func (l *List) Of(parts ...string) (f finding.Finding, down bool) {
 	for _, f := range l.Findings(context.Background()) {
-		if slices.Contains(parts, f.Part) {
+		if whole, _, _ := strings.Cut(f.Part, ","); slices.Contains(parts, whole) {
 			return f, true
 		}
 	}

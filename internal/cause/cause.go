@@ -30,6 +30,7 @@ const (
 	Engine       Cause = "engine_away"        // the container engine does not answer
 	Start        Cause = "engine_no_start"    // the container engine answers, and does not start the container
 	Directory    Cause = "directory_unusable" // a directory that the assistant works in is missing, or it may not use it
+	Mount        Cause = "mount_missing"      // a directory that the group shares is gone
 	Setup        Cause = "setup_incomplete"   // a file or a setting that the assistant needs is missing or not allowed
 	Memory       Cause = "out_of_memory"      // the kernel killed the assistant for its memory
 	Slow         Cause = "timeout"            // the assistant was ended, because it took too long
@@ -40,13 +41,13 @@ const (
 
 // All lists the causes, in no order that matters.
 func All() []Cause {
-	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, Budget, NotInstalled, Tools, Image, Engine, Start, Directory, Setup, Memory, Slow, Stopped, Absent, Failed}
+	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, Budget, NotInstalled, Tools, Image, Engine, Start, Directory, Mount, Setup, Memory, Slow, Stopped, Absent, Failed}
 }
 
 // Permanent reports whether trying again is useless until somebody has corrected
 // something.
 func (c Cause) Permanent() bool {
-	return slices.Contains([]Cause{Key, Credit, Budget, NotInstalled, Image, Start, Directory, Setup, Absent}, c)
+	return slices.Contains([]Cause{Key, Credit, Budget, NotInstalled, Image, Start, Directory, Mount, Setup, Absent}, c)
 }
 
 // Parse returns the cause that a foreign text names. An empty text names none; an

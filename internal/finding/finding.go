@@ -54,6 +54,15 @@ func Well(part, words string) Finding {
 // ID stays the same while the finding lasts, even if its texts change.
 func (f Finding) ID() string { return f.Name + " of " + f.Part }
 
+// The control socket: the part that listens there, and its place in the state.
+const (
+	ControlSocket = "control socket"
+	SocketPart    = "state, longshore.sock"
+)
+
+// MakeRoom is the remedy for a full disk.
+const MakeRoom = "make room on the file system of the state directory, or lower limits.free_disk"
+
 // Occupied is the remedy for a part of longshore.yaml whose address another program has.
 func Occupied(key, then string) string {
 	return "end the program that has the address, or name another one in " + key + ".listen and " + then
@@ -109,7 +118,7 @@ func (l *List) Since(all []Finding) []Finding {
 
 // Merge joins lists and sorts them by part and name, the worst first. What two lists have by one
 // ID is that of the first: several parts may notice one thing, and the one that knows most comes
-// first. Advice about a line that another part's finding has as its cause is left out.
+// first. What only follows from another finding is left out.
 func Merge(lists ...[]Finding) (all []Finding) {
 	first, same := map[string]int{}, map[Finding]bool{} // the number of the first list with an ID
 	for i, list := range lists {
@@ -124,16 +133,35 @@ func Merge(lists ...[]Finding) (all []Finding) {
 			all = append(all, f)
 		}
 	}
-	known := Wrong(all)
+	known, details := Wrong(all), map[string][]string{} // by group: the mounts of which something is wrong
+	for _, k := range known {
+		if whole, detail, ok := strings.Cut(k.Part, ", "); ok && strings.HasPrefix(whole, "group ") {
+			details[whole] = append(details[whole], detail)
+		}
+	}
 	all = slices.DeleteFunc(all, func(f Finding) bool {
-		return f.Name == Advice && slices.ContainsFunc(known, func(k Finding) bool {
-			return k.Part != f.Part && strings.Contains(f.Cause, k.Cause)
-		})
+		return slices.Contains([]string{Advice, Invalid, Listener, Channel, Disk}, f.Name) && slices.ContainsFunc(known, f.follows) ||
+			slices.ContainsFunc(details[f.Part], func(detail string) bool { return strings.Contains(f.Cause, detail) })
 	})
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(b.Severity.order(), a.Severity.order()), cmp.Compare(a.Name, b.Name))
 	})
 	return all
+}
+
+// follows reports whether f says no more than what follows from k, or says the same in other words.
+func (f Finding) follows(k Finding) bool {
+	switch f.Name {
+	case Advice: // about a line of longshore.yaml
+		return k.Part != f.Part && strings.Contains(f.Cause, k.Cause)
+	case Invalid: // the last reload was refused for it
+		return k.Name == Config && strings.Contains(k.Cause, f.Cause)
+	case Listener: // its place in the state cannot be used
+		return f.Part == ControlSocket && (k.Name == StateGone || k.Name == State && (k.Part == "state" || k.Part == SocketPart))
+	case Channel, Disk:
+		return k.Name == Accepting && k.Remedy == f.Remedy
+	}
+	return false
 }
 
 // Background is a Source that asks another one in a goroutine of its own, one at a time and not

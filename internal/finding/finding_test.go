@@ -31,7 +31,7 @@ func TestAFindingKeepsSinceWhileItLasts(t *testing.T) {
 func TestAPartThatKnowsSinceWhenIsBelieved(t *testing.T) {
 	var l List
 	at := time.Now().Add(-time.Hour)
-	if got := l.Since([]Finding{{Name: Mount, Part: "group a", Since: at}})[0].Since; !got.Equal(at) {
+	if got := l.Since([]Finding{{Name: Stuck, Part: "group a", Since: at}})[0].Since; !got.Equal(at) {
 		t.Errorf("since %v; want %v", got, at)
 	}
 }
@@ -45,7 +45,7 @@ func TestASourceThatHangsHoldsUpNoList(t *testing.T) {
 			if calls++; calls > 1 {
 				<-hang
 			}
-			return []Finding{{Name: Mount, Part: fmt.Sprint("group ", calls)}}
+			return []Finding{{Name: Stuck, Part: fmt.Sprint("group ", calls)}}
 		})}
 		first := b.Findings(t.Context())
 		time.Sleep(2 * time.Minute)
@@ -83,6 +83,28 @@ func TestOneCauseWasToldAsTwoFindings(t *testing.T) {
 	}
 	if alone := Merge([]Finding{advice}); len(alone) != 1 {
 		t.Errorf("advice alone: %+v", alone)
+	}
+}
+
+// TestWhatFollowsFromAFindingWasOneMore with another remedy.
+func TestWhatFollowsFromAFindingWasOneMore(t *testing.T) {
+	full := Finding{Name: Accepting, Part: "outbox", Severity: Fault, Cause: "no delivery can be accepted: only 3 MB are free", Remedy: MakeRoom}
+	socket := Finding{Name: State, Part: SocketPart, Severity: Fault, Cause: "longshore.sock is not a socket"}
+	refused := Finding{Name: Config, Part: "configuration", Severity: Fault, Cause: "the last reload was refused: longshore.yaml:3:1: no such key"}
+	mount := Finding{Name: "mount_missing", Part: "group a, /workspace/extra/docs", Severity: Fault, Cause: "the directory /srv/docs is gone"}
+	for _, tt := range []struct{ from, follows, stays Finding }{
+		{full, Finding{Name: Disk, Part: "disk", Severity: Fault, Cause: "3 MB free", Remedy: MakeRoom}, Finding{Name: Disk, Part: "disk", Severity: Warning, Cause: "12 inodes free", Remedy: "remove small files there"}},
+		{full, Finding{Name: Channel, Part: "channel a", Severity: Fault, Cause: "no room", Remedy: MakeRoom}, Finding{Name: Channel, Part: "channel a", Severity: Fault, Cause: "no such host", Remedy: "correct it"}},
+		{socket, Finding{Name: Listener, Part: ControlSocket, Severity: Fault, Cause: "not a socket"}, Finding{Name: Listener, Part: "metrics", Severity: Fault, Cause: "address already in use"}},
+		{refused, Finding{Name: Invalid, Part: "configuration", Severity: Fault, Cause: "longshore.yaml:3:1: no such key"}, Finding{Name: Invalid, Part: "configuration", Severity: Fault, Cause: "longshore.yaml:5:1: no such key"}},
+		{mount, Finding{Name: "directory_unusable", Part: "group a", Severity: Fault, Cause: "mount /workspace/extra/docs: no such file"}, Finding{Name: "directory_unusable", Part: "group b", Severity: Fault, Cause: "mount /workspace/extra/docs: no such file"}},
+	} {
+		if got := Merge([]Finding{tt.from}, []Finding{tt.follows}); len(got) != 1 || got[0] != tt.from {
+			t.Errorf("%+v", got)
+		}
+		if got := Merge([]Finding{tt.from}, []Finding{tt.stays}); len(got) != 2 {
+			t.Errorf("%+v is missing: %+v", tt.stays, got)
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ const (
 	Damaged   = "store_damaged"       // a database cannot be read
 	Locked    = "store_locked"        // a process that does not answer has a database open
 	Aside     = "files_aside"         // a start has moved files aside
+	Trail     = "audit_broken"        // the audit trail is not as it was written
 
 	FilesAway      = "files_away"      // the place of state.files is not there
 	FilesUnread    = "files_unread"    // files there could not be read
@@ -65,7 +66,6 @@ const (
 	Untried = "key_untried"        // it is unknown whether the service takes the model's key
 	Model   = "model_missing"      // the service does not have the assistant's model
 	Call    = "model_call_refused" // an assistant's call of the model holds what provider_tools does not allow
-	Mount   = "mount_missing"      // a directory that a group shares is gone
 
 	Queue   = "queue_unusable" // the host, or the group's container, may not use a directory of a group's queue
 	Unknown = "queue_unknown"  // a queue belongs to no group

@@ -17,8 +17,9 @@ func Self() User { return User{os.Geteuid(), os.Getegid()} }
 
 // OpenDir opens a directory below parent, in a place where an assistant may
 // write. It must be a real directory: a link would lead every later action
-// elsewhere. The caller closes it.
-func OpenDir(parent *os.Root, name string) (*os.Root, error) {
+// elsewhere. Errors have the whole path. The caller closes it.
+func OpenDir(parent *os.Root, name string) (_ *os.Root, err error) {
+	defer func() { err = whole(parent, err) }()
 	before, err := parent.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -43,8 +44,9 @@ func OpenDir(parent *os.Root, name string) (*os.Root, error) {
 
 // MakeDir creates a directory below parent. An existing directory keeps its
 // mode and owner. A new one gets mode, whatever the umask is, and belongs to
-// owner. Anything else in its place, even a link, is an error.
-func MakeDir(parent *os.Root, name string, mode fs.FileMode, owner User) error {
+// owner. Anything else in its place, even a link, is an error. Errors have the whole path.
+func MakeDir(parent *os.Root, name string, mode fs.FileMode, owner User) (err error) {
+	defer func() { err = whole(parent, err) }()
 	info, err := parent.Lstat(name) // first, because it usually exists
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = parent.Mkdir(name, mode); err == nil {
@@ -80,4 +82,12 @@ func handOver(parent *os.Root, name string, mode fs.FileMode, owner User) error 
 
 func noDirectory(parent *os.Root, name string) error {
 	return fmt.Errorf("%s is no directory; move it away: %w", filepath.Join(parent.Name(), name), syscall.ENOTDIR)
+}
+
+// whole adds the directory to an error of a Root, which has the path below it.
+func whole(parent *os.Root, err error) error {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok && !filepath.IsAbs(cause.Path) {
+		return &fs.PathError{Op: cause.Op, Path: filepath.Join(parent.Name(), cause.Path), Err: cause.Err}
+	}
+	return err
 }

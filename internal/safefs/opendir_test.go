@@ -2,8 +2,10 @@ package safefs_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -33,5 +35,23 @@ func TestAPipeInPlaceOfADirectoryMadeTheHostWait(t *testing.T) {
 		if err := open(); !errors.Is(err, syscall.ENOTDIR) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestAnErrorOfADirectoryLackedThePath: the remedy for it named a path that leads nowhere.
+func TestAnErrorOfADirectoryLackedThePath(t *testing.T) {
+	dir := t.TempDir()
+	parent, err := safefs.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer parent.Close()
+	_, err = safefs.OpenDir(parent, "family")
+	want := filepath.Join(dir, "family")
+	if path, ok := errors.AsType[*fs.PathError](err); !ok || path.Path != want {
+		t.Errorf("OpenDir: %v, want the path %s", err, want)
+	}
+	if err := safefs.MakeDir(parent, "family/messages", 0o700, safefs.Self()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("MakeDir: %v, want the path %s", err, want)
 	}
 }

@@ -110,7 +110,7 @@ func (k Kind) Examine(ctx context.Context, s channel.Setup, c Paired, err error,
 	}
 	defer c.Close()
 	if stop := c.Unpaired(); stop != nil {
-		e.Found(finding.Warning, stop.Message, stop.Hint)
+		e.Found(finding.Fault, stop.Message, stop.Hint)
 		return e.All
 	}
 	me, err := c.Me(ctx)

@@ -48,7 +48,7 @@ const LongestWait = time.Hour
 // Slow returns the error of a Send while a platform, or the host's own rate for it, wants the
 // host to wait. The error is temporary. cause is for the log, and may be nil.
 func Slow(platform string, wait time.Duration, cause error) error {
-	return &channel.Error{Code: "rate_limited", Message: platform + " takes only so many messages at once", Hint: channel.Again,
+	return &channel.Error{Code: "rate_limited", Message: platform + " takes only so much at once", Hint: channel.Again,
 		RetryAfter: min(max(wait, 0), LongestWait), Err: cause}
 }
 

@@ -14,7 +14,6 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/link"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/host/channel/webapi"
 )
@@ -83,7 +82,7 @@ func (a *api) refusal(err error) error {
 	if _, ok := errors.AsType[*channel.Error](err); ok && channel.ClassOf(err) != channel.Ambiguous {
 		return err
 	}
-	return link.Lost(platformName, err)
+	return a.Lost(err)
 }
 
 // Close implements bot.Paired.

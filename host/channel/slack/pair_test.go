@@ -165,7 +165,7 @@ func TestTheDoctorSeesWhatIsMissing(t *testing.T) {
 	w.Next("auth.test", slacktest.Fault{Error: "token_revoked"})
 	check("the bot token", finding.Fault, "revoked")
 	w.settings().BotToken = setting.Secret{}
-	check("no token", finding.Warning, "no tokens")
+	check("no token", finding.Fault, "no tokens")
 }
 
 // file is a longshore.yaml.

@@ -174,9 +174,18 @@ func (a *API) AskLong(ctx context.Context, method, path string, in, out any) err
 		err = a.read(answer, out)
 	}
 	if err != nil && (WordOf(err) == nil || channel.ClassOf(err) == channel.Ambiguous) {
-		return link.Lost(a.Who, err)
+		return a.Lost(err)
 	}
 	return err
+}
+
+// Lost is the error of a request that may be repeated and had no clear answer. It holds no words about a
+// message that may have been taken.
+func (a *API) Lost(err error) error {
+	if said := WordOf(err); said != nil {
+		err = said
+	}
+	return link.Lost(a.Who, err)
 }
 
 // Post makes a request that shows something. in is as of Ask or a *transfer.Body, which Post closes. The

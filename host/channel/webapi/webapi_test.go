@@ -84,8 +84,8 @@ func TestWhatAnAnswerMeansForAQuestionAndForALetter(t *testing.T) {
 			w.WriteHeader(tt.status)
 			_, _ = io.WriteString(w, tt.body)
 		})
-		if err := a.Ask(t.Context(), "GET", "boxes", nil, &struct{}{}); err == nil || channel.ClassOf(err) != tt.ask {
-			t.Errorf("%d %s: a question is %v: %v", tt.status, tt.body, channel.ClassOf(err), err)
+		if err := a.Ask(t.Context(), "GET", "boxes", nil, &struct{}{}); err == nil || channel.ClassOf(err) != tt.ask || strings.Contains(err.Error(), "message") {
+			t.Errorf("%d %s: a question is %v: %v", tt.status, tt.body, channel.ClassOf(err), err) // a question sends no message
 		}
 		err := a.Post(t.Context(), "letters", map[string]string{"to": "Ada"}, nil)
 		e, ok := errors.AsType[*channel.Error](err)

@@ -26,7 +26,7 @@ func (platform) Examine(ctx context.Context, s channel.Setup, running bool) []fi
 		e.Found(finding.Fine, "a WhatsApp account is linked", "")
 	default:
 		w := WhatsApp{opts: Options{Name: s.Name}}
-		e.Found(finding.Warning, stopNotPaired.Message, "link one with: "+w.pairCommand())
+		e.Found(finding.Fault, stopNotPaired.Message, "link one with: "+w.pairCommand())
 	}
 	return append(e.All, examineTools(ctx, s))
 }

@@ -1,4 +1,5 @@
-package command
+// Package commands tells the stories of longshore's commands as their users see them.
+package commands
 
 import (
 	"bytes"
@@ -17,20 +18,33 @@ import (
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/backup"
+	longshore "github.com/longshore-bridge/longshore/host/command"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/state"
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // TestScripts runs the transcripts in testdata/script: each command as its
 // users see it. Three commands are added to testscript's own: "json" fails unless
 // stdout is one JSON value, "await" waits for a host on a state directory, and "daily" makes
 // the backup that a host makes once a day.
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
+
+// TestScriptsOnDisk runs those that share a directory of theirs with a group: none below /dev is.
+func TestScriptsOnDisk(t *testing.T) {
+	p := scripts("testdata/script_disk")
+	if os.TempDir() == "/dev/shm" {
+		p.WorkdirRoot = "/tmp"
+	}
+	testscript.Run(t, p)
+}
+
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
@@ -39,7 +53,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": isJSON, "await": awaitHost, "daily": dailyBackup},
-	})
+	}
 }
 
 func isJSON(ts *testscript.TestScript, neg bool, args []string) {
@@ -90,16 +104,19 @@ func dailyBackup(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(errors.Join(err, db.Close()))
 }
 
-// TestMain lets the scripts and the tests run longshore as a process of its own.
+// TestMain lets the scripts run longshore as a process of its own.
 func TestMain(m *testing.M) {
 	confine.Child()
-	stage.Become(stage.Program{Main: Main, Run: Run})
+	stage.Become(stage.Program{Main: longshore.Main, Run: longshore.Run})
 	// Hosts in processes of their own wait more than they work. A -parallel of the command line counts more.
 	flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
-	testscript.Main(withEngine{m}, map[string]func(){"longshore": func() { os.Exit(Main("", stage.AllPlatforms(), os.Args[1:])) }})
+	testscript.Main(inMemory{m}, map[string]func(){"longshore": func() { os.Exit(longshore.Main("", stage.AllPlatforms(), os.Args[1:])) }})
 }
 
-// withEngine stops the container engine of the tests after them.
-type withEngine struct{ m *testing.M }
+// inMemory runs the tests, but no command of theirs, with their directories in memory.
+type inMemory struct{ m *testing.M }
 
-func (w withEngine) Run() int { return stage.Run(w.m) }
+func (i inMemory) Run() int {
+	fstest.Memory()
+	return i.m.Run()
+}
