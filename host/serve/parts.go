@@ -236,7 +236,7 @@ func (p channelsPart) Close() error {
 type outboxPart struct{ *outbox.Outbox }
 
 func (h *Host) openOutbox(ctx context.Context) (_ Part, err error) {
-	if h.Outbox, err = outbox.Open(ctx, outbox.Options{State: h.State, Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace, Settings: h}); err != nil {
+	if h.Outbox, err = outbox.Open(ctx, outbox.Options{State: h.State, Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace, Settings: h, Sweep: h.trailed}); err != nil {
 		return nil, err
 	}
 	return outboxPart{h.Outbox}, nil

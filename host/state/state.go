@@ -131,7 +131,9 @@ func OpenAt(ctx context.Context, s store.Spec, files blob.Place, log *slog.Logge
 		return nil, s.Explain("open", err)
 	}
 	if d.Blobs.Shared() {
-		if err := d.reach(ctx); err != nil { // a host whose place is there starts with it
+		short, cancel := context.WithTimeout(ctx, openTime)
+		defer cancel()
+		if err := d.reach(short); err != nil { // a host whose place is there starts with it
 			log.Error("the host starts without its files, and looks for them again", "error", wordsOf(err))
 		}
 		return d, nil
