@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/postgres"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/internal/pgtest"
@@ -38,14 +41,49 @@ func (p *pair) told(h *host, cause, remedy string) {
 	}
 }
 
+// exhaust takes all connections of the server, and ends those of the hosts.
+func exhaust(t *testing.T, db *pgtest.Server) (release func()) {
+	t.Helper()
+	var all []*pgx.Conn
+	for full := 0; full < 3; { // a host may have taken the place of a session that was ended
+		c, err := pgx.Connect(t.Context(), db.URL("postgres"))
+		if err == nil {
+			all, full = append(all, c), 0
+			continue
+		}
+		if full++; postgres.Code(err) != "53300" || len(all) == 0 {
+			t.Fatal(err)
+		}
+		if _, err := all[0].Exec(t.Context(), `SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE application_name LIKE 'longshore%'`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d connections are taken", len(all))
+	return func() {
+		for _, c := range all {
+			_ = c.Close(t.Context())
+		}
+	}
+}
+
 // A host must say what PostgreSQL lacks, lose nothing, and go on by itself.
-func TestAPostgreSQLThatTakesNoWritesIsTold(t *testing.T) {
+func TestAPostgreSQLInTroubleIsTold(t *testing.T) {
 	third(t, 2)
-	p := newPairOn(t, pgtest.Start(t), nil, 10*time.Second)
+	p := newPairOn(t, pgtest.Start(t, "max_connections=40"), nil, 10*time.Second)
 	a := p.hosts[0]
 	a.start()
 	stage.Await(t, "a owns", a.owns)
 	under := p.streams(a)
+
+	fence := a.status().Cluster.Fence
+	a.way.slow.Store(int64(350 * time.Millisecond)) // a commit needs two round trips
+	p.told(a, "PostgreSQL is slow", "look for what occupies its machine")
+	stage.Await(t, "a load balancer to have an answer in time", a.owns)
+	a.way.slow.Store(0)
+	under.moved(t)
+	if now := a.status().Cluster; now.Fence != fence || !now.Owned {
+		t.Errorf("an owner with a slow way lost its lease: %+v", now)
+	}
 
 	p.db.Psql("postgres", "ALTER SYSTEM SET default_transaction_read_only = on; SELECT pg_reload_conf();")
 	p.told(a, "takes no writes", "default_transaction_read_only")
@@ -53,6 +91,11 @@ func TestAPostgreSQLThatTakesNoWritesIsTold(t *testing.T) {
 	stage.Await(t, "a owns again", a.owns)
 	under.moved(t)
 
+	release := exhaust(t, p.db)
+	p.told(a, "too many clients", "max_connections")
+	release()
+	stage.Await(t, "a owns again", a.owns)
+	under.moved(t)
 	p.all(under, a)
 }
 

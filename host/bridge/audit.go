@@ -65,8 +65,8 @@ func (b *Bridge) auditAsk(ctx context.Context, a *records.Ask) error {
 }
 
 // RecordMissing adds the answers and outcomes to the trail that a crash took from it, but
-// for the outcomes of the last day, which Run adds. It is called once, before Run and
-// before the outbox's Run, which deletes old records at once.
+// for the outcomes of the last day, which Run adds. It is called once, before the outbox
+// deletes old records. Run may be under way.
 func (b *Bridge) RecordMissing(ctx context.Context) error {
 	if b.Audit == nil {
 		return nil
@@ -82,7 +82,7 @@ func (b *Bridge) RecordMissing(ctx context.Context) error {
 	return nil
 }
 
-// startTime is the longest time between RecordMissing and Run.
+// startTime is the longest time between RecordMissing and Run, whichever comes first.
 const startTime = 10 * time.Minute
 
 // repeatDecisions records the answers since then that a crash took from the trail.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/longshore-bridge/longshore/host/cluster/guard"
 	"github.com/longshore-bridge/longshore/host/postgres"
@@ -52,23 +53,24 @@ func (h *Host) regain(ctx context.Context) (*Lease, error) {
 
 // take takes a lease that is over. It returns nil if another host was faster.
 func (h *Host) take(ctx context.Context, v View) (*Lease, error) {
-	last := postgres.Fence{Cluster: v.of, Number: v.Fence}
+	b, last := &pgx.Batch{}, postgres.Fence{Cluster: v.of, Number: v.Fence}
 	if v.Owner != "" { // a frozen owner's session would keep the row until it thaws
-		if _, err := h.conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database() AND pid <> pg_backend_pid()`, last.Session()); err != nil {
-			return nil, fmt.Errorf("end the last owner's sessions: %w", err)
-		}
+		b.Queue(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database() AND pid <> pg_backend_pid()`, last.Session())
 	}
 	l := h.leaseAfter(v.Fence)
-	began := guard.Now()
+	began, taken := guard.Now(), false
 	h.tried = l
-	tag, err := h.conn.Exec(ctx, `INSERT INTO lease AS l (cluster, owner, fence, expires, since, config, history, safe) VALUES ($1, $2, $6, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4, `+history+`, `+safe+`)
+	b.Queue(`INSERT INTO lease AS l (cluster, owner, fence, expires, since, config, history, safe) VALUES ($1, $2, $6, clock_timestamp() + make_interval(secs => $3), clock_timestamp(), $4, `+history+`, `+safe+`)
 		ON CONFLICT (one) DO UPDATE SET cluster = excluded.cluster, owner = excluded.owner, fence = excluded.fence, expires = excluded.expires, since = excluded.since, heir = '', history = excluded.history, safe = excluded.safe
 		WHERE l.fence = $5 AND l.expires <= clock_timestamp()`,
-		h.o.Cluster, h.o.Name, h.o.Lease.Seconds(), h.configNow(), v.Fence, l.Number)
-	if err != nil {
+		h.o.Cluster, h.o.Name, h.o.Lease.Seconds(), h.configNow(), v.Fence, l.Number).Exec(func(tag pgconn.CommandTag) error {
+		taken = tag.RowsAffected() > 0
+		return nil
+	})
+	if err := h.conn.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("take the lease: %w", err)
 	}
-	if tag.RowsAffected() == 0 { // an earlier try of this host may have been faster: its number stays tried
+	if !taken { // an earlier try of this host may have been faster: its number stays tried
 		return nil, nil
 	}
 	h.tried = nil

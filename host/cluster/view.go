@@ -45,11 +45,18 @@ type Member struct {
 
 // Look reads a cluster, with its hosts. Nobody may have made its tables yet: then it has no owner and no hosts.
 func Look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
-	var there, state bool
-	if err := conn.QueryRow(ctx, "SELECT to_regclass('lease') IS NOT NULL AND to_regclass('cluster_host') IS NOT NULL, to_regclass('longshore_store') IS NOT NULL").Scan(&there, &state); err != nil || !there {
-		return View{Cluster: cluster}, err
-	}
+	return look(ctx, conn, cluster, &pgx.Batch{})
+}
+
+// look is Look after other statements, which need no round trip of their own.
+func look(ctx context.Context, conn *pgx.Conn, cluster string, after *pgx.Batch) (View, error) {
 	v, b := View{Cluster: cluster}, &pgx.Batch{}
+	var there, state bool
+	after.Queue("SELECT to_regclass('lease') IS NOT NULL AND to_regclass('cluster_host') IS NOT NULL, to_regclass('longshore_store') IS NOT NULL").
+		QueryRow(func(row pgx.Row) error { return row.Scan(&there, &state) })
+	if err := conn.SendBatch(ctx, after).Close(); err != nil || !there {
+		return v, err
+	}
 	v.ask(b)
 	if state {
 		b.Queue("SELECT version FROM longshore_store").QueryRow(func(row pgx.Row) error { return row.Scan(&v.Version) })

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/longshore-bridge/longshore/host/cluster/guard"
 	"github.com/longshore-bridge/longshore/host/postgres"
 	"github.com/longshore-bridge/longshore/internal/finding"
@@ -64,11 +67,12 @@ func (h *Host) away(err error) finding.Finding {
 	return f
 }
 
-// pause waits until the lease may be free, a notification or a poll.
+// pause waits until the lease may be free, a notification or a poll. If nobody owns, the host tries again soon: the
+// database failed, or the time of what keeps it out is over in a moment.
 func (h *Host) pause(ctx context.Context) {
-	wait := h.o.Lease / 4
+	wait := h.o.Lease / 20
 	if left := h.View().Left; left > 0 {
-		wait = min(wait, left+10*time.Millisecond)
+		wait = min(h.o.Lease/4, left+10*time.Millisecond)
 	}
 	h.sleep(ctx, wait)
 }
@@ -86,26 +90,27 @@ func (h *Host) sleep(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// Take takes the lease if the host may own now. nil without an error: it may not, and View has the
-// Reason. The error is of the database.
+// Take takes the lease if the host may own now, in three round trips. nil without an error: it may not, and View
+// has the Reason. The error is of the database.
 func (h *Host) Take(ctx context.Context) (*Lease, error) {
 	if err := h.connect(ctx); err != nil {
 		return nil, err
 	}
 	ctx, cancel := h.limited(ctx)
 	defer cancel()
-	tag, err := h.conn.Exec(ctx, announce, h.announcement()...)
+	alone, b := false, &pgx.Batch{}
+	b.Queue(announce, h.announcement()...).Exec(func(tag pgconn.CommandTag) error {
+		alone = tag.RowsAffected() > 0
+		return nil
+	})
+	v, err := look(ctx, h.conn, h.o.Cluster, b)
 	if err != nil {
 		return nil, fmt.Errorf("announce the host: %w", err)
-	}
-	v, err := Look(ctx, h.conn, h.o.Cluster)
-	if err != nil {
-		return nil, err
 	}
 	if v.Owned && h.tried != nil && v.Fence == h.tried.Number {
 		return h.regain(ctx)
 	}
-	if v.kept = h.keptBy(v, tag.RowsAffected() > 0); v.kept != (finding.Finding{}) {
+	if v.kept = h.keptBy(v, alone); v.kept != (finding.Finding{}) {
 		h.know(v)
 		return nil, h.o.Guard.Until(0)
 	}

@@ -38,7 +38,7 @@ func (e *env) guarded(ctx context.Context, cfg *config.Config) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	defer notifyManager(ctx, service.NotifierOf(e.getenv, os.Getpid()), log, cfg.Layout())()
-	g := guard.Guard{Program: program, Args: []string{"-c", e.Config, "serve"}, Env: os.Environ(), Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Log: log}
+	g := guard.Guard{Program: program, Args: []string{"-c", e.Config, "serve"}, Env: os.Environ(), Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Log: log, Lost: terminal.ExitLost}
 	code, err := g.Run(signals)
 	if err == nil && code != 0 {
 		return &terminal.Error{Code: max(code, terminal.ExitFault), Err: errors.New("the host's process has ended, see above")}
@@ -122,10 +122,13 @@ func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve
 	}()
 	options.Lease = lease
 	err = errors.Join(e.runHost(owning, cfg, options, heard), t.end())
-	if err == nil && ctx.Err() == nil {
-		return &terminal.Error{Code: terminal.ExitLost, Err: errors.New("the lease is another host's now")}
+	switch {
+	case err == nil && ctx.Err() == nil:
+		err = errors.New("the lease is another host's now")
+	case !postgres.Passing(err):
+		return err
 	}
-	return err
+	return &terminal.Error{Code: terminal.ExitLost, Err: err}
 }
 
 // awaitLease returns the lease and the configuration to own with; no lease if ctx is done. Outside a

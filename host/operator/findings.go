@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -57,31 +56,41 @@ type Examiner interface {
 // Findings returns what the parts of the host know of themselves, sorted. If no host runs in this
 // process, it is what an installation at rest shows. deep: also what takes longer to find out.
 func (l *Local) Findings(ctx context.Context, deep bool) ([]finding.Finding, error) {
-	var own, parts, examined []finding.Finding
+	sources := []finding.Source{finding.Func(func(context.Context) []finding.Finding { return nil })}
 	if l.Parts != nil {
-		parts = l.Parts.Findings(ctx)
-		if deep {
-			examined = l.Parts.Examine(ctx)
-		}
+		sources[0] = l.Parts
 	}
 	if l.Running != nil {
-		unready := l.ofOutbox(ctx)
-		if RefusalOf(parts) != nil { // the part that keeps the outbox from it has said so
-			unready = nil
-		}
-		if own = unready; RefusalOf(slices.Concat(parts, own)) == nil {
-			own = append(own, l.ofQueues()...)
-		}
-		own = append(own, l.ofAssistants(parts)...)
-		for _, of := range []func(context.Context) []finding.Finding{l.ofChannels, l.ofErrors, l.ofChats, l.ofTriggers, l.ofClock, l.ofBackup, l.ofTokens} {
-			own = append(own, of(ctx)...)
-		}
+		sources = append(sources, &l.accepting, &l.tokens)
 	}
-	all := finding.Merge(parts, own, examined)
+	asked := finding.AtOnce(ctx, sources...)
+	var own, examined []finding.Finding
+	if l.Parts != nil && deep {
+		examined = l.Parts.Examine(ctx)
+	}
+	if l.Running != nil {
+		own = l.own(asked[0], asked[1], asked[2])
+	}
+	all := finding.Merge(asked[0], own, examined)
 	for i := range all {
 		all[i].Cause, all[i].Remedy = media.Cut(media.Printable(all[i].Cause), 1000), media.Cut(media.Printable(all[i].Remedy), 1000)
 	}
 	return l.list.Since(all), nil
+}
+
+// own makes the findings of the running host's queue, channels and assistants, beside those that are there.
+func (l *Local) own(parts, unready, tokens []finding.Finding) (own []finding.Finding) {
+	if RefusalOf(parts) != nil { // the part that keeps the outbox from it has said so
+		unready = nil
+	}
+	if own = unready; RefusalOf(slices.Concat(parts, own)) == nil {
+		own = append(own, l.ofQueues()...)
+	}
+	own = append(own, l.ofAssistants(parts)...)
+	for _, of := range []func() []finding.Finding{l.ofChannels, l.ofErrors, l.ofChats, l.ofTriggers, l.ofClock, l.ofBackup} {
+		own = append(own, of()...)
+	}
+	return append(own, tokens...)
 }
 
 func fault(name, part, cause, remedy string) finding.Finding {
@@ -96,7 +105,7 @@ func unseen(part string) finding.Finding {
 	return finding.Finding{Part: part, Severity: finding.Unseen}
 }
 
-func (l *Local) ofChannels(context.Context) (all []finding.Finding) {
+func (l *Local) ofChannels() (all []finding.Finding) {
 	for _, c := range l.Channels {
 		one := channelOf(c)
 		s, ok := channel.Current(c).(channel.Shared)
@@ -141,7 +150,7 @@ func channelRemedy(c Channel) string {
 
 // ofOutbox finds why no delivery can be accepted.
 func (l *Local) ofOutbox(ctx context.Context) []finding.Finding {
-	err := l.health.lately(ctx, l.accepts)
+	err := l.accepts(ctx)
 	if err == nil {
 		return nil
 	}
@@ -157,13 +166,13 @@ func (l *Local) accepts(ctx context.Context) error {
 	if l.Outbox == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime) // others get the answer, too
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	return l.Outbox.Check(ctx)
 }
 
 // ofErrors counts the requests that came into the errors folder within an hour.
-func (l *Local) ofErrors(context.Context) []finding.Finding {
+func (l *Local) ofErrors() []finding.Finding {
 	n, since := 0, time.Now().Add(-errorsWindow)
 	_ = eachJSON(l.Layout.Errors(), ReasonSuffix, func(dir *os.File, name string) { // a missing folder has none
 		if info, err := os.Lstat(dir.Name() + "/" + name); err == nil && info.ModTime().After(since) {
@@ -191,7 +200,7 @@ func (l *Local) ofQueues() (all []finding.Finding) {
 }
 
 // ofChats finds the channels on which somebody calls in a chat without a group.
-func (l *Local) ofChats(context.Context) (all []finding.Finding) {
+func (l *Local) ofChats() (all []finding.Finding) {
 	chats := map[string][]string{}
 	for _, s := range l.Running.Pairing.UnknownChats() {
 		if time.Since(s.Last) < unknownChatTime {
@@ -211,7 +220,7 @@ func (l *Local) ofChats(context.Context) (all []finding.Finding) {
 }
 
 // ofTriggers finds the groups in which members write and have never called the assistant.
-func (l *Local) ofTriggers(context.Context) (all []finding.Finding) {
+func (l *Local) ofTriggers() (all []finding.Finding) {
 	for _, g := range l.configured() {
 		if g.Assistant == "" || g.Trigger == "" {
 			continue
@@ -234,7 +243,7 @@ func (l *Local) ofTriggers(context.Context) (all []finding.Finding) {
 // old or new; a platform's time has a resolution of a second, and comes with its answer.
 const maxAhead = 2 * time.Minute
 
-func (l *Local) ofClock(context.Context) []finding.Finding {
+func (l *Local) ofClock() []finding.Finding {
 	ahead, ok := l.Running.Machine.ClockAhead()
 	by, way := ahead.Abs().Round(time.Second).String(), " behind"
 	if ahead > 0 {
@@ -249,7 +258,7 @@ func (l *Local) ofClock(context.Context) []finding.Finding {
 	return nil
 }
 
-func (l *Local) ofBackup(context.Context) []finding.Finding {
+func (l *Local) ofBackup() []finding.Finding {
 	switch b := l.Running.Machine.Backup(); {
 	case !b.Known:
 		return []finding.Finding{unseen("backup")}
@@ -390,21 +399,4 @@ func RefusalOf(all []finding.Finding) *refusal.Error {
 		}
 	}
 	return nil
-}
-
-// checkup caches the outcome of a check, because the check writes to the disk.
-type checkup struct {
-	mu  sync.Mutex
-	at  time.Time
-	err error
-}
-
-// lately returns the outcome of a check in the last five seconds.
-func (c *checkup) lately(ctx context.Context, check func(context.Context) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.at.IsZero() || time.Since(c.at) > 5*time.Second {
-		c.err, c.at = check(ctx), time.Now()
-	}
-	return c.err
 }

@@ -59,7 +59,8 @@ func (l *Local) well(w http.ResponseWriter, r *http.Request, status string, read
 	httpd.Answer(w, code, answer)
 }
 
-// checkTime limits a check, since the disk of the outbox may hang.
+// checkTime limits a check and a reading of the state, since the disk or the database may hang. A check is not made
+// more often.
 const checkTime = 5 * time.Second
 
 // collector asks a Local at each scrape and keeps no figures of its own.

@@ -51,12 +51,17 @@ type Road interface {
 // disk shows. What only a running host can answer, it answers if that runs in this process.
 type Local struct {
 	Options
-	health checkup
-	list   finding.List
+	accepting, tokens finding.Background // what asks the state: it may hang
+	list              finding.List
 }
 
 // NewLocal returns a Local. The caller owns everything in o.
-func NewLocal(o Options) *Local { return &Local{Options: o} }
+func NewLocal(o Options) *Local {
+	l := &Local{Options: o}
+	l.accepting = finding.Background{Every: checkTime, First: true, Source: finding.Func(l.ofOutbox)} // it writes to the disk
+	l.tokens = finding.Background{Source: finding.Func(l.ofTokens)}
+	return l
+}
 
 // List returns the matching items, oldest first. If there are more than the
 // limit, it returns the newest of them, or the oldest if f says so.

@@ -24,6 +24,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state/statetest"
 	"github.com/longshore-bridge/longshore/host/turns"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -302,6 +303,18 @@ func TestAnOutboxThatCannotBeWrittenIsUnwell(t *testing.T) {
 	var answer struct{ Error refusal.Error }
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusServiceUnavailable || answer.Error.Code != operator.CodeUnwell {
 		t.Errorf("%d %s, %v", w.Code, w.Body, err)
+	}
+}
+
+// A database without room for one more connection left an error in place of the whole status.
+func TestAStateThatCannotBeReadLeftNoStatus(t *testing.T) {
+	c := newCounter(t)
+	if _, err := statetest.Raw(t, c.Layout.Own()).Exec(`ALTER TABLE link RENAME TO elsewhere`); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Status(t.Context())
+	if err != nil || len(s.Groups) != 2 || len(s.Findings) != 1 || s.Findings[0].Name != finding.State || !strings.Contains(s.Findings[0].Cause, "link") {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 

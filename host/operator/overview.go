@@ -3,11 +3,9 @@ package operator
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/tasks"
-	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 // Overview is what the operator's page and "longshore top" show.
@@ -40,11 +38,8 @@ func Look(ctx context.Context, c Control) (o Overview, err error) {
 	o.Requests, errs[4] = c.PairingCodes(ctx)
 	o.Queue, o.Approvals, o.Failed = append([]Item{}, o.Queue...), append([]Item{}, o.Approvals...), append([]Item{}, o.Failed...)
 	o.Tasks, o.Requests = append([]tasks.Task{}, o.Tasks...), append([]PairingCode{}, o.Requests...)
-	known := slices.ContainsFunc(o.Status.Findings, func(f finding.Finding) bool {
-		return slices.Contains([]string{finding.StateGone, finding.State, finding.Damaged, finding.Accepting}, f.Name)
-	})
 	for i, failed := range errs {
-		if failed != nil && !known && (i < 3 || !errors.Is(failed, ErrNoHost)) {
+		if failed != nil && !known(o.Status.Findings) && (i < 3 || !errors.Is(failed, ErrNoHost)) {
 			return o, failed
 		}
 	}

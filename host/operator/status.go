@@ -3,8 +3,8 @@ package operator
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -161,17 +161,15 @@ func (l *Local) spendingOf(ctx context.Context, folder string) *Spending {
 // the quotas of a hundred groups allow.
 const maxCounted = 10_000
 
-// groups describes each group's queue.
+// groups describes each group's queue. Without the state, its deliveries and links are missing.
 func (l *Local) groups(ctx context.Context) ([]Group, error) {
 	configured := l.configured()
 	all := make([]Group, len(configured))
 	place := map[string]*Group{}
 	var links map[string]int64
+	var err error
 	if l.Outbox != nil {
-		var err error
-		if links, err = l.Outbox.Reader().LinksUsed(ctx); err != nil {
-			return nil, err
-		}
+		links, err = l.Outbox.Reader().LinksUsed(ctx)
 	}
 	for i, g := range configured {
 		waiting, _ := CountJSON(l.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
@@ -189,10 +187,15 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 		if l.Running != nil {
 			all[i].Use.Inbox = l.Running.Assistants.InboxUse(g.Folder)
 		}
-		all[i].Model = l.spendingOf(ctx, g.Folder)
 		place[g.Folder] = &all[i]
+		if err == nil {
+			all[i].Model = l.spendingOf(ctx, g.Folder)
+		}
 	}
-	err := l.deliveries(ctx, Filter{}, maxCounted, func(delivery records.Delivery) {
+	if err != nil {
+		return all, err
+	}
+	err = l.deliveries(ctx, Filter{}, maxCounted, func(delivery records.Delivery) {
 		if g := place[delivery.Folder]; g != nil {
 			g.Pending++
 			if delivery.Waits() {
@@ -205,8 +208,8 @@ func (l *Local) groups(ctx context.Context) ([]Group, error) {
 	return all, err
 }
 
-// Status describes the host. If none runs, it fills in what the disk shows. It leaves out what it cannot
-// read for a cause that the findings name.
+// Status describes the host. If none runs, it fills in what the disk shows. If the state cannot be read in
+// time, what that has is missing and a finding says so.
 func (l *Local) Status(ctx context.Context) (Status, error) {
 	s := Status{
 		Version: l.Version, State: l.Layout.State, Disk: DiskOf(l.Layout.State), Channels: []Channel{},
@@ -220,16 +223,27 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	s.Findings = finding.Wrong(all)
-	found, err := l.groups(ctx)
+	short, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	found, err := l.groups(short)
 	s.Groups = append(s.Groups, found...)
-	err = errors.Join(err, l.deliveries(ctx, Filter{Failed: true}, RecentFailures, func(delivery records.Delivery) {
-		s.Failures = append(s.Failures, itemOf(delivery, false))
-	}))
+	if err == nil {
+		err = l.deliveries(short, Filter{Failed: true}, RecentFailures, func(delivery records.Delivery) {
+			s.Failures = append(s.Failures, itemOf(delivery, false))
+		})
+	}
 	if err != nil && RefusalOf(all) == nil {
-		return Status{}, err
+		s.Findings = append(s.Findings, fault(finding.State, "state", "the deliveries cannot be read: "+err.Error(), "wait a moment; if it lasts, longshore doctor says more"))
 	}
 	s.Errors, _ = CountJSON(l.Layout.Errors(), ReasonSuffix) // a missing folder has no entries
-	return s, nil
+	return s, ctx.Err()
+}
+
+// known reports whether one of the findings says why the state cannot be read.
+func known(all []finding.Finding) bool {
+	return slices.ContainsFunc(all, func(f finding.Finding) bool {
+		return slices.Contains([]string{finding.StateGone, finding.State, finding.Damaged, finding.Accepting}, f.Name)
+	})
 }
 
 // describeHost fills in what the running host says of itself.

@@ -77,22 +77,16 @@ func (o *Outbox) Reload() { o.poke() }
 func (d *dispatcher) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	sweep := time.Now()
 	for {
-		if now := time.Now(); !now.Before(sweep) {
-			d.o.expire(now)
-			d.o.expireLinks(now)
-			sweep = now.Add(time.Hour)
-		}
 		held, down := d.o.releaseHolds(), d.wakeReconnected()
 		next := d.round(ctx)
 		if (held || down) && (next.IsZero() || time.Until(next) > look) {
 			next = time.Now().Add(look)
 		}
-		if next.IsZero() || next.After(sweep) {
-			next = sweep
+		timer.Stop()
+		if !next.IsZero() {
+			timer.Reset(time.Until(next))
 		}
-		timer.Reset(time.Until(next))
 		select {
 		case <-ctx.Done():
 			return

@@ -80,8 +80,8 @@ func (o *Outbox) EndLink(ctx context.Context, id string) error {
 }
 
 // expireLinks deletes the files of links whose time is over, some in each commit.
-func (o *Outbox) expireLinks(now time.Time) {
-	for more := true; more; {
+func (o *Outbox) expireLinks(ctx context.Context, now time.Time) {
+	for more := true; more && ctx.Err() == nil; {
 		n, err := o.endLinks(context.Background(), func(t *state.Tx) ([]string, error) { return records.ExpireLinks(t, now) })
 		if more = err == nil && n == records.Batch; err != nil {
 			o.opts.Log.Error("delete files of links that expired", "error", err)

@@ -121,6 +121,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 		o.recordOutcomes(stop)
 	}()
 	o.poke()
+	d.wg.Go(func() { o.sweep(ctx) })
 	d.loop(ctx)
 	d.wg.Wait()
 	close(stop)

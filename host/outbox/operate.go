@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox/changes"
 	"github.com/longshore-bridge/longshore/host/outbox/records"
 	"github.com/longshore-bridge/longshore/host/state"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Retry puts the failed or uncertain parts of a delivery behind the chat's waiting
@@ -134,9 +135,24 @@ func (o *Outbox) Dismiss(ctx context.Context, name string) error {
 	return nil
 }
 
+// sweep deletes what is kept no longer, at the start and each hour, beside the sends: at a start there may be much.
+func (o *Outbox) sweep(ctx context.Context) {
+	if o.opts.Sweep != nil {
+		select {
+		case <-o.opts.Sweep:
+		case <-ctx.Done():
+		}
+	}
+	for ctx.Err() == nil {
+		o.expire(ctx, time.Now())
+		o.expireLinks(ctx, time.Now())
+		wake.Sleep(ctx, time.Hour)
+	}
+}
+
 // expire deletes the records of deliveries that ended longer ago than Retention.
-func (o *Outbox) expire(now time.Time) {
-	for more := true; more; {
+func (o *Outbox) expire(ctx context.Context, now time.Time) {
+	for more := true; more && ctx.Err() == nil; {
 		err := o.deleteBytes(context.Background(), func(t *state.Tx) (gone []records.Kept, err error) {
 			gone, more, err = records.Expire(t, now.Add(-o.limits().Retention))
 			return gone, err

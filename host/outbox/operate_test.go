@@ -299,6 +299,36 @@ func oldIsForgotten(t *testing.T, content string) {
 	})
 }
 
+// A start first read what the trail lacked, and deleted all old records: the first message waited for it.
+func TestAStartDeletedOldRecordsBeforeItSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, sweep := newBook(), make(chan struct{})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}, Settings: limits(outbox.Limits{Retention: time.Hour}), Sweep: sweep})
+		run(t, o)
+		for i := range 2 {
+			one := text("fake:a", fmt.Sprint(i))
+			put(t, o, one)
+			b.settled(t, one)
+			time.Sleep(40 * time.Minute)
+		}
+		records := func() int {
+			t.Helper()
+			synctest.Wait()
+			all, err := o.List(t.Context(), records.Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(all)
+		}
+		if n := records(); n != 2 {
+			t.Errorf("%d records before the sweep", n)
+		}
+		if close(sweep); records() != 1 {
+			t.Errorf("%d records after it", records())
+		}
+	})
+}
+
 // TestBacklogStaysOnDisk wants the memory of a long backlog, and of many
 // chats, to be that of their heads.
 func TestBacklogStaysOnDisk(t *testing.T) {

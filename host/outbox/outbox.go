@@ -77,6 +77,9 @@ type Options struct {
 
 	Settings Settings // nil: the defaults
 
+	// Sweep is closed when records may be deleted that have ended longer ago than Retention; nil: at once.
+	Sweep <-chan struct{}
+
 	SendTimeout time.Duration // for one attempt, on top of a second per 128 KiB of file; 1 min
 	Stall       time.Duration // without progress, after which a send no longer counts as one of Parallel; 10 s
 	HoldFor     time.Duration // between attempts on a held channel that has no Status; 30 s

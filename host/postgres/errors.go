@@ -53,6 +53,13 @@ func OwnFault(err error) bool {
 	return false
 }
 
+// Passing reports whether an error of the server may be another one, or none, at the next try: it was away, or took
+// too long.
+func Passing(err error) bool {
+	code := Code(err)
+	return errors.Is(err, ErrAway) || code == "57014" || code == "55P03" // statement_timeout, lock_timeout
+}
+
 // Remedy is what the operator can do about an error of the server.
 func Remedy(err error) string {
 	switch code := Code(err); {

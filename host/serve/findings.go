@@ -70,7 +70,7 @@ func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
 		}
 	}
 	own = append(own, p.h.down.Findings(ctx)...)
-	return finding.Merge(own, p.database.Findings(ctx), p.doctor.Findings(ctx), p.environment.Findings(ctx))
+	return finding.Merge(append([][]finding.Finding{own}, finding.AtOnce(ctx, &p.database, &p.doctor, &p.environment)...)...)
 }
 
 // Examine implements operator.Examiner.
@@ -153,7 +153,7 @@ const (
 	slowDatabase  = time.Second // for one small commit
 )
 
-// ofDatabase commits a change without effect, if the state's database is a server of its own, and
+// ofDatabase commits a change without effect and reads it, if the state's database is a server of its own, and
 // finds what keeps the server from it.
 func (h *Host) ofDatabase(ctx context.Context) []finding.Finding {
 	if h.State == nil || !h.State.Spec.OnServer() {
@@ -162,6 +162,10 @@ func (h *Host) ofDatabase(ctx context.Context) []finding.Finding {
 	began := time.Now()
 	_, err := h.State.Exec(ctx, store.Probe, began.UnixNano())
 	took := time.Since(began)
+	if err == nil {
+		var at int64
+		err = h.State.QueryRowContext(ctx, store.ProbeRead).Scan(&at)
+	}
 	f := finding.Finding{Name: finding.State, Part: "state", Severity: finding.Fault}
 	switch err = store.Words(err); {
 	case err == nil && took < slowDatabase:
@@ -170,7 +174,7 @@ func (h *Host) ofDatabase(ctx context.Context) []finding.Finding {
 		f.Severity, f.Cause = finding.Warning, fmt.Sprintf("the state's PostgreSQL is slow: a small commit took %s", took.Round(10*time.Millisecond))
 		f.Remedy = "look for what occupies its machine, its disk or the way to it"
 	default:
-		f.Cause = fmt.Sprintf("the state's PostgreSQL takes no changes: %v", err)
+		f.Cause = fmt.Sprintf("the state's PostgreSQL cannot be used: %v", err)
 		f.Remedy = remedyForDatabase(err) + "; the host goes on by itself"
 	}
 	return []finding.Finding{f}

@@ -98,7 +98,8 @@ type Host struct {
 	whole      whole
 	remote     *remote.Server // for assistants elsewhere; nil: none
 	started    time.Time
-	converts   bool // the machine has ffmpeg, and it may run
+	converts   bool          // the machine has ffmpeg, and it may run
+	trailed    chan struct{} // closed when the audit trail has what a crash took from it
 }
 
 // New opens all parts that cfg needs and runs none. The caller closes the host; after an error, New has
@@ -107,7 +108,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if opts.Trace == nil {
 		opts.Trace = func(string, string, string) {}
 	}
-	h := &Host{Channels: opts.Channels, madeOf: map[string]config.Channel{}, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), whole: whole{seen: map[string]fs.FileInfo{}, databases: map[string]*os.File{}}}
+	h := &Host{Channels: opts.Channels, madeOf: map[string]config.Channel{}, Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent(), trailed: make(chan struct{}), whole: whole{seen: map[string]fs.FileInfo{}, databases: map[string]*os.File{}}}
 	opts.Log = h.recent.Copy(opts.Log)
 	h.down = upkeep.New(opts.Log)
 	h.disk = &disk{dir: cfg.State.Directory, keep: h}
@@ -129,9 +130,16 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 
 // Run runs every part until ctx is done, which is no error, or until one of them fails.
 func (h *Host) Run(ctx context.Context) error {
-	if err := h.Bridge.RecordMissing(ctx); err != nil { // before the outbox deletes old deliveries
-		h.opts.Log.Error("the audit trail lacks entries from before a crash", "error", err)
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	var recording sync.WaitGroup
+	defer recording.Wait()
+	defer cancel()
+	recording.Go(func() { // it reads every delivery of some minutes: nobody waits for it but who deletes them
+		defer close(h.trailed)
+		if err := h.Bridge.RecordMissing(ctx); err != nil && ctx.Err() == nil {
+			h.opts.Log.Error("the audit trail lacks entries from before a crash", "error", err)
+		}
+	})
 	return runParts(ctx, h.parts)
 }
 

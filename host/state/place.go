@@ -16,6 +16,7 @@ import (
 const (
 	reachEvery = 15 * time.Second
 	reachTime  = 10 * time.Second // for one look
+	openTime   = 2 * time.Second  // for the look of a start: a host that takes over serves without its files, too
 	dueEvery   = 5 * time.Minute
 	dueAtOnce  = 100 // blobs that one step deletes
 	mostPause  = time.Hour

@@ -58,6 +58,7 @@ func Spec(dir string, home store.Home) store.Spec {
 		Pragmas: []string{
 			"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)",
 			"journal_size_limit(8388608)", // the log, after one large change
+			"wal_autocheckpoint(2000)",    // as much, in pages: see fold
 			"secure_delete(1)",            // what is deleted is not to be found in the file
 		},
 	}
@@ -130,7 +131,9 @@ func OpenAt(ctx context.Context, s store.Spec, files blob.Place, log *slog.Logge
 		return nil, s.Explain("open", err)
 	}
 	if d.Blobs.Shared() {
-		if err := d.reach(ctx); err != nil { // a host whose place is there starts with it
+		short, cancel := context.WithTimeout(ctx, openTime)
+		defer cancel()
+		if err := d.reach(short); err != nil { // a host whose place is there starts with it
 			log.Error("the host starts without its files, and looks for them again", "error", wordsOf(err))
 		}
 		return d, nil

@@ -45,6 +45,9 @@ func identitySQL(name, id string) string {
 // record can be committed too. Its one argument is a time.
 const Probe = `UPDATE longshore_store SET checked = ?`
 
+// ProbeRead reads what [Probe] has written. A server may have room for the connection that writes, and for none that reads.
+const ProbeRead = `SELECT checked FROM longshore_store`
+
 // readIdentity returns the database's mark; zero if it has none.
 func readIdentity(ctx context.Context, db *sql.DB) (m mark, err error) {
 	var there bool

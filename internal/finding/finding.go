@@ -95,6 +95,17 @@ type Func func(ctx context.Context) []Finding
 // Findings implements Source.
 func (f Func) Findings(ctx context.Context) []Finding { return f(ctx) }
 
+// AtOnce asks sources at the same time, and returns the list of each.
+func AtOnce(ctx context.Context, sources ...Source) [][]Finding {
+	lists := make([][]Finding, len(sources))
+	var asked sync.WaitGroup
+	for i, s := range sources {
+		asked.Go(func() { lists[i] = s.Findings(ctx) })
+	}
+	asked.Wait()
+	return lists
+}
+
 // List keeps since when each finding lasts. The zero List is empty.
 type List struct {
 	mu    sync.Mutex
@@ -170,6 +181,7 @@ func (f Finding) follows(k Finding) bool {
 type Background struct {
 	Source Source
 	Every  time.Duration
+	First  bool // the first answer is waited for: its search has a bound
 
 	mu   sync.Mutex
 	busy chan struct{} // closed when the search under way has ended; nil: there is none
@@ -177,13 +189,16 @@ type Background struct {
 	last []Finding
 }
 
-// patience is how long Findings waits for a search under way.
-const patience = time.Second
+// patience is how long Findings waits for a search under way. A load balancer waits for a second.
+const patience = 800 * time.Millisecond
 
 // Findings implements Source.
 func (b *Background) Findings(ctx context.Context) []Finding {
 	b.mu.Lock()
-	busy := b.busy
+	busy, limit := b.busy, time.After(patience)
+	if b.First && b.at.IsZero() {
+		limit = nil
+	}
 	if busy == nil && (b.at.IsZero() || time.Since(b.at) >= b.Every) {
 		busy = make(chan struct{})
 		b.busy = busy
@@ -193,7 +208,7 @@ func (b *Background) Findings(ctx context.Context) []Finding {
 	if busy != nil {
 		select {
 		case <-busy:
-		case <-time.After(patience):
+		case <-limit:
 		case <-ctx.Done():
 		}
 	}

@@ -62,6 +62,40 @@ func TestASourceThatHangsHoldsUpNoList(t *testing.T) {
 	})
 }
 
+// A slow database held up each of five sources in turn: a load balancer, and longshore status, took the host for dead.
+func TestSourcesThatHangHoldAListUpForLessThanASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var all []Source
+		for range 5 {
+			all = append(all, &Background{Source: Func(func(context.Context) []Finding { <-hang; return []Finding{{Name: State}} })})
+		}
+		began := time.Now()
+		if AtOnce(t.Context(), all...); time.Since(began) >= time.Second {
+			t.Errorf("it took %v", time.Since(began))
+		}
+		close(hang)
+		synctest.Wait()
+		for _, list := range AtOnce(t.Context(), all...) {
+			if len(list) != 1 {
+				t.Errorf("%+v", list)
+			}
+		}
+	})
+}
+
+func TestAFirstAnswerIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := Background{First: true, Source: Func(func(context.Context) []Finding {
+			time.Sleep(5 * time.Second)
+			return []Finding{{Name: State}}
+		})}
+		if got := b.Findings(t.Context()); len(got) != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 func TestWhatTwoPartsNoticeIsOneFinding(t *testing.T) {
 	got := Merge(
 		[]Finding{{Name: "not_installed", Part: "assistant a", Severity: Fault, Cause: "no claude"}, Well("state", "fine"), Well("state", "fine"), Well("state", "whole")},

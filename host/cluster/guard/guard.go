@@ -37,6 +37,7 @@ type Guard struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Log     *slog.Logger
+	Lost    int // the exit code of a child that owns no longer: it is to stand by soon
 
 	instance string
 }
@@ -48,7 +49,7 @@ func (g *Guard) Run(signals <-chan os.Signal) (code int, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	g.instance = rand.Text()
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for pause := time.Duration(0); ; {
 		began := Now()
 		one, err := g.start()
 		if err != nil {
@@ -57,14 +58,21 @@ func (g *Guard) Run(signals <-chan os.Signal) (code int, err error) {
 		if one.wait(signals); one.ending || !one.up {
 			return one.cmd.ProcessState.ExitCode(), nil
 		}
-		if Now()-began > 4*longestPause {
-			pause = firstPause
-		}
+		pause = g.pause(pause, Now()-began, one.killed, one.cmd.ProcessState.ExitCode())
 		g.Log.Warn("the host's process has ended and is started again", "code", one.cmd.ProcessState.String(), "killed", one.killed)
 		if over(signals, pause) {
 			return 0, nil
 		}
 	}
+}
+
+// pause is how long the guard waits after a child that has ended: longer each time, unless it ran for long or has only
+// lost its time, as on a busy machine. Then the next one is to stand by soon, as the other host may be lost as well.
+func (g *Guard) pause(last, ran time.Duration, killed bool, code int) time.Duration {
+	if last == 0 || ran > 4*longestPause || killed || code == g.Lost {
+		return firstPause
+	}
+	return min(2*last, longestPause)
 }
 
 // over waits for a pause, and reports whether a signal ends the guard in it.

@@ -64,7 +64,28 @@ func own() int {
 }
 
 func guardOf(out io.Writer) *Guard {
-	return &Guard{Program: os.Args[0], Env: os.Environ(), Stdout: out, Stderr: os.Stderr, Log: slog.New(slog.DiscardHandler)}
+	return &Guard{Program: os.Args[0], Env: os.Environ(), Stdout: out, Stderr: os.Stderr, Log: slog.New(slog.DiscardHandler), Lost: 7}
+}
+
+// On a busy machine a host lost its lease again and again. Its guard waited longer each time, up to 15 seconds, and
+// nobody stood by meanwhile.
+func TestAHostThatLostItsLeaseAgainAndAgainDidNotStandBy(t *testing.T) {
+	g := guardOf(nil)
+	pause := time.Duration(0)
+	for range 10 {
+		if pause = g.pause(pause, time.Second, false, 7); pause != firstPause {
+			t.Fatalf("a pause of %v after a lost lease", pause)
+		}
+	}
+	if pause = g.pause(longestPause, time.Second, true, -1); pause != firstPause {
+		t.Errorf("a pause of %v after a frozen one", pause)
+	}
+	for range 10 {
+		pause = g.pause(pause, time.Second, false, 1)
+	}
+	if pause != longestPause {
+		t.Errorf("a pause of %v after one that never comes up", pause)
+	}
 }
 
 // run runs a guard of children that play a part. next returns the next line of one of them.
