@@ -59,13 +59,33 @@ func (c *Client) EnqueueAs(ctx context.Context, r Request, file Type) (id string
 		return "", err
 	}
 	id = u.String()
-	if err := safefs.WriteFile(c.path(MessagesDir, id+Suffix), b, 0o644); err != nil {
-		// The rename may have succeeded and only the sync failed. An error promises
-		// that nothing is queued, so the file goes.
-		os.Remove(c.path(MessagesDir, id+Suffix))
+	path := c.path(MessagesDir, id+Suffix)
+	if err := safefs.PutFile(path, b, 0o644); err != nil {
+		return "", fmt.Errorf("queue request: %w", err)
+	}
+	// What the sync does not find, the host has recorded. If the sync failed, the file goes: an
+	// error promises that nothing is queued.
+	if err := settle(path); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(os.Remove(path), fs.ErrNotExist) {
 		return "", fmt.Errorf("queue request: %w", err)
 	}
 	return id, nil
+}
+
+// settle makes a request durable that is in the queue. The error is fs.ErrNotExist if the host
+// has it: a host unlinks what it has recorded or refused. Most hosts do so within milliseconds, and
+// the file then needs no sync of its own.
+func settle(path string) error {
+	for pause := time.Millisecond; pause < 8*time.Millisecond; pause *= 2 {
+		time.Sleep(pause)
+		if _, err := os.Lstat(path); err != nil {
+			return err
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close(), safefs.SyncDir(filepath.Dir(path)))
 }
 
 // withdrawTimeout is how long Withdraw looks for a result of a request that it has

@@ -137,13 +137,15 @@ func BenchmarkRestart(b *testing.B) {
 	const n, many = 10_000, 1000
 	for _, where := range []string{"queue", "outbox"} {
 		b.Run(where, func(b *testing.B) {
-			var first, all, told, floor times
+			var first, all, told, floor, processor, floorProcessor times
 			lost, twice := 0, 0
 			for b.Loop() {
 				s := stage.NewSite(b, b.TempDir(), many, stage.NoLimits)
 				s.Fill(n)
 				synced(s)
+				before := processorTime(b)
 				floor = append(floor, drainRaw(b, s))
+				floorProcessor = append(floorProcessor, processorTime(b)-before)
 				s.Fill(n)
 				synced(s)
 				unlinks := n
@@ -153,8 +155,9 @@ func BenchmarkRestart(b *testing.B) {
 				}
 				d := drain(b, s, n, unlinks)
 				first, all, told = append(first, d.first), append(all, max(d.dispatched, d.cleaned)), append(told, d.told)
-				lost, twice = lost+d.lost, twice+d.twice
+				lost, twice, processor = lost+d.lost, twice+d.twice, append(processor, d.processor)
 			}
+			b.ReportMetric(processor.p50()/floorProcessor.p50(), "cpu-x-floor")
 			b.ReportMetric(first.p50()/1e6, "first-ms")
 			b.ReportMetric(all.p50()/1e6, "all-ms")
 			b.ReportMetric(told.p50()/1e6, "told-ms")

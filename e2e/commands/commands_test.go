@@ -37,7 +37,12 @@ func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
 func TestScriptsOnDisk(t *testing.T) {
 	p := scripts("testdata/script_disk")
 	if os.TempDir() == "/dev/shm" {
-		p.WorkdirRoot = "/tmp"
+		root, err := os.MkdirTemp("/tmp", "longshore-scripts-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { stage.Must(t, os.RemoveAll(root)) }) // the scripts that ran in parallel have ended
+		p.WorkdirRoot = root
 	}
 	testscript.Run(t, p)
 }

@@ -29,7 +29,7 @@ func (a *slow) ThreadOf(folder, turn string, written time.Time) (string, bool) {
 // disk, and the processors were idle. A backlog of few groups fills a commit, as before.
 func TestGroupsOfFewRequestsAreCarriedTogether(t *testing.T) {
 	for name, c := range map[string]struct{ folders, requests, want int }{
-		"many groups of one":   {20, 1, 16},
+		"many groups of one":   {40, 1, 32},
 		"few groups of many":   {6, 64, 4},
 		"a few groups of some": {20, 30, 8},
 	} {

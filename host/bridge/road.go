@@ -18,11 +18,11 @@ import (
 const (
 	// carriers is how many groups' requests are carried at once, and mostCarried how many
 	// requests: those of one commit. Groups of few requests share the wait for the disk.
-	carriers    = 16
+	carriers    = 32
 	mostCarried = 256
 
-	// writers is how many groups' results are written at once.
-	writers = 4
+	// writers is how many groups' results are written at once: few, as requests come first.
+	writers = 2
 
 	// recall is how far back a start writes results again and records outcomes in the
 	// trail. RecordMissing records older outcomes.

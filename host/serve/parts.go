@@ -289,9 +289,15 @@ func (h *Host) openQueue(context.Context) (Part, error) {
 		}
 	}
 	h.spool = spool.New(spool.Options{
-		Dir: h.Layout.IPCDir(), Folders: h.Now().Folders(), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.QueueKeeps,
+		Dir: h.Layout.IPCDir(), Folders: h.Now().Folders(), Restore: h.Layout.PrepareQueue, Known: h.recorded, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.QueueKeeps,
 	})
 	return queuePart{h.spool}, nil
+}
+
+// recorded reports whether a request was accepted. If the outbox cannot be read, the answer is no.
+func (h *Host) recorded(folder, request string) bool {
+	found, err := h.Outbox.Reader().Requested(context.Background(), folder, request)
+	return err == nil && found
 }
 
 func (p queuePart) Apply(now *live.Live) {

@@ -89,15 +89,14 @@ func (h *Host) LostFiles() error {
 	}
 	for _, path := range h.whole.paths {
 		now, err := os.Stat(path)
-		name, _ := filepath.Rel(h.Layout.State, path)
 		switch before := h.whole.seen[path]; {
 		case before == nil && err == nil:
 			h.whole.seen[path] = now
 		case before == nil:
 		case errors.Is(err, fs.ErrPermission):
-			closed = append(closed, name)
+			closed = append(closed, h.nameOf(path))
 		case err != nil || !os.SameFile(before, now):
-			lost = append(lost, name)
+			lost = append(lost, h.nameOf(path))
 		}
 	}
 	switch {
@@ -107,4 +106,10 @@ func (h *Host) LostFiles() error {
 		return fmt.Errorf("the host may not look at files of the state: %s: %w", strings.Join(closed, ", "), fs.ErrPermission)
 	}
 	return nil
+}
+
+// nameOf returns a path as it is below the state directory.
+func (h *Host) nameOf(path string) string {
+	name, _ := filepath.Rel(h.Layout.State, path)
+	return name
 }

@@ -17,19 +17,22 @@ const (
 	spareFree   = 1024                 // free pages that stay, for what is written next
 	stepPages   = 8                    // that SQLite gives back without a look at the clock
 	stepTime    = 2 * time.Millisecond // in one change: all others wait for it who write
+
+	foldPages = 500                   // of the log, from which on it is copied into the database
+	foldPause = 20 * time.Millisecond // from a commit to the look at the log
 )
 
-// Run gives the space of deleted rows back to the disk, now and at intervals, until ctx is done;
-// PostgreSQL does that by itself. It looks after the place of the files, if there is one. The error is of a
+// Run copies the log into the database, and gives the space of deleted rows back to the disk, now and at
+// intervals, until ctx is done; PostgreSQL does that by itself. It looks after the place of the files, if there is one. The error is of a
 // commit on PostgreSQL that nobody knows the end of: the process ends, and the next one reads what is there.
 func (d *DB) Run(ctx context.Context, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel() // before the wait
 	if d.Blobs.Shared() {
-		var place sync.WaitGroup
-		defer place.Wait()
-		place.Go(func() { d.keepPlace(ctx, log) })
+		beside.Go(func() { d.keepPlace(ctx, log) })
 	}
-	defer cancel() // before the wait for the place
 	if d.Spec.OnServer() {
 		select {
 		case <-d.commit.Doubt():
@@ -38,12 +41,36 @@ func (d *DB) Run(ctx context.Context, log *slog.Logger) error {
 			return nil
 		}
 	}
+	beside.Go(func() { d.fold(ctx, log) })
 	for ok := true; ok; ok = wake.Sleep(ctx, shrinkEvery) {
 		if err := d.Shrink(ctx, spareFree); err != nil && ctx.Err() == nil {
 			log.Warn("the state's database was not made smaller", "error", err)
 		}
 	}
 	return nil
+}
+
+// fold copies SQLite's log into the database beside who writes, until ctx is done. Else a commit does
+// so, syncs the database, and all wait who write; that is left for a log that grows faster.
+func (d *DB) fold(ctx context.Context, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.commit.Made():
+		}
+		if !wake.Sleep(ctx, foldPause) {
+			return
+		}
+		var busy, pages, folded int
+		err := d.QueryRowContext(ctx, "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &pages, &folded)
+		if err == nil && pages-folded >= foldPages {
+			_, err = d.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Warn("the log of the state's database was not copied into it", "error", store.Words(err))
+		}
+	}
 }
 
 // Shrink gives free pages of the database back until about that many are left, or until a step

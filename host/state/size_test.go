@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -111,6 +112,34 @@ func TestTheLogStayedAsLargeAsTheLargestChange(t *testing.T) {
 	}
 	if size() > 8<<20 {
 		t.Errorf("the log still has %d bytes", size())
+	}
+}
+
+// A commit copied the log into the database, and all waited who write.
+func TestACommitCopiedTheLogIntoTheDatabase(t *testing.T) {
+	statetest.SQLiteOnly(t, "it is about the size of the database file")
+	dir := t.TempDir()
+	db := statetest.Open(t, dir)
+	size := func() int64 {
+		st, err := os.Stat(filepath.Join(dir, "longshore.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Size()
+	}
+	exec(t, db, `INSERT INTO bytes (id, data) VALUES (1, randomblob(6000000))`)
+	if size() > 3_000_000 {
+		t.Error("the commit has copied the log")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- db.Run(ctx, slog.New(slog.DiscardHandler)) }()
+	for tick := time.Tick(time.Millisecond); size() < 6_000_000; {
+		<-tick
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -58,6 +58,7 @@ func Spec(dir string, home store.Home) store.Spec {
 		Pragmas: []string{
 			"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)",
 			"journal_size_limit(8388608)", // the log, after one large change
+			"wal_autocheckpoint(2000)",    // as much, in pages: see fold
 			"secure_delete(1)",            // what is deleted is not to be found in the file
 		},
 	}

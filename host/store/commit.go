@@ -13,6 +13,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/longshore-bridge/longshore/host/postgres"
+	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
 // Committer makes many small changes durable with few commits, and needs no
@@ -26,6 +27,7 @@ type Committer struct {
 
 	closed chan struct{} // closed by Close
 	doubt  chan struct{} // closed by the first commit with ErrDoubtful
+	made   chan struct{} // of capacity one: there was a commit
 
 	mu    sync.Mutex
 	queue []*change
@@ -92,12 +94,15 @@ func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 }
 
 func newCommitter(s session, files Files) *Committer {
-	return &Committer{session: s, files: files, token: make(chan struct{}, 1), closed: make(chan struct{}), doubt: make(chan struct{})}
+	return &Committer{session: s, files: files, token: make(chan struct{}, 1), closed: make(chan struct{}), doubt: make(chan struct{}), made: make(chan struct{}, 1)}
 }
 
 // Doubt is closed by the first commit that fails with ErrDoubtful: from then on, what the callers remember
 // may differ from what the database has.
 func (c *Committer) Doubt() <-chan struct{} { return c.doubt }
+
+// Made has a value after a commit, for one reader.
+func (c *Committer) Made() <-chan struct{} { return c.made }
 
 // Do returns once run's changes are durable and after has run, or with the
 // error that undid them. run may be called again when a neighbour in the same commit
@@ -189,6 +194,7 @@ func (c *Committer) commit(batch []*change) {
 	for again := true; len(batch) > 0; {
 		failed, err := c.try(batch)
 		if err == nil {
+			wake.Up(c.made)
 			for _, ch := range batch {
 				ch.done <- caught(func() error {
 					if ch.after != nil {

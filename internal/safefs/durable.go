@@ -14,20 +14,32 @@ import (
 // crash may leave it. Nobody else may be able to exchange names in the
 // directory.
 func WriteFile(path string, data []byte, mode fs.FileMode) error {
-	tmp, err := writeTemp(path, data, mode)
+	if err := replace(path, data, mode, true); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// PutFile is WriteFile without a sync: a power loss may leave no file, or one without its bytes.
+func PutFile(path string, data []byte, mode fs.FileMode) error {
+	return replace(path, data, mode, false)
+}
+
+func replace(path string, data []byte, mode fs.FileMode, synced bool) error {
+	tmp, err := writeTemp(path, data, mode, synced)
 	if err != nil {
 		return err
 	}
 	if err := os.Rename(tmp, path); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
-	return SyncDir(filepath.Dir(path))
+	return nil
 }
 
 // WriteNew is WriteFile for a file that is written once. An existing file stays
 // as it is, which is no error.
 func WriteNew(path string, data []byte, mode fs.FileMode) error {
-	tmp, err := writeTemp(path, data, mode)
+	tmp, err := writeTemp(path, data, mode, true)
 	if err != nil {
 		return err
 	}
@@ -38,8 +50,8 @@ func WriteNew(path string, data []byte, mode fs.FileMode) error {
 	return errors.Join(err, os.Remove(tmp), SyncDir(filepath.Dir(path)))
 }
 
-// writeTemp writes a new file beside path and syncs it.
-func writeTemp(path string, data []byte, mode fs.FileMode) (name string, err error) {
+// writeTemp writes a new file beside path.
+func writeTemp(path string, data []byte, mode fs.FileMode, synced bool) (name string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp")
 	if err != nil {
 		return "", err
@@ -48,7 +60,7 @@ func writeTemp(path string, data []byte, mode fs.FileMode) (name string, err err
 	if err == nil {
 		err = f.Chmod(mode) // whatever the umask is
 	}
-	if err == nil {
+	if err == nil && synced {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {

@@ -45,7 +45,7 @@ func Replace(path string, was, data []byte) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := writeTemp(path, data, info.Mode().Perm())
+	tmp, err := writeTemp(path, data, info.Mode().Perm(), true)
 	if err != nil {
 		return err
 	}

@@ -265,9 +265,11 @@ func (b *Batch) read(name string) bool {
 			"use letters, digits, dot, hyphen and underscore, at most 200 bytes, then .json")
 	default:
 		s.trace(g.folder, id, "read")
-		if it.Request, err = ipc.Decode(body); err != nil {
-			errors.As(err, &refusal)
+		if it.Request, err = ipc.Decode(body); err != nil && s.opts.Known(g.folder, id) {
+			b.Remove(it) // its client need not sync what the host records
+			return true
 		}
+		errors.As(err, &refusal)
 	}
 	if refusal != nil {
 		b.reject(it, refusal)

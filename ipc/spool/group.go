@@ -28,7 +28,7 @@ type group struct {
 	dirs    dirs
 	written atomic.Int64 // number of results written
 	batch   atomic.Int64 // the last batch file; 0: none yet since the start
-	first   atomic.Bool  // not listed yet since the start
+	first   atomic.Bool  // no batch since the start
 	awake   atomic.Bool  // in Spool.awake
 	bare    atomic.Bool  // files/ was empty when it was last listed
 	pruned  pruned       // only the pruning uses it
@@ -170,6 +170,9 @@ func (s *Spool) take(g *group) []string {
 // done ends a batch. The group goes to the end of the line if it has more requests,
 // is held if later is true, and is idle otherwise.
 func (s *Spool) done(g *group, later bool) {
+	if g.first.Swap(false) && s.unlisted.Add(-1) == 0 {
+		close(s.listed)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.queued = false
@@ -181,11 +184,6 @@ func (s *Spool) done(g *group, later bool) {
 
 // list reads the group's directories.
 func (s *Spool) list(g *group) {
-	defer func() {
-		if g.first.Swap(false) && s.unlisted.Add(-1) == 0 {
-			close(s.listed)
-		}
-	}()
 	g.dirs.verify()
 	g.names, g.more = nil, false
 	for p := inMessages; p <= inFiles; p++ {
@@ -229,8 +227,9 @@ func (s *Spool) readNames(g *group, p place, dir *os.Root) error {
 		return err
 	}
 	defer f.Close()
+	const most = 4096
 	for chunk := 0; ; chunk++ {
-		entries, err := f.Readdirnames(4096)
+		entries, err := f.Readdirnames(most)
 		if p == inFiles && chunk == 0 {
 			g.bare.Store(len(entries) == 0)
 		}
@@ -251,7 +250,7 @@ func (s *Spool) readNames(g *group, p place, dir *os.Root) error {
 			slices.SortFunc(g.names, byID)
 			g.names, g.more = slices.Clip(g.names[:s.opts.list]), true
 		}
-		if err != nil || len(entries) == 0 {
+		if err != nil || len(entries) < most {
 			return nil // io.EOF; another error is seen again at the next check
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -128,6 +129,31 @@ func TestBrokenRequestsGoToTheErrorsFolderAsTheyAre(t *testing.T) {
 	}
 	q.refused("fam", "sparse", ipc.CodeTooLarge)
 	q.none("fam")
+}
+
+// A client that sees its request taken does not sync it. A power loss may then leave a file
+// without its bytes, whose request was sent.
+func TestWhatAPowerLossLeftOfARecordedRequestOverwroteItsResult(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, Options{Folders: []string{"fam"}, Known: func(folder, id string) bool { return folder == "fam" && id == "sent" }})
+	sent := ipc.Result{ID: "sent", Status: ipc.Sent, Time: time.Unix(1, 0).UTC()}
+	if err := q.WriteResult("fam", sent); err != nil {
+		t.Fatal(err)
+	}
+	drop(t, dir, "fam", "sent.json", "")
+	drop(t, dir, "fam", "unsent.json", "")
+	q.refused("fam", "unsent", ipc.CodeMalformed)
+	q.none("fam")
+	q.stop()
+	if r, _ := ipc.NewClient(filepath.Join(dir, "fam")).Status("sent"); r.Status != ipc.Sent {
+		t.Errorf("the result is now %+v", r)
+	}
+	if all := q.entries(); len(all) != 1 {
+		t.Errorf("refused: %+v", all)
+	}
+	if left := waitingIn(t, dir, "fam"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
 }
 
 func TestHardLinkedRequestIsRefused(t *testing.T) {

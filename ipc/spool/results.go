@@ -122,8 +122,8 @@ func replaceFile(dir *os.Root, name string, b []byte) error {
 		return err
 	}
 	_, err = f.Write(b)
-	if err == nil {
-		err = f.Chmod(0o644) // despite the umask
+	if info, statErr := f.Stat(); err == nil && (statErr != nil || info.Mode().Perm() != 0o644) { // because of the umask
+		err = f.Chmod(0o644)
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr

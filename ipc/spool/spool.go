@@ -36,6 +36,10 @@ type Options struct {
 	// directory stays missing and the write fails.
 	Restore func(folder string) error
 
+	// Known reports whether the host has recorded a request of a group under this id. What a power
+	// loss has left of its file is then unlinked. If Known is nil, no request is recorded.
+	Known func(folder, id string) bool
+
 	// Refused is called after a request was put into the errors folder and before its
 	// result is written, from several goroutines; may be nil.
 	Refused func(Quarantined, *Item)
@@ -84,7 +88,7 @@ type Spool struct {
 	stopped chan struct{}  // closed when ended is set
 	batches sync.WaitGroup // batches that are not Done
 
-	unlisted atomic.Int64  // groups that Run began with and that are not listed yet
+	unlisted atomic.Int64  // groups that Run began with and that had no batch yet
 	listed   chan struct{} // closed when they all are
 }
 
@@ -108,6 +112,9 @@ func New(o Options) *Spool {
 	}
 	if o.list <= 0 {
 		o.list = 16384
+	}
+	if o.Known == nil {
+		o.Known = func(string, string) bool { return false }
 	}
 	if o.watcher == nil {
 		o.watcher = fsnotify.NewWatcher
@@ -236,7 +243,7 @@ func (s *Spool) begins() {
 }
 
 // Listed returns a channel that is closed once every queue that Run began with has been
-// listed. Work that nobody waits for starts after that, so that requests come first.
+// listed, and its first batch is Done. Work that nobody waits for starts after that, so that requests come first.
 func (s *Spool) Listed() <-chan struct{} { return s.listed }
 
 // rescan checks every group at intervals, because an event may be lost. A check
