@@ -221,3 +221,34 @@ func timesOr(t *testing.T, n int) int {
 	}
 	return n
 }
+
+// A command on the machine of a dead host had that host chosen as the next owner; a host that was
+// started again at once said that another one bears its name.
+func TestAHostThatDiedWasToOwnNext(t *testing.T) {
+	p := newPair(t)
+	a, b := p.begin()
+	b.kill()
+	stage.Await(t, "b is not seen", func() bool {
+		if out, err := b.command("errors", "retry", "018f7a5e-aaaa").CombinedOutput(); err == nil || !strings.Contains(string(out), "a owns") {
+			t.Errorf("%v %s", err, out)
+		}
+		out, _ := a.command("cluster", "list").Output()
+		return strings.Contains(string(out), "not seen")
+	})
+	for _, args := range [][]string{{"cluster", "yield"}, {"cluster", "yield", "--to", "b"}} {
+		out, err := b.command(args...).CombinedOutput()
+		if err == nil || len(args) > 2 && !strings.Contains(string(out), "b does not run, and was last seen at") {
+			t.Errorf("%v: %v %s", args, err, out)
+		}
+	}
+	for range 2 {
+		b.start()
+		stage.Await(t, "b stands by", func() bool { return b.standsBy() && b.status().Cluster.Owner == "a" })
+		for _, f := range b.findings() {
+			if f.Name == finding.ClusterName {
+				t.Errorf("%+v", f)
+			}
+		}
+		b.kill()
+	}
+}

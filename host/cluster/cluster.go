@@ -33,7 +33,7 @@ type Options struct {
 	Database *postgres.Config // where the lease is
 	Cluster  string           // its name
 	Name     string           // of the host
-	Instance string           // of the host's process, random
+	Instance string           // of the host's process, random; empty: a command, which stands by for nobody
 	Program  string           // its version
 	Version  int64            // the newest version of the state's tables that it knows
 	Config   string           // the hash of its configuration, see SetConfig
@@ -48,8 +48,9 @@ type Host struct {
 	o        Options
 	conn     *pgx.Conn // nil: none
 	prepared bool
-	step     int64  // from the last owner's fence to this host's
-	tried    *Lease // the lease for which take has no answer; nil: none
+	step     int64         // from the last owner's fence to this host's
+	tried    *Lease        // the lease for which take has no answer; nil: none
+	began    time.Duration // by guard.Now
 
 	mu     sync.Mutex
 	config string
@@ -62,7 +63,9 @@ const mostSteps = 1 << 31
 
 // New returns a host that has not asked for the lease yet. Its step is random: if a standby of PostgreSQL
 // is promoted that has not heard of the last owner, the next one must not get that owner's fence.
-func New(o Options) *Host { return &Host{o: o, config: o.Config, step: 1 + rand.Int64N(mostSteps)} }
+func New(o Options) *Host {
+	return &Host{o: o, config: o.Config, step: 1 + rand.Int64N(mostSteps), began: guard.Now(), view: View{Host: o.Name}}
+}
 
 // Close says that the host leaves, and closes the connection. No other method may be under way.
 func (h *Host) Close() error {

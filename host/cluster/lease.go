@@ -156,11 +156,11 @@ func (l *Lease) renew(ctx context.Context) error {
 	ctx, cancel := h.limited(ctx)
 	defer cancel()
 	began := guard.Now()
-	v, b := View{Cluster: h.o.Cluster}, &pgx.Batch{}
+	v, b := View{Cluster: h.o.Cluster, lease: h.o.Lease}, &pgx.Batch{}
 	b.Queue(`UPDATE lease SET expires = clock_timestamp() + make_interval(secs => $3), config = CASE WHEN $5 THEN $4 ELSE config END, heir = CASE WHEN heir = owner THEN '' ELSE heir END, history = `+history+`, safe = `+safe+`
 		WHERE cluster = $1 AND fence = $2 AND expires > clock_timestamp() AND (history = `+history+` OR safe) RETURNING heir`,
 		l.Cluster, l.Number, h.o.Lease.Seconds(), h.configNow(), l.serves.Load()).QueryRow(l.renewed)
-	b.Queue(announce, h.announcement()...)
+	h.announce(b, new(bool))
 	v.ask(b)
 	if err := h.conn.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("renew the lease: %w", err)

@@ -208,7 +208,7 @@ func TestAHostWithAnotherConfigurationOwnsOnlyIfItIsTold(t *testing.T) {
 	if of.Serves(); of.renew(t.Context()) != nil {
 		t.Fatal("b does not own on")
 	}
-	v, err := Look(t.Context(), a.conn, "pair")
+	v, err := Look(t.Context(), a.conn, "pair", short)
 	if err != nil || v.Owner != "b" || v.Heir != "" || len(v.Hosts) != 3 || v.Hosts[0].Same || !v.Hosts[1].Same {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -253,6 +253,7 @@ func TestAnOlderHostAndASecondOneOfTheSameNameStandBy(t *testing.T) {
 	}
 	same := hostOf(t, db, "a")
 	same.o.Instance, same.o.Version = "another", 2
+	same.began -= short // else the other a may be the last process of this host
 	if said := refused(t, same); !strings.Contains(said, "is called a") {
 		t.Errorf("the second a stands by as %q", said)
 	}
@@ -269,6 +270,66 @@ func TestAnOlderHostAndASecondOneOfTheSameNameStandBy(t *testing.T) {
 		t.Errorf("%v, %v", there, err)
 	}
 	mustTake(t, same)
+}
+
+// A command on the machine of a dead host announced that host, and yield chose it.
+func TestACommandAnnouncedAHostThatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	a, b, command := hostOf(t, db, "a"), hostOf(t, db, "b"), hostOf(t, db, "b")
+	command.o.Instance = ""
+	lease := mustTake(t, a)
+	refused(t, b)
+	if _, err := a.conn.Exec(t.Context(), "UPDATE cluster_host SET seen = seen - make_interval(hours => 1) WHERE name = 'b'"); err != nil {
+		t.Fatal(err)
+	}
+	if said := refused(t, command); said != "a owns" {
+		t.Errorf("the command is refused as %q", said)
+	}
+	lives := func(want ...bool) {
+		t.Helper()
+		v, err := Look(t.Context(), a.conn, "pair", short)
+		if err != nil || len(v.Hosts) != 2 || v.Hosts[0].Lives != want[0] || v.Hosts[1].Lives != want[1] {
+			t.Errorf("want %v: %+v, %v", want, v.Hosts, err)
+		}
+	}
+	if lease.renew(t.Context()) != nil {
+		t.Fatal("a does not own on")
+	}
+	lives(true, false)
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if of := mustTake(t, command); of.renew(t.Context()) != nil {
+		t.Fatal("the command does not own on")
+	}
+	lives(true, false)
+	refused(t, b)
+	lives(true, true)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.conn = command.conn
+	lives(false, true) // a has left
+}
+
+// A host that was killed and started again at once took its own last process for another host of its name.
+func TestAHostThatWasStartedAgainWaitedForItself(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	a, again := hostOf(t, db, "a"), hostOf(t, db, "a")
+	again.o.Instance = "another"
+	again.began += time.Hour // a slow machine's test is within the first lease, too
+	mustTake(t, a)
+	if said := refused(t, again); again.Kept().Wrong() || !strings.Contains(said, "its last one or another") {
+		t.Errorf("it stands by as %q: %+v", said, again.Kept())
+	}
+	if l, err := again.Wait(t.Context()); l == nil || err != nil {
+		t.Errorf("it never owns: %v", err)
+	}
 }
 
 // Without cluster:, or with a typo in its name, a host got a lease of its own beside the pair's.

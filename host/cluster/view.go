@@ -13,11 +13,11 @@ import (
 
 // View is what a host knows of its cluster. Times are the database's.
 type View struct {
-	Cluster string    `json:"cluster"`
-	Host    string    `json:"host"`  // who looks
-	Owner   string    `json:"owner"` // of the lease, also of one that is over; empty: nobody has ever had it
-	Owned   bool      `json:"owned"` // the lease is not over
-	Fence   int64     `json:"fence"` // of the owner
+	Cluster string    `json:"cluster"` // empty: the host has not read it yet
+	Host    string    `json:"host"`    // who looks
+	Owner   string    `json:"owner"`   // of the lease, also of one that is over; empty: nobody has ever had it
+	Owned   bool      `json:"owned"`   // the lease is not over
+	Fence   int64     `json:"fence"`   // of the owner
 	Since   time.Time `json:"since,omitzero"`
 	Heir    string    `json:"heir,omitempty"`   // the host that is to own next
 	Reason  string    `json:"reason,omitempty"` // why the host that looks stands by; empty: it does not
@@ -30,8 +30,9 @@ type View struct {
 	Version int64         `json:"-"` // of the state's tables; 0: there are none
 	Config  string        `json:"-"` // the hash of the configuration with which a host served last
 
-	of   string          // the cluster of the owner
-	kept finding.Finding // what keeps the host that looks from owning; zero: nothing
+	of    string          // the cluster of the owner
+	lease time.Duration   // how long a lease lasts
+	kept  finding.Finding // what keeps the host that looks from owning; zero: nothing
 }
 
 // Member is a host of a cluster.
@@ -39,18 +40,19 @@ type Member struct {
 	Name    string    `json:"name"`
 	Seen    time.Time `json:"seen"`
 	Ago     float64   `json:"ago_seconds"` // since then
+	Lives   bool      `json:"lives"`       // it runs, and was seen within a lease and a half
 	Program string    `json:"version"`
 	Same    bool      `json:"same_configuration"` // as the owner's
 }
 
 // Look reads a cluster, with its hosts. Nobody may have made its tables yet: then it has no owner and no hosts.
-func Look(ctx context.Context, conn *pgx.Conn, cluster string) (View, error) {
-	return look(ctx, conn, cluster, &pgx.Batch{})
+func Look(ctx context.Context, conn *pgx.Conn, cluster string, lease time.Duration) (View, error) {
+	return look(ctx, conn, View{Cluster: cluster, lease: lease}, &pgx.Batch{})
 }
 
 // look is Look after other statements, which need no round trip of their own.
-func look(ctx context.Context, conn *pgx.Conn, cluster string, after *pgx.Batch) (View, error) {
-	v, b := View{Cluster: cluster}, &pgx.Batch{}
+func look(ctx context.Context, conn *pgx.Conn, v View, after *pgx.Batch) (View, error) {
+	b := &pgx.Batch{}
 	var there, state bool
 	after.Queue("SELECT to_regclass('lease') IS NOT NULL AND to_regclass('cluster_host') IS NOT NULL, to_regclass('longshore_store') IS NOT NULL").
 		QueryRow(func(row pgx.Row) error { return row.Scan(&there, &state) })
@@ -81,10 +83,10 @@ func (v *View) ask(b *pgx.Batch) {
 		v.Owned = v.Left > 0
 		return nil
 	})
-	b.Queue(`SELECT name, seen, extract(epoch FROM clock_timestamp() - seen)::float8, program, coalesce(config = (SELECT config FROM lease), FALSE)
-		FROM cluster_host WHERE cluster = $1 ORDER BY name`, v.Cluster).Query(func(rows pgx.Rows) (err error) {
+	b.Queue(`SELECT name, seen, extract(epoch FROM clock_timestamp() - seen)::float8, instance <> '' AND seen > clock_timestamp() - make_interval(secs => $2), program, coalesce(config = (SELECT config FROM lease), FALSE)
+		FROM cluster_host WHERE cluster = $1 ORDER BY name`, v.Cluster, 1.5*v.lease.Seconds()).Query(func(rows pgx.Rows) (err error) {
 		v.Hosts, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Member, err error) {
-			return m, row.Scan(&m.Name, &m.Seen, &m.Ago, &m.Program, &m.Same)
+			return m, row.Scan(&m.Name, &m.Seen, &m.Ago, &m.Lives, &m.Program, &m.Same)
 		})
 		if err != nil {
 			return fmt.Errorf("read the cluster's hosts: %w", err)

@@ -98,12 +98,9 @@ func (h *Host) Take(ctx context.Context) (*Lease, error) {
 	}
 	ctx, cancel := h.limited(ctx)
 	defer cancel()
-	alone, b := false, &pgx.Batch{}
-	b.Queue(announce, h.announcement()...).Exec(func(tag pgconn.CommandTag) error {
-		alone = tag.RowsAffected() > 0
-		return nil
-	})
-	v, err := look(ctx, h.conn, h.o.Cluster, b)
+	alone, b := true, &pgx.Batch{}
+	h.announce(b, &alone)
+	v, err := look(ctx, h.conn, View{Cluster: h.o.Cluster, lease: h.o.Lease}, b)
 	if err != nil {
 		return nil, fmt.Errorf("announce the host: %w", err)
 	}
@@ -117,13 +114,18 @@ func (h *Host) Take(ctx context.Context) (*Lease, error) {
 	return h.take(ctx, v)
 }
 
-// announce says that a host is there. It changes nothing if another one bears its name.
-const announce = `INSERT INTO cluster_host AS c (cluster, name, instance, seen, program, version, config) VALUES ($1, $2, $3, clock_timestamp(), $4, $5, $6)
+// announce says that this host is there, and whether it is alone. It changes nothing if another one bears its name.
+func (h *Host) announce(b *pgx.Batch, alone *bool) {
+	if h.o.Instance == "" {
+		return
+	}
+	b.Queue(`INSERT INTO cluster_host AS c (cluster, name, instance, seen, program, version, config) VALUES ($1, $2, $3, clock_timestamp(), $4, $5, $6)
 		ON CONFLICT (cluster, name) DO UPDATE SET instance = excluded.instance, seen = excluded.seen, program = excluded.program, version = excluded.version, config = excluded.config
-		WHERE c.instance IN ('', excluded.instance) OR c.seen < clock_timestamp() - make_interval(secs => $7)`
-
-func (h *Host) announcement() []any {
-	return []any{h.o.Cluster, h.o.Name, h.o.Instance, h.o.Program, h.o.Version, h.configNow(), h.o.Lease.Seconds()}
+		WHERE c.instance IN ('', excluded.instance) OR c.seen < clock_timestamp() - make_interval(secs => $7)`,
+		h.o.Cluster, h.o.Name, h.o.Instance, h.o.Program, h.o.Version, h.configNow(), h.o.Lease.Seconds()).Exec(func(tag pgconn.CommandTag) error {
+		*alone = tag.RowsAffected() > 0
+		return nil
+	})
 }
 
 // keptBy returns what keeps the host from taking the lease; the zero finding: nothing.
@@ -132,6 +134,8 @@ func (h *Host) keptBy(v View, alone bool) finding.Finding {
 		return finding.Finding{Name: name, Part: "cluster", Severity: s, Cause: cause, Remedy: remedy}
 	}
 	switch {
+	case !alone && guard.Now()-h.began < h.o.Lease: // a host that was killed and is started again
+		return kept(finding.OK, finding.Fine, fmt.Sprintf("a process of host %s, its last one or another, was seen within the last %v", h.o.Name, h.o.Lease), "")
 	case !alone:
 		return kept(finding.ClusterName, finding.Fault, fmt.Sprintf("another host of the cluster is called %s, or was within the last %v", h.o.Name, h.o.Lease), "give each host a name of its own: cluster.host")
 	case v.Foreign() != "":

@@ -67,7 +67,7 @@ func (e *env) withCluster(ctx context.Context, do func(context.Context, *pgx.Con
 		return ofDatabase(err)
 	}
 	defer func() { err = errors.Join(err, c.Close(ctx)) }()
-	v, err := cluster.Look(ctx, c, clusterName(cfg))
+	v, err := cluster.Look(ctx, c, clusterName(cfg), cfg.Cluster.Lease.Std())
 	if err != nil {
 		return err
 	}
@@ -80,6 +80,9 @@ func (e *env) withCluster(ctx context.Context, do func(context.Context, *pgx.Con
 func (e *env) listCluster(v cluster.View) error {
 	return terminal.List(&e.Terminal, "the cluster has no hosts yet", []string{"HOST", "ROLE", "SINCE", "FENCE", "SEEN", "VERSION", "CONFIGURATION"}, v.Hosts, func(m cluster.Member) []string {
 		role, since, fence := "stands by", "-", "-"
+		if !m.Lives {
+			role = "not seen"
+		}
 		if m.Name == v.Owner {
 			if role = "was the last owner"; v.Owned {
 				role = "owns"
@@ -93,8 +96,11 @@ func (e *env) listCluster(v cluster.View) error {
 // yield names the next owner.
 func (e *env) yield(ctx context.Context, c *pgx.Conn, v cluster.View, to string) error {
 	for _, m := range v.Hosts {
-		if to == "" && m.Name != v.Owner && m.Same && m.Ago < lately.Seconds() {
+		if to == "" && m.Name != v.Owner && m.Same && m.Lives {
 			to = m.Name
+		}
+		if to == m.Name && !m.Lives && !v.Promoted {
+			return terminal.Hinted(fmt.Errorf("%s does not run, and was last seen at %s", to, terminal.ClockText(m.Seen)), "start it first: longshore serve")
 		}
 	}
 	if to == "" {
@@ -112,9 +118,6 @@ func (e *env) yield(ctx context.Context, c *pgx.Conn, v cluster.View, to string)
 	}
 	return e.Answer(map[string]string{"next": to}, func() error { e.Say("%s is to own next; see: %s", to, e.Command("cluster", "list")); return nil })
 }
-
-// lately is how long ago a host was seen at most that stands by.
-const lately = 15 * time.Second
 
 func (e *env) removeHost(ctx context.Context, c *pgx.Conn, v cluster.View, name string) error {
 	if v.Owned && v.Owner == name {

@@ -216,8 +216,11 @@ func ofControl(err error) error {
 	if r := refusal.Of(err); r != nil {
 		return terminal.Hinted(r, r.Hint)
 	}
-	if errors.Is(err, operator.ErrNoHost) {
+	switch {
+	case errors.Is(err, operator.ErrNoHost):
 		return terminal.Hinted(err, "longshore serve starts one")
+	case errors.Is(err, operator.ErrUnanswered):
+		return terminal.Hinted(err, operator.UnansweredRemedy)
 	}
 	return err
 }

@@ -3,6 +3,8 @@ package command
 import (
 	"bytes"
 	"context"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,5 +74,45 @@ func TestWhyDidNotKnowAGroupThatTheFileHasLost(t *testing.T) {
 	code := Run(ctx, "", stage.AllPlatforms(), []string{"-c", file, "why", "family"}, nil, &out, &out)
 	if code != terminal.ExitFailed || !strings.Contains(out.String(), "still serves group family") || strings.Contains(out.String(), "name one of \n") {
 		t.Errorf("%d, it says:\n%s", code, out.String())
+	}
+}
+
+// TestSendSaidNothingOfAHostThatEndedBeforeItsAnswer but "EOF", whether the file was accepted or not.
+func TestSendSaidNothingOfAHostThatEndedBeforeItsAnswer(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "longshore.yaml")
+	if err := os.WriteFile(file, []byte("channels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: [{folder: quay, chat: \"web:quay\"}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := &env{Terminal: terminal.Terminal{Config: file}, platforms: stage.AllPlatforms(), getenv: func(string) string { return "" }}
+	c, err := e.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := operator.ControlDir(c.Layout())
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("unix", filepath.Join(at, operator.SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dying := http.NewServeMux()
+	dying.HandleFunc("/v1/send", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	dying.HandleFunc("/v1/retry", func(w http.ResponseWriter, _ *http.Request) { // within its answer
+		w.Header().Set("Content-Length", "100")
+		_, _ = w.Write([]byte("{"))
+		panic(http.ErrAbortHandler)
+	})
+	dying.HandleFunc("/", func(http.ResponseWriter, *http.Request) {})
+	server := &http.Server{Handler: dying}
+	go func() { _ = server.Serve(ln) }()
+	defer server.Close()
+	for _, args := range [][]string{{"send", file, "--group", "quay"}, {"errors", "retry", "018f7a5e-aaaa"}} {
+		var out bytes.Buffer
+		Run(t.Context(), "", stage.AllPlatforms(), append([]string{"-c", file}, args...), nil, &out, &out)
+		if !strings.Contains(out.String(), "whether it did this is not known") || !strings.Contains(out.String(), "queue list --all, on the host that owns") || strings.Contains(out.String(), "EOF") {
+			t.Errorf("%v says: %s", args, out.String())
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (e *env) guarded(ctx context.Context, cfg *config.Config) error {
 }
 
 // hostIn returns this host as one of its cluster. Without one, its state has a cluster of its own.
-func (e *env) hostIn(cfg *config.Config, child *guard.Child, log *slog.Logger) (*cluster.Host, error) {
+func (e *env) hostIn(cfg *config.Config, instance string, child *guard.Child, log *slog.Logger) (*cluster.Host, error) {
 	db, err := postgres.Read(cfg.State.Postgres.FromFile)
 	if err != nil {
 		return nil, ofDatabase(err)
@@ -57,11 +57,8 @@ func (e *env) hostIn(cfg *config.Config, child *guard.Child, log *slog.Logger) (
 		return nil, err
 	}
 	o := cluster.Options{
-		Database: db, Cluster: clusterName(cfg), Name: name, Instance: rand.Text(), Program: readVersion(e.version).Version,
+		Database: db, Cluster: clusterName(cfg), Name: name, Instance: instance, Program: readVersion(e.version).Version,
 		Version: int64(serve.StateOf(cfg).Newest()), Config: cfg.Common(), Lease: cfg.Cluster.Lease.Std(), Guard: child, Log: log,
-	}
-	if child != nil {
-		o.Instance = child.Instance
 	}
 	return cluster.New(o), nil
 }
@@ -87,14 +84,15 @@ func ofDatabase(err error) error {
 
 // serveShared runs the host when it owns its state on PostgreSQL. In a cluster it stands by before.
 func (e *env) serveShared(ctx context.Context, cfg *config.Config, options serve.Options, heard <-chan os.Signal) (err error) {
-	child := guard.ChildOf(e.getenv)
+	child, instance := guard.ChildOf(e.getenv), rand.Text()
 	if child != nil {
+		instance = child.Instance
 		go func() {
 			child.Orphaned()
 			os.Exit(terminal.ExitLost)
 		}()
 	}
-	host, err := e.hostIn(cfg, child, options.Log)
+	host, err := e.hostIn(cfg, instance, child, options.Log)
 	if err != nil {
 		return err
 	}
@@ -217,7 +215,7 @@ func (e *env) own(ctx context.Context, cfg *config.Config) (*tenure, error) {
 		return nil, nil
 	}
 	log := newLog(e.Stderr, config.Log{Level: "warn"})
-	host, err := e.hostIn(cfg, nil, log)
+	host, err := e.hostIn(cfg, "", nil, log) // a command does not stand by
 	if err != nil {
 		return nil, err
 	}

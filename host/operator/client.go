@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -59,6 +60,23 @@ func (c *Client) Health(ctx context.Context) error {
 
 // errAnswered is of a host whose answer says nothing.
 var errAnswered = errors.New("the host answered")
+
+// ErrUnanswered means that the host ended while it did what changes something.
+var ErrUnanswered = errors.New("the host ended before it answered: whether it did this is not known")
+
+// UnansweredRemedy is what to do about it.
+const UnansweredRemedy = "before you do it again, look: longshore queue list --all, on the host that owns"
+
+// change is call of what changes something.
+func (c *Client) change(ctx context.Context, name string, in, out any) error {
+	err := c.call(ctx, http.MethodPost, "/v1/"+name, in, out)
+	for _, ended := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, ended) {
+			return ErrUnanswered
+		}
+	}
+	return err
+}
 
 // call makes one call and decodes the answer into out, unless out is nil.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {

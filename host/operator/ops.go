@@ -94,7 +94,7 @@ func (c *Client) Decide(ctx context.Context, id string, yes bool) error {
 }
 
 func (c *Client) Send(ctx context.Context, s Send) (Item, error) {
-	return answerTo[Item](ctx, c, "send", s)
+	return changeTo[Item](ctx, c, "send", s)
 }
 
 func (c *Client) Chats(ctx context.Context, channelName string) ([]channel.Chat, error) {
@@ -102,7 +102,7 @@ func (c *Client) Chats(ctx context.Context, channelName string) ([]channel.Chat,
 }
 
 func (c *Client) Reload(ctx context.Context, remove bool) (Reloaded, error) {
-	return answerTo[Reloaded](ctx, c, "reload", remove)
+	return changeTo[Reloaded](ctx, c, "reload", remove)
 }
 
 func (c *Client) PairingCodes(ctx context.Context) ([]PairingCode, error) {
@@ -118,7 +118,7 @@ func (c *Client) Tasks(ctx context.Context, group string) ([]tasks.Task, error) 
 }
 
 func (c *Client) OperateTask(ctx context.Context, id, verb string) (tasks.Answer, error) {
-	return answerTo[tasks.Answer](ctx, c, "operate-task", taskVerb{id, verb})
+	return changeTo[tasks.Answer](ctx, c, "operate-task", taskVerb{id, verb})
 }
 
 func (c *Client) Links(ctx context.Context, group string) ([]Link, error) {
@@ -134,11 +134,11 @@ func (c *Client) Findings(ctx context.Context, deep bool) ([]finding.Finding, er
 }
 
 func (c *Client) StopAssistant(ctx context.Context, folder string) (Stopped, error) {
-	return answerTo[Stopped](ctx, c, "stop", folder)
+	return changeTo[Stopped](ctx, c, "stop", folder)
 }
 
 func (c *Client) Link(ctx context.Context, channelName string) (Linking, error) {
-	return answerTo[Linking](ctx, c, "link", channelName)
+	return changeTo[Linking](ctx, c, "link", channelName)
 }
 
 func (c *Client) Unpair(ctx context.Context, channelName string) error {
@@ -158,7 +158,7 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery) (AuditPage, error) {
 }
 
 func (c *Client) NotifyTest(ctx context.Context) ([]Notified, error) {
-	return answerTo[[]Notified](ctx, c, "notify-test", nil)
+	return changeTo[[]Notified](ctx, c, "notify-test", nil)
 }
 
 func (c *Client) Tokens(ctx context.Context) ([]tokens.Token, error) {
@@ -166,7 +166,7 @@ func (c *Client) Tokens(ctx context.Context) ([]tokens.Token, error) {
 }
 
 func (c *Client) MakeToken(ctx context.Context, o TokenOrder) (tokens.NewToken, error) {
-	return answerTo[tokens.NewToken](ctx, c, "make-token", o)
+	return changeTo[tokens.NewToken](ctx, c, "make-token", o)
 }
 
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
@@ -177,6 +177,10 @@ func answerTo[Out any](ctx context.Context, c *Client, name string, in any) (out
 	return out, c.call(ctx, "POST", "/v1/"+name, in, &out)
 }
 
+func changeTo[Out any](ctx context.Context, c *Client, name string, in any) (out Out, err error) {
+	return out, c.change(ctx, name, in, &out)
+}
+
 func (c *Client) tell(ctx context.Context, name string, in any) error {
-	return c.call(ctx, "POST", "/v1/"+name, in, nil)
+	return c.change(ctx, name, in, nil)
 }

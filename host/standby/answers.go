@@ -41,6 +41,9 @@ func (s *Standby) findings(ctx context.Context) []finding.Finding {
 // elsewhere refuses what the owner alone does.
 func (s *Standby) elsewhere() *refusal.Error {
 	v := s.opts.Cluster.View()
+	if v.Cluster == "" {
+		return &refusal.Error{Code: operator.CodeStandby, Message: "this host, " + v.Host + ", has not read yet who owns", Hint: "try again in a few seconds; longshore status says what keeps it from that"}
+	}
 	if !v.Owned {
 		return &refusal.Error{Code: operator.CodeStandby, Message: "this host, " + v.Host + ", stands by, and no other host of the cluster owns now", Hint: "try again in a few seconds; longshore status says why nobody owns"}
 	}
