@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/pgtest"
 	"github.com/longshore-bridge/longshore/ipc"
 )
