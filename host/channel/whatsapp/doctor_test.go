@@ -16,8 +16,8 @@ func TestTheDoctorSaysThatNoAccountIsLinked(t *testing.T) {
 		running   bool
 		want      string
 	}{
-		{"whatsapp", t.TempDir(), false, "warning: no WhatsApp account is linked: link one with: longshore pair whatsapp"},
-		{"whatsapp-work", t.TempDir(), false, "warning: no WhatsApp account is linked: link one with: longshore pair whatsapp whatsapp-work"},
+		{"whatsapp", t.TempDir(), false, "fault: no WhatsApp account is linked: link one with: longshore pair whatsapp"},
+		{"whatsapp-work", t.TempDir(), false, "fault: no WhatsApp account is linked: link one with: longshore pair whatsapp whatsapp-work"},
 		{"whatsapp", t.TempDir(), true, ""}, // the host is asked
 		{"whatsapp", w.opts.Dir, false, "ok: a WhatsApp account is linked: "},
 	} {
