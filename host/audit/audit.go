@@ -130,7 +130,7 @@ type Log struct {
 	pending  []Entry       // not written yet: the disk took none, or they become rows
 	lost     int           // of those, what was too much
 	dirty    bool          // written and not synced
-	failing  bool          // the operator was told
+	failing  error         // why the last write failed; nil: it did not
 	broken   *Broken       // see Broken
 	before   int64         // the entries before broken
 	written  chan struct{} // Run has something to do
@@ -157,6 +157,9 @@ func Open(o Options) (_ *Log, err error) {
 	if l.number, l.hash, cut, err = l.kept.end(l.resume); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)
 	}
+	if k, ok := l.kept.(*fileKeeper); ok {
+		l.broken, l.before = k.found, k.whole
+	}
 	l.reachBack()
 	if cut > 0 {
 		l.o.Log.Warn("a line of the audit trail that a crash cut off was removed", "bytes", cut)
@@ -165,8 +168,15 @@ func Open(o Options) (_ *Log, err error) {
 	return l, nil
 }
 
-// Broken returns where somebody has changed the end of the files since they were opened, even if lines follow
-// now, and how many entries stand before it; nil if nobody has.
+// Failing returns why entries cannot be written, and how many wait in memory; nil if they can, as far as is known.
+func (l *Log) Failing() (waiting int, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.pending), l.failing
+}
+
+// Broken returns where the newest files were found changed when they were opened, or where somebody has changed
+// their end since, even if lines follow now, and how many entries stand before it; nil if nobody has.
 func (l *Log) Broken() (at *Broken, before int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -220,7 +230,7 @@ func (l *Log) Add(all ...Entry) {
 		}
 		l.pending = append(l.pending, e)
 	}
-	if !l.failing && (l.o.State == nil || len(l.pending) >= mostRows) { // else Run does, if it failed each second
+	if l.failing == nil && (l.o.State == nil || len(l.pending) >= mostRows) { // else Run does, if it failed each second
 		l.flush()
 	}
 	l.wake()
@@ -241,12 +251,12 @@ func (l *Log) flush() {
 	}
 	err := l.write()
 	switch {
-	case err != nil && !l.failing:
+	case err != nil && l.failing == nil:
 		l.o.Log.Error("the audit trail cannot be written; its entries wait in memory", "waiting", len(l.pending), "error", err)
-	case err == nil && l.failing:
+	case err == nil && l.failing != nil:
 		l.o.Log.Info("the audit trail is written again")
 	}
-	l.failing = err != nil
+	l.failing = err
 }
 
 func (l *Log) write() (err error) {
@@ -295,7 +305,7 @@ func (l *Log) Run(ctx context.Context) {
 func (l *Log) pause() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.o.State != nil && len(l.pending) > 0 && !l.failing {
+	if l.o.State != nil && len(l.pending) > 0 && l.failing == nil {
 		return 0
 	}
 	return syncEvery

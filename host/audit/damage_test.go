@@ -27,7 +27,7 @@ func TestNothingIsWrittenBehindHalfALine(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Add(sent(2))
-	if !l.failing || len(l.pending) != 1 {
+	if l.failing == nil || len(l.pending) != 1 {
 		t.Errorf("failing: %v, %d wait", l.failing, len(l.pending))
 	}
 	_, _ = l.kept.(*fileKeeper).file.Close(), half.Close()
@@ -146,5 +146,56 @@ func TestASearchGoesOnBehindAFileWithALineThatIsTooLong(t *testing.T) {
 	}
 	if _, err := Verify(t.Context(), Files(dir), ""); err == nil || !strings.Contains(err.Error(), filepath.Base(all[1])+", line 1: a line of more than") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Only the log said that the trail could not be written: entries waited, and no view had a word of it.
+func TestATrailThatCouldNotBeWrittenWasSilent(t *testing.T) {
+	l := open(t, quiet(t.TempDir()))
+	defer closed(t, l)
+	l.Add(sent(1))
+	k := l.kept.(*fileKeeper)
+	good := k.file
+	var err error
+	if k.file, err = os.Open(good.Name()); err != nil { // takes no writes
+		t.Fatal(err)
+	}
+	l.Add(sent(2))
+	if waiting, why := l.Failing(); waiting != 1 || why == nil {
+		t.Errorf("%d wait: %v", waiting, why)
+	}
+	if err := k.file.Close(); err != nil {
+		t.Error(err)
+	}
+	k.file = good
+	if err := l.sync(); err != nil {
+		t.Error(err)
+	}
+	if waiting, why := l.Failing(); waiting != 0 || why != nil {
+		t.Errorf("written again, %d wait: %v", waiting, why)
+	}
+}
+
+// A line that was changed before the start was in the log alone, while the host ran.
+func TestALineThatWasChangedBeforeTheStartWasForgotten(t *testing.T) {
+	dir := trail(t, 60)
+	all, err := files(dir)
+	if err != nil || len(all) < 3 {
+		t.Fatal(all, err)
+	}
+	path := all[len(all)-2]
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte(`"family"`), []byte(`"gamily"`), 2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, want := Verify(t.Context(), Files(dir), "")
+	l := open(t, quiet(dir))
+	defer closed(t, l)
+	l.Add(sent(100))
+	if at, before := l.Broken(); at == nil || want == nil || at.Error() != want.Error() || before != s.Entries {
+		t.Errorf("%v, behind %d entries; Verify has %v, behind %d", at, before, want, s.Entries)
 	}
 }

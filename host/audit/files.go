@@ -27,6 +27,9 @@ type fileKeeper struct {
 	last int          // bytes of the last line
 	torn bool         // behind size stands what a write left that failed half way
 	out  bytes.Buffer // what put writes: its memory is used again
+
+	found *Broken // the first line that is not as it was written, of those that end read; nil: there is none
+	whole int64   // the entries before it
 }
 
 func (k *fileKeeper) key() ([]byte, error) {
@@ -42,12 +45,20 @@ func (k *fileKeeper) end(see func(Entry)) (number int64, hash string, cut int64,
 		return 0, "", 0, err
 	}
 	newest := all[len(all)-1]
-	for _, path := range all[max(0, len(all)-2):] {
+	var s Summary
+	read := all[max(0, len(all)-2):]
+	for _, path := range read {
+		at := place{file: filepath.Base(path), first: numberOf(path)}
 		k.size, cut, err = readEnd(path, func(line []byte) {
 			e, err := parse(line)
+			at.line++
+			if k.found == nil {
+				k.found = s.next(e, err, at)
+				k.whole = s.Entries + numberOf(read[0]) - numberOf(all[0])
+			}
+			at.first = 0
 			if err != nil {
 				e.Hash = hashOf(line) // the chain goes on from what is there; Verify names the line
-				k.log.Error("a line of the audit trail is broken", "file", filepath.Base(path), "error", err)
 			}
 			number, hash, k.last = max(number+1, e.Number), e.Hash, len(line)
 			see(e)
@@ -55,6 +66,9 @@ func (k *fileKeeper) end(see func(Entry)) (number int64, hash string, cut int64,
 		if err != nil {
 			return 0, "", 0, fmt.Errorf("read %s, which may be moved away: %w", path, err)
 		}
+	}
+	if k.found != nil {
+		k.log.Error("a line of the audit trail is broken", "error", k.found)
 	}
 	if number == 0 { // the first line of this file was cut off: its name has its number
 		number = numberOf(newest) - 1

@@ -190,31 +190,43 @@ type Summary struct {
 // says whether it is in the chain; empty: none is sought. The host may run meanwhile.
 func Verify(ctx context.Context, t Trail, anchor string) (s Summary, err error) {
 	err = walk(ctx, t, func(line []byte, at place) error {
-		broken := func(why string) error { return &Broken{at.file, at.line, why} }
 		e, err := parse(line)
-		switch {
-		case err != nil:
-			return broken(err.Error())
-		case at.first > 0 && at.first != e.Number:
-			return broken(fmt.Sprintf("the file begins with entry %d", e.Number))
-		case s.Entries > 0 && e.Number != s.Last+1:
-			return broken(fmt.Sprintf("entry %d follows entry %d", e.Number, s.Last))
-		case s.Entries > 0 && e.Previous != s.Hash:
-			return broken("the line before it is another one than when it was written")
-		case s.Entries == 0 && (e.Number == 1) != (e.Previous == ""):
-			return broken("it is not the beginning that it claims to be")
+		if broken := s.next(e, err, at); broken != nil {
+			return broken
 		}
-		if s.Entries == 0 {
-			s.First = e.Number
-		}
-		if at.first > 0 {
-			s.Files++
-		}
-		s.Entries, s.Last, s.Hash = s.Entries+1, e.Number, e.Hash
 		s.Found = s.Found || anchor != "" && strings.HasPrefix(e.Hash, strings.ToLower(anchor))
 		return nil
 	})
 	return s, err
+}
+
+// next adds the next line, which parse made an entry or an error. It returns why the line is not as it was
+// written; nil if it is.
+func (s *Summary) next(e Entry, err error, at place) *Broken {
+	why := ""
+	switch {
+	case err != nil:
+		why = err.Error()
+	case at.first > 0 && at.first != e.Number:
+		why = fmt.Sprintf("the file begins with entry %d", e.Number)
+	case s.Entries > 0 && e.Number != s.Last+1:
+		why = fmt.Sprintf("entry %d follows entry %d", e.Number, s.Last)
+	case s.Entries > 0 && e.Previous != s.Hash:
+		why = "the line before it is another one than when it was written"
+	case s.Entries == 0 && (e.Number == 1) != (e.Previous == ""):
+		why = "it is not the beginning that it claims to be"
+	}
+	if why != "" {
+		return &Broken{at.file, at.line, why}
+	}
+	if s.Entries == 0 {
+		s.First = e.Number
+	}
+	if at.first > 0 {
+		s.Files++
+	}
+	s.Entries, s.Last, s.Hash = s.Entries+1, e.Number, e.Hash
+	return nil
 }
 
 // Search gives the entries of the trail, the oldest first, until see returns an

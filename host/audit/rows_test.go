@@ -133,12 +133,12 @@ func TestARowWaitedForTheNextSecond(t *testing.T) {
 	if err := l.sync(); err != nil || l.pause() != syncEvery {
 		t.Errorf("while refusals are counted, Run waits %v; %v", l.pause(), err)
 	}
-	l.failing = true
+	l.failing = errors.New("no answer")
 	l.Add(sent(2))
 	if l.pause() != syncEvery {
 		t.Errorf("while the state takes nothing, Run waits %v", l.pause())
 	}
-	l.failing = false
+	l.failing = nil
 	closed(t, l)
 }
 
@@ -187,7 +187,7 @@ func TestWhatTheStateDoesNotTakeWaits(t *testing.T) {
 	for n := range 3 * mostRows {
 		l.Add(sent(n))
 	}
-	if !l.failing {
+	if l.failing == nil {
 		t.Error("the operator was not told")
 	}
 	exec(t, db, `ALTER TABLE away RENAME TO audit_entry`)

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"syscall"
 
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // trail finds what keeps a stopped host from writing the audit trail, without which it does not start.
@@ -29,6 +31,20 @@ func (d Doctor) trail(context.Context) []finding.Finding {
 		return found(finding.Trail, trailPart, finding.Note, fmt.Sprintf("the audit trail ends with %d bytes of a line that was not written whole", torn), "longshore serve removes them, and notes that in the trail")
 	}
 	return nil
+}
+
+// TrailUnwritten is the finding that a running host cannot write the audit trail, whose entries wait in memory.
+func (d Doctor) TrailUnwritten(waiting int, err error) []finding.Finding {
+	words := fmt.Sprintf("the audit trail cannot be written (%s in memory): %v", media.Count(waiting, "entry"), err)
+	switch dir := d.Layout.Audit(); {
+	case errors.Is(err, syscall.EROFS): // usable says so
+		return nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return found(finding.Disk, "disk", finding.Fault, words, finding.MakeRoom)
+	default:
+		return found(finding.State, "state, "+d.rel(dir), finding.Fault, words,
+			"let the host write the files in "+dir+", which lsattr shows as immutable after chattr +i; it tries again each second")
+	}
 }
 
 // trailPart is not a part of the state: a line that was changed keeps no assistant from answering.

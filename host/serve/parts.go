@@ -248,16 +248,19 @@ func (p outboxPart) Apply(*live.Live) { p.Reload() }
 type auditPart struct {
 	noApply
 	*audit.Log
-	dir string
+	h    *Host
+	rows bool
 }
 
 // Findings implements finding.Source.
-func (p auditPart) Findings(context.Context) []finding.Finding {
-	at, before := p.Broken()
-	if at == nil {
-		return nil
+func (p auditPart) Findings(context.Context) (all []finding.Finding) {
+	if waiting, err := p.Failing(); err != nil && !p.rows { // of rows, the database says so
+		all = doctor.Doctor{Layout: p.h.Layout}.TrailUnwritten(waiting, err)
 	}
-	return []finding.Finding{doctor.TrailBroken(at, p.dir, before)}
+	if at, before := p.Broken(); at != nil {
+		all = append(all, doctor.TrailBroken(at, p.h.Layout.Audit(), before))
+	}
+	return all
 }
 
 // openAudit opens the trail, unless the configuration or an idle host does without. The outbox's lock
@@ -274,7 +277,7 @@ func (h *Host) openAudit(context.Context) (_ Part, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return auditPart{Log: h.audit, dir: o.Dir}, nil
+	return auditPart{Log: h.audit, h: h, rows: o.State != nil}, nil
 }
 
 func (p auditPart) Run(ctx context.Context) error { p.Log.Run(ctx); return nil }
