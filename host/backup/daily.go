@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -18,7 +17,7 @@ const (
 	day        = 24 * time.Hour
 	firstAfter = 10 * time.Minute // a start has other things to do, and the clock may not be right yet
 	retryAfter = time.Hour
-	lookEvery  = time.Minute // the clock may have been set, or the newest backup be gone
+	lookEvery  = time.Hour // the clock may have been set
 )
 
 // Plan is the daily backup that the configuration in force wants.
@@ -121,13 +120,9 @@ func (d *Daily) due(o *Options) (wait time.Duration) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case wait > 0:
+	if d.last = last; wait > 0 {
 		d.problem, d.known = nil, true
-	case last.Before(d.last):
-		d.problem = fmt.Errorf("the backup of %s is not in %s any more", d.last.Local().Format(time.DateTime), o.Dir)
 	}
-	d.last = last
 	return wait
 }
 
