@@ -104,7 +104,7 @@ func TestOwnersEndOneAfterTheOther(t *testing.T) {
 
 func TestAStandbySaysWhoOwns(t *testing.T) {
 	p := newPair(t)
-	_, b := p.begin()
+	a, b := p.begin()
 	for _, url := range []string{"http://" + b.page + "/", "http://" + b.page + "/api/chats/quay/messages", "http://" + b.remote + "/api/chat", "http://" + b.metrics + "/readyz"} {
 		code, body := get(url, "")
 		if code != http.StatusServiceUnavailable || !strings.Contains(body, `"code":"standby"`) || !strings.Contains(body, "a owns") {
@@ -117,9 +117,21 @@ func TestAStandbySaysWhoOwns(t *testing.T) {
 	if c := b.status().Cluster; c == nil || c.Owner != "a" || c.Host != "b" || c.Reason == "" || !c.Owned || len(c.Hosts) != 2 {
 		t.Errorf("%+v", c)
 	}
-	out, err := b.command("tokens", "list").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "a owns") {
-		t.Errorf("%v %s", err, out)
+	for _, args := range [][]string{{"tokens", "list"}, {"why", "quay"}, {"why", "registered"}, {"doctor"}, {"status"}} {
+		if out, _ := b.command(args...).CombinedOutput(); !strings.Contains(string(out), "a owns") || strings.Contains(string(out), "longshore reload") {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+	b.kill() // and so does a host at rest
+	for _, args := range [][]string{{"doctor"}, {"errors", "retry", "018f7a5e-aaaa"}} {
+		if out, _ := b.command(args...).CombinedOutput(); !strings.Contains(string(out), "a owns") || strings.Contains(string(out), "docs/cluster.md") {
+			t.Errorf("%v at rest: %s", args, out)
+		}
+	}
+	_ = a.guard.Process.Signal(syscall.SIGTERM)
+	<-a.ended
+	if out, _ := a.command("doctor").CombinedOutput(); !strings.Contains(string(out), "no host owns now") {
+		t.Errorf("with no host: %s", out)
 	}
 }
 

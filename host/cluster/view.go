@@ -103,6 +103,20 @@ func (v View) Foreign() string {
 	return ""
 }
 
+// Standby reports whether the host that looked stands by. A nil View is of a host in no cluster.
+func (v *View) Standby() bool { return v != nil && !(v.Owned && v.Owner == v.Host) }
+
+// Who is the finding that says who owns.
+func (v View) Who() finding.Finding {
+	switch {
+	case v.Cluster == "":
+		return finding.Well("cluster", "it has not read yet who owns")
+	case !v.Owned:
+		return finding.Well("cluster", "no host owns now")
+	}
+	return finding.Well("cluster", v.Owner+" owns since "+v.Since.Format(time.RFC3339))
+}
+
 // ErrNoHeir means that a lease cannot be given to a host of that name.
 var ErrNoHeir = errors.New("the cluster has no such host")
 

@@ -160,6 +160,7 @@ func (h *Host) keptBy(v View, alone bool) finding.Finding {
 // Findings implements finding.Source.
 func (h *Host) Findings(context.Context) (all []finding.Finding) {
 	v := h.View()
+	all = append(all, v.Who())
 	if v.kept.Wrong() {
 		all = append(all, v.kept)
 	}

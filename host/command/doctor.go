@@ -7,9 +7,11 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -103,14 +105,21 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 		return finding.Merge(doctor.Invalid(finding.Invalid, finding.Fault, problems), e.ofLastGood(ctx))
 	}
 	var known serve.Known
+	var who []finding.Finding
 	if health := operator.NewClient(operator.ControlDir(c.Layout())).Health(ctx); errors.Is(health, operator.ErrNoHost) {
 		if hidden := e.unasked(c.Layout(), health); hidden.Name != finding.Host {
 			return []finding.Finding{hidden}
 		}
 		known, _ = serve.Knows(ctx, c, store.Look) // the doctor says why the state cannot be read
 		c = e.withRegistered(c, known)
+		if c.Cluster.Name != "" { // the doctor says why the database does not answer
+			_ = e.withCluster(ctx, func(_ context.Context, _ *pgx.Conn, v cluster.View) error {
+				who = append(who, v.Who())
+				return nil
+			})
+		}
 	}
-	return doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx)
+	return append(doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx), who...)
 }
 
 // ofLastGood returns the findings of a running host whose file is invalid now.

@@ -147,16 +147,20 @@ func (e *env) awaitLease(ctx context.Context, cfg *config.Config, host *cluster.
 	if err == nil || ctx.Err() != nil {
 		return lease, cfg, nil
 	}
-	return nil, nil, notOwner(host)
+	return nil, nil, notOwner(cfg, host)
 }
 
 // notOwner says why a host does not own.
-func notOwner(host *cluster.Host) error {
+func notOwner(cfg *config.Config, host *cluster.Host) error {
 	kept := host.Kept()
 	if kept.Wrong() {
 		return terminal.Hinted(errors.New(kept.Cause), kept.Remedy)
 	}
-	return terminal.Hinted(fmt.Errorf("the state is in use: %s", kept.Cause), "ask that host; for a second one that stands by, see docs/cluster.md")
+	hint := "ask that host; for a second one that stands by, see docs/cluster.md"
+	if cfg.Cluster.Name != "" {
+		hint = "start this host: longshore serve; or run this on " + host.View().Owner
+	}
+	return terminal.Hinted(fmt.Errorf("the state is in use: %s", kept.Cause), hint)
 }
 
 // tenure is the time in which this process owns.
@@ -222,7 +226,7 @@ func (e *env) own(ctx context.Context, cfg *config.Config) (*tenure, error) {
 	lease, err := host.Take(ctx)
 	if lease == nil {
 		if err = ofDatabase(err); err == nil {
-			err = notOwner(host)
+			err = notOwner(cfg, host)
 		}
 		return nil, errors.Join(err, host.Close())
 	}

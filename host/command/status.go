@@ -79,6 +79,8 @@ func (e *env) printCluster(v *cluster.View) {
 		e.Say("host %s owns cluster %s since %s, fence %d", v.Host, v.Cluster, terminal.ClockText(v.Since), v.Fence)
 	case v.Owned:
 		e.Say("host %s stands by in cluster %s: %s owns since %s, fence %d, last seen %.1f s ago", v.Host, v.Cluster, v.Owner, terminal.ClockText(v.Since), v.Fence, v.Lag)
+	case v.Cluster == "":
+		e.Say("host %s has not read yet who owns. %s", v.Host, v.Reason)
 	default:
 		e.Say("host %s stands by in cluster %s, and nobody owns: %s", v.Host, v.Cluster, cmp.Or(v.Reason, "it is about to take over"))
 	}

@@ -97,6 +97,10 @@ func (w *why) ask(ctx context.Context, probe bool) {
 			w.findings = append(w.findings, f)
 		}
 	}
+	if v := w.status.Cluster; v.Standby() {
+		w.found(finding.NotServed, "cluster", finding.Fault, "this host, "+v.Host+", stands by: "+v.Who().Cause, askOwner)
+		return
+	}
 	w.served()
 	w.settings()
 	for _, a := range w.status.Assistants {
@@ -111,6 +115,8 @@ func (w *why) ask(ctx context.Context, probe bool) {
 		return cmp.Compare(slices.Index(w.way(), w.kindOf(a)), slices.Index(w.way(), w.kindOf(b)))
 	})
 }
+
+const askOwner = "ask the host that owns: longshore cluster list names it"
 
 // stopped adds what keeps a stopped host from starting, or the group down once it runs.
 func (w *why) stopped(ctx context.Context) {
@@ -263,6 +269,9 @@ func (e *env) whyUnknown(ctx context.Context, c *config.Config, wanted string, u
 	s, err := operator.NewClient(operator.ControlDir(c.Layout())).Status(ctx)
 	if err != nil {
 		return unknown
+	}
+	if v := s.Cluster; v.Standby() {
+		return terminal.Hinted(fmt.Errorf("this host, %s, stands by and knows the groups of its file alone: %s", v.Host, v.Who().Cause), askOwner)
 	}
 	w := &why{env: e, findings: slices.DeleteFunc(s.Findings, func(f finding.Finding) bool { return !strings.HasPrefix(f.Part, "configuration") })}
 	if g, ok := servedAs(s, wanted, c.Groups); ok {

@@ -123,9 +123,11 @@ func (s *process) prepare(p Process, spec Spec) (err error) {
 	}
 	s.stderrTo = nopLog{}
 	if spec.LogDir != "" {
-		if s.stderrTo, err = OpenLog(spec.LogDir); err != nil {
+		log, err := OpenLog(spec.LogDir)
+		if err != nil {
 			return err
 		}
+		s.stderrTo = log
 	}
 	if s.stdout, s.stdoutW, err = os.Pipe(); err != nil {
 		return fmt.Errorf("make pipe: %w", err)

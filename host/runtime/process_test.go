@@ -272,6 +272,15 @@ func TestACrashIsToldAndLogged(t *testing.T) {
 	}
 }
 
+// One group's log that could not be opened ended the host, and each later one, as the message came again.
+func TestALogThatCannotBeOpenedEndedTheHost(t *testing.T) {
+	s := spec(t.TempDir(), "echo")
+	s.LogDir = "/dev/null/logs"
+	if _, err := (runtime.Process{}).Start(t.Context(), s); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAMissingProgramIsAnErrorOfStart(t *testing.T) {
 	s := spec(t.TempDir())
 	s.Command = []string{"/nonexistent/agent"}

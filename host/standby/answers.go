@@ -41,13 +41,11 @@ func (s *Standby) findings(ctx context.Context) []finding.Finding {
 // elsewhere refuses what the owner alone does.
 func (s *Standby) elsewhere() *refusal.Error {
 	v := s.opts.Cluster.View()
-	if v.Cluster == "" {
-		return &refusal.Error{Code: operator.CodeStandby, Message: "this host, " + v.Host + ", has not read yet who owns", Hint: "try again in a few seconds; longshore status says what keeps it from that"}
+	r := &refusal.Error{Code: operator.CodeStandby, Message: "this host, " + v.Host + ", stands by: " + v.Who().Cause, Hint: "try again in a few seconds; longshore status says why nobody owns"}
+	if v.Owned {
+		r.Hint = "ask " + v.Owner
 	}
-	if !v.Owned {
-		return &refusal.Error{Code: operator.CodeStandby, Message: "this host, " + v.Host + ", stands by, and no other host of the cluster owns now", Hint: "try again in a few seconds; longshore status says why nobody owns"}
-	}
-	return &refusal.Error{Code: operator.CodeStandby, Message: "this host, " + v.Host + ", stands by: " + v.Owner + " owns", Hint: "ask " + v.Owner}
+	return r
 }
 
 // health is the handler of the paths of a host's health: this one lives, and is not ready.

@@ -15,7 +15,7 @@ func TestAHostThatHasNotLookedYetSaidThatNobodyOwns(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	s := New(&config.Config{}, Options{Cluster: cluster.New(cluster.Options{Cluster: "pair", Name: "quay", Log: log}), Log: log})
 	_, err := s.Answer(t.Context(), "send")
-	if r := refusal.Of(err); r == nil || r.Code != "standby" || !strings.Contains(r.Message, "this host, quay, has not read yet") {
+	if r := refusal.Of(err); r == nil || r.Code != "standby" || !strings.Contains(r.Message, "this host, quay, stands by: it has not read yet who owns") {
 		t.Errorf("it says: %v", err)
 	}
 }
