@@ -71,6 +71,9 @@ func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
 	if err := <-started; err != nil {
 		<-s.Done()
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+			if _, missing := os.Stat(s.cmd.Path); missing == nil {
+				err = fmt.Errorf("the program is there, but what runs it is not (the interpreter of its first line, or its loader): %w", err)
+			}
 			err = cause.With(cause.NotInstalled, err)
 		}
 		return nil, fmt.Errorf("start %s: %w", p.Command[0], err)

@@ -289,6 +289,19 @@ func TestAMissingProgramIsAnErrorOfStart(t *testing.T) {
 	}
 }
 
+// A script whose interpreter is missing was said to be missing itself.
+func TestAMissingInterpreterIsNamed(t *testing.T) {
+	s := spec(t.TempDir())
+	script := filepath.Join(t.TempDir(), "agent")
+	if err := os.WriteFile(script, []byte("#!/nonexistent/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Command = []string{script}
+	if _, err := (runtime.Process{}).Start(t.Context(), s); err == nil || !strings.Contains(err.Error(), "the interpreter of its first line") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestStopAsksThenKills(t *testing.T) {
 	for _, part := range []string{"hang", "deaf"} {
 		t.Run(part, func(t *testing.T) {
