@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -125,8 +124,7 @@ func (l Layout) Interrupted() (left string) {
 
 // AfterInterruption says what an operator does after an interrupted restore.
 func (l Layout) AfterInterruption() string {
-	return fmt.Sprintf("move %s away, if it is there, and run longshore restore again; to do without the backup, remove %s",
-		strings.Join(l.Private(), " and "), l.Restoring().State)
+	return "run longshore restore again, which says what is in its way if anything is; to do without the backup, remove " + l.Restoring().State
 }
 
 // Sound reports whether a group's directories are all there, real ones, and may be

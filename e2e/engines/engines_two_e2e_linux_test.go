@@ -163,7 +163,7 @@ func TestOneOfTwoEnginesDiesInTheMiddleOfTurns(t *testing.T) {
 	h.answeredWith(h.member(2), moves, movedOn)
 	h.answeredWith(h.member(2), moves, "run 1")
 	t.Logf("a group had moved and was answered %v after its end", time.Since(began))
-	h.has(h.command("doctor"), "engine_away", "the container engine dock does not answer", "there are the workspaces of g0; g2 began anew on another engine")
+	h.has(h.command("doctor"), "the container engine dock does not answer", "there are the workspaces of g0; g2 began anew on another engine")
 	h.has(h.command("why", "g0"), "the container engine dock does not answer")
 	if said := h.command("why", "g1"); strings.Contains(said, "engine dock") {
 		t.Errorf("of a group on the other engine, why says %s", said)

@@ -59,13 +59,14 @@ func (e *env) codes(ctx context.Context) ([]operator.PairingCode, error) {
 	if err != nil {
 		return nil, err
 	}
-	codes, err := operator.NewClient(operator.ControlDir(cfg.Layout())).PairingCodes(ctx)
-	if errors.Is(err, operator.ErrNoHost) {
-		return nil, terminal.Hinted(err, "longshore serve starts one; only a running host gives codes")
+	client, err := e.hostOf(ctx, cfg.Layout())
+	if err != nil {
+		return nil, err
 	}
-	if errors.Is(err, operator.ErrDenied) {
-		return nil, terminal.Hinted(err, terminal.AsOwner)
+	if client == nil {
+		return nil, terminal.Hinted(operator.ErrNoHost, "longshore serve starts one; only a running host gives codes")
 	}
+	codes, err := client.PairingCodes(ctx)
 	if codes == nil {
 		codes = []operator.PairingCode{}
 	}

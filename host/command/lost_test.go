@@ -116,3 +116,22 @@ func TestSendSaidNothingOfAHostThatEndedBeforeItsAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestAFrozenHostHeldReloadForEver: what asks a host begins by asking whether it answers.
+func TestAFrozenHostHeldReloadForEver(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "longshore.yaml")
+	stage.Must(t, os.WriteFile(file, []byte("state: ./s\nchannels: {web: {listen: \"127.0.0.1:0\"}}\n"), 0o600), os.Mkdir(filepath.Join(dir, "s"), 0o700))
+	frozen, err := net.Listen("unix", filepath.Join(dir, "s", operator.SocketName))
+	stage.Must(t, err)
+	t.Cleanup(func() { frozen.Close() })
+	for _, args := range [][]string{{"reload"}, {"groups", "requests"}} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			_, said, code := stage.RunLine(t, file, args...)
+			if code == terminal.ExitOK || !strings.Contains(said, "running and not answering") {
+				t.Errorf("%d: %s", code, said)
+			}
+		})
+	}
+}

@@ -48,10 +48,14 @@ func (e *env) reload(ctx context.Context, remove bool) error {
 	if err != nil {
 		return err
 	}
-	r, err := operator.NewClient(operator.ControlDir(cfg.Layout())).Reload(ctx, remove)
-	if errors.Is(err, operator.ErrDenied) {
-		return terminal.Hinted(err, terminal.AsOwner)
+	client, err := e.hostOf(ctx, cfg.Layout())
+	if err != nil {
+		return err
 	}
+	if client == nil {
+		return ofControl(operator.ErrNoHost)
+	}
+	r, err := client.Reload(ctx, remove)
 	if err != nil {
 		return ofControl(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/service"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/finding"
 )
 
 func newServe(e *env) *cobra.Command {
@@ -95,7 +96,11 @@ func (e *env) ofStart(ctx context.Context, cfg *config.Config, err error) error 
 	for _, f := range doctor.Of(cfg, serve.StoresOf(cfg, true), nil, nil, e.getenv).Start(ctx) {
 		causes, remedies = append(causes, f.Cause), append(remedies, f.Remedy)
 	}
-	if len(causes) == 0 {
+	switch {
+	case len(causes) > 0:
+	case errors.Is(store.Words(err), store.ErrFull):
+		return terminal.Hinted(err, finding.MakeRoom)
+	default:
 		return err
 	}
 	return terminal.Hinted(errors.New(strings.Join(causes, "; ")), strings.Join(remedies, "; "))

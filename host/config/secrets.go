@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"unicode"
@@ -71,7 +72,7 @@ func (c *checker) readSecret(key, path string) Secret {
 	c.secretFiles[key] = resolved
 	f, err := os.OpenFile(resolved, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		c.down(key, fmt.Sprintf("the file cannot be read: %v", safefs.Reason(err)), "put the token into it, readable for the host's user only: chmod 600")
+		c.down(key, fmt.Sprintf("the file cannot be read: %v", safefs.Reason(err)), "put the token into it, readable for the host's user only: chown "+strconv.Itoa(os.Geteuid())+" and chmod 600")
 		return setting.UnsetSecret()
 	}
 	defer func() { _ = f.Close() }()

@@ -197,6 +197,8 @@ func (d Doctor) config(context.Context) []finding.Finding {
 		return found(finding.Invalid, "configuration", finding.Fault, "read configuration: "+err.Error(), Allow(d.File))
 	case err != nil:
 		return found(finding.Invalid, "configuration", finding.Fault, err.Error(), "put the file back; a running host goes on by the one that it applied last")
+	case !fi.Mode().IsRegular():
+		return found(finding.Invalid, "configuration", finding.Fault, d.File+" is not a file", "put the file back; a running host goes on by the one that it applied last")
 	case fi.Mode().Perm()&0o022 != 0:
 		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+finding.ShellWord(d.File))
 	case len(d.Wrong) > 0:

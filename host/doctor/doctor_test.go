@@ -420,3 +420,12 @@ func TestAReplacedControlSocketWasToldAsAnotherUsersState(t *testing.T) {
 		t.Errorf("the host says %q", said)
 	}
 }
+
+// A directory in the place of longshore.yaml was silent.
+func TestADirectoryInThePlaceOfTheConfigurationIsFound(t *testing.T) {
+	dir := t.TempDir()
+	all := doctor.Doctor{File: dir, Layout: groups.Layout{State: dir}}.Findings(t.Context())
+	if got := worstOf(slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Name != finding.Invalid })); got != finding.Fault {
+		t.Errorf("found: %+v", all)
+	}
+}

@@ -21,7 +21,10 @@ import (
 // queues checks the directories that containers write into: if an assistant
 // replaced one by a link, the host would read or write elsewhere.
 func (d Doctor) queues(context.Context) (all []finding.Finding) {
-	entries, _ := safefs.ReadDir(d.Layout.IPCDir()) // state and usable say why not
+	if err := safefs.Writable(d.Layout.State, true); err != nil {
+		return nil // state and usable say why
+	}
+	entries, _ := safefs.ReadDir(d.Layout.IPCDir()) // usable says why not
 	for _, g := range d.Groups {
 		all = append(all, d.group(g)...)
 	}

@@ -86,7 +86,7 @@ func (d Doctor) unmade() []finding.Finding {
 	}
 	if err != nil {
 		return found(finding.State, "state", finding.Fault, fmt.Sprintf("the state directory cannot be made in %s: %v", above, safefs.Reason(err)),
-			fmt.Sprintf("install -d -o %d -m 0700 %s, as root", os.Geteuid(), finding.ShellWord(d.Layout.State)))
+			fmt.Sprintf("if it was on a disk of its own, mount that; else install -d -o %d -m 0700 %s, as root", os.Geteuid(), finding.ShellWord(d.Layout.State)))
 	}
 	return found(finding.StateNone, "state", finding.Note, "the state directory does not exist yet", "longshore serve creates it")
 }

@@ -119,3 +119,21 @@ func TestDoctorAdvisedToRemoveALiveGroup(t *testing.T) {
 		t.Errorf("it says\n%s", said)
 	}
 }
+
+// One state directory that nobody could write was told as sixteen faults: one for each directory of a group too.
+func TestAClosedStateIsOneFault(t *testing.T) {
+	p := newPatient(t)
+	p.must(os.Chmod(p.Layout.State, 0o500))
+	t.Cleanup(func() { p.must(os.Chmod(p.Layout.State, 0o700)) })
+	asOwner(t, func() {
+		var faults []finding.Finding
+		for _, f := range p.Findings(t.Context()) {
+			if f.Severity == finding.Fault {
+				faults = append(faults, f)
+			}
+		}
+		if len(faults) != 1 || faults[0].Part != "state" {
+			t.Errorf("%+v", faults)
+		}
+	})
+}

@@ -386,12 +386,12 @@ func (l *Local) remedy(t trouble, folder string) string {
 
 // accepting are the parts without which the host accepts nothing, and directories of the state. Of others
 // that it needs, the outbox says so.
-var accepting = []string{"state", "outbox", "ipc", "state, ipc", "installation", "state, installation", "blobs", "state, blobs"}
+var accepting = []string{"state", "outbox", "ipc", "state, ipc", "installation", "state, installation", "blobs", "state, blobs", finding.LimitsPart}
 
 // RefusalOf is why a host is not ready: the first fault that keeps it from accepting a delivery; nil
 // if there is none.
 func RefusalOf(all []finding.Finding) *refusal.Error {
-	for _, name := range []string{finding.StateGone, finding.Damaged, finding.State, finding.Accepting} {
+	for _, name := range []string{finding.StateGone, finding.Damaged, finding.FilesFew, finding.State, finding.Accepting} {
 		for _, f := range all {
 			if f.Name == name && f.Severity == finding.Fault && slices.Contains(accepting, path.Base(f.Part)) {
 				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}

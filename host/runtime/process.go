@@ -71,6 +71,9 @@ func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
 	if err := <-started; err != nil {
 		<-s.Done()
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+			if _, missing := os.Stat(s.cmd.Path); missing == nil {
+				err = fmt.Errorf("the program is there, but what runs it is not (the interpreter of its first line, or its loader): %w", err)
+			}
 			err = cause.With(cause.NotInstalled, err)
 		}
 		return nil, fmt.Errorf("start %s: %w", p.Command[0], err)
@@ -123,9 +126,11 @@ func (s *process) prepare(p Process, spec Spec) (err error) {
 	}
 	s.stderrTo = nopLog{}
 	if spec.LogDir != "" {
-		if s.stderrTo, err = OpenLog(spec.LogDir); err != nil {
+		log, err := OpenLog(spec.LogDir)
+		if err != nil {
 			return err
 		}
+		s.stderrTo = log
 	}
 	if s.stdout, s.stdoutW, err = os.Pipe(); err != nil {
 		return fmt.Errorf("make pipe: %w", err)

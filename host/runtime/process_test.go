@@ -272,10 +272,32 @@ func TestACrashIsToldAndLogged(t *testing.T) {
 	}
 }
 
+// One group's log that could not be opened ended the host, and each later one, as the message came again.
+func TestALogThatCannotBeOpenedEndedTheHost(t *testing.T) {
+	s := spec(t.TempDir(), "echo")
+	s.LogDir = "/dev/null/logs"
+	if _, err := (runtime.Process{}).Start(t.Context(), s); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAMissingProgramIsAnErrorOfStart(t *testing.T) {
 	s := spec(t.TempDir())
 	s.Command = []string{"/nonexistent/agent"}
 	if _, err := (runtime.Process{}).Start(t.Context(), s); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A script whose interpreter is missing was said to be missing itself.
+func TestAMissingInterpreterIsNamed(t *testing.T) {
+	s := spec(t.TempDir())
+	script := filepath.Join(t.TempDir(), "agent")
+	if err := os.WriteFile(script, []byte("#!/nonexistent/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Command = []string{script}
+	if _, err := (runtime.Process{}).Start(t.Context(), s); err == nil || !strings.Contains(err.Error(), "the interpreter of its first line") {
 		t.Errorf("got %v", err)
 	}
 }

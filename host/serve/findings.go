@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/postgres"
@@ -60,7 +62,7 @@ func (p *partFindings) ofEnvironment(ctx context.Context) []finding.Finding {
 
 // Findings implements finding.Source. Each part of the host that is a finding.Source is asked.
 func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
-	own := slices.Concat(p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls())
+	own := slices.Concat(ofLimits(), p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls())
 	if p.h.opts.Lease != nil {
 		own = append(own, p.h.opts.Lease.Host().Findings(ctx)...)
 	}
@@ -96,6 +98,29 @@ func (h *Host) wrong(applied *config.Config) []*config.Problem {
 	}
 	_, problems, _ := h.opts.File.Load(nil) // the doctor names a file that cannot be read
 	return problems
+}
+
+// spareFiles is how many more files a host must be able to open: each answer and each commit opens some.
+const spareFiles = 8
+
+// ofLimits finds that this process can hardly open any more files.
+func ofLimits() []finding.Finding {
+	for range spareFiles {
+		f, err := os.Open(os.DevNull)
+		if err == nil {
+			defer f.Close()
+			continue
+		}
+		var limit unix.Rlimit
+		if !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+			break
+		}
+		return []finding.Finding{{
+			Name: finding.FilesFew, Part: finding.LimitsPart, Severity: finding.Fault, Remedy: store.MoreFiles,
+			Cause: fmt.Sprintf("this process may open %d files and has no more left", limit.Cur),
+		}}
+	}
+	return nil
 }
 
 // ofFiles finds files of the state that went away.

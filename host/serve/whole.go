@@ -40,7 +40,11 @@ func (h *Host) ofStores() (all []finding.Finding) {
 			all = append(all, finding.Finding{Name: finding.Damaged, Part: "state, marker of the " + known.Store, Severity: finding.Fault, Cause: known.Message, Remedy: known.Remedy})
 		}
 		if db := h.database(filepath.Join(s.Dir, s.File)); db != nil {
-			if known, ok := errors.AsType[*store.Error](s.CheckHead(db)); ok {
+			err := s.CheckHead(db)
+			if err == nil && s.Name == h.State.Spec.Name {
+				err = s.Explain("read", h.State.Damage())
+			}
+			if known, ok := errors.AsType[*store.Error](err); ok && !errors.Is(known, store.ErrUnreadable) {
 				all = append(all, finding.Finding{Name: finding.Damaged, Part: s.Name, Severity: finding.Fault, Cause: known.Message, Remedy: known.Remedy})
 			}
 		}

@@ -23,6 +23,7 @@ type Committer struct {
 	session  session // used by whoever commits
 	together together
 	files    Files
+	damage   *damage       // of the database
 	token    chan struct{} // of capacity one: in it while somebody commits, and after Close
 
 	closed chan struct{} // closed by Close
@@ -87,6 +88,7 @@ func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 		return nil, Words(err)
 	}
 	c := newCommitter(s, files)
+	c.damage = &d.damage
 	if w, ok := s.(*postgres.Writer); ok {
 		c.together = w.Together
 	}
@@ -94,7 +96,7 @@ func (d *DB) Committer(ctx context.Context, files Files) (*Committer, error) {
 }
 
 func newCommitter(s session, files Files) *Committer {
-	return &Committer{session: s, files: files, token: make(chan struct{}, 1), closed: make(chan struct{}), doubt: make(chan struct{}), made: make(chan struct{}, 1)}
+	return &Committer{session: s, files: files, damage: &damage{}, token: make(chan struct{}, 1), closed: make(chan struct{}), doubt: make(chan struct{}), made: make(chan struct{}, 1)}
 }
 
 // Doubt is closed by the first commit that fails with ErrDoubtful: from then on, what the callers remember
@@ -206,6 +208,7 @@ func (c *Committer) commit(batch []*change) {
 			return
 		}
 		c.session.Rollback()
+		c.damage.note(err)
 		doubtful := errors.Is(err, ErrDoubtful)
 		if doubtful {
 			c.doubted()

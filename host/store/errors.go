@@ -75,14 +75,26 @@ func (s Spec) unreadable(cause error) *Error {
 	}
 }
 
+// MoreFiles is the remedy for a process that may open no more files.
+const MoreFiles = "raise LimitNOFILE of the service (ulimit -n), and restart the host"
+
 const toRead = "run this as the user that the host runs as; check that the file, its directory and its disk can be read and written"
 
-// readableFirst is the remedy for a file that may not be read: it may be whole, so nothing is deleted.
-func readableFirst(err error, otherwise string) string {
-	if errors.Is(err, fs.ErrPermission) {
-		return toRead
+// ofMark is the error of a marker or an id. What cannot be read now may be whole, so that nothing is deleted.
+func ofMark(store, what string, err error, otherwise string) *Error {
+	e := &Error{Kind: ErrMarker, Store: store, Message: fmt.Sprintf("%s cannot be used: %v", what, plain(err)), Remedy: otherwise, Cause: err}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		e.Remedy = toRead
+	case saysNothing(err):
+		e.Kind, e.Remedy = ErrUnreadable, MoreFiles
 	}
-	return otherwise
+	return e
+}
+
+// saysNothing reports whether an error says nothing of the file that was to be read.
+func saysNothing(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.EINTR)
 }
 
 // Explain turns a system error into an *Error if the store is the cause, and

@@ -82,10 +82,8 @@ func (s Spec) readMarker() (m mark, err error) {
 		err = errors.New("it does not name a store and an installation")
 	}
 	if err != nil {
-		return mark{}, &Error{
-			Kind: ErrMarker, Store: s.Name, Message: fmt.Sprintf("the marker of the %s, %s, cannot be used: %v", s.Name, s.markerPath(), plain(err)),
-			Remedy: readableFirst(err, "restore it from a backup; if the database beside it is the right one, delete the marker; the host writes a new one"), Cause: err,
-		}
+		return mark{}, ofMark(s.Name, fmt.Sprintf("the marker of the %s, %s,", s.Name, s.markerPath()), err,
+			"restore it from a backup; if the database beside it is the right one, delete the marker; the host writes a new one")
 	}
 	return m, nil
 }
@@ -130,10 +128,8 @@ func (h Home) ID() (string, error) {
 		err = errors.New("it contains no id")
 	}
 	if err != nil {
-		return "", &Error{
-			Kind: ErrMarker, Store: "installation", Message: fmt.Sprintf("the installation's id, %s, cannot be used: %v", path, plain(err)),
-			Remedy: readableFirst(err, "restore it from a backup; if all stores are the right ones, delete the file; the host writes it again from their markers"), Cause: err,
-		}
+		return "", ofMark("installation", "the installation's id, "+path+",", err,
+			"restore it from a backup; if all stores are the right ones, delete the file; the host writes it again from their markers")
 	}
 	return id, nil
 }

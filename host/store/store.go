@@ -44,6 +44,9 @@ import (
 	"context"
 	"database/sql"
 	"path/filepath"
+	"sync/atomic"
+
+	"github.com/longshore-bridge/longshore/host/postgres"
 )
 
 // Spec describes a store.
@@ -103,6 +106,40 @@ type DB struct {
 	Made bool // this call has created the store: it is empty, and nothing may be swept
 
 	server bool // it is PostgreSQL
+	damage damage
+}
+
+// damage is the first error by which SQLite said that the database is damaged.
+type damage struct{ met atomic.Pointer[error] }
+
+// note remembers err if it says that the database is damaged.
+func (d *damage) note(err error) {
+	if kind, _ := kindOf(err); kind == ErrDamaged && postgres.Code(err) == "" {
+		d.met.CompareAndSwap(nil, &err)
+	}
+}
+
+// Damage returns the first error by which SQLite said, since Open, that the database is damaged. It is seen in
+// commits, and in queries that fail before their first row.
+func (d *DB) Damage() error {
+	if err := d.damage.met.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// QueryContext is that of [sql.DB].
+func (d *DB) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := d.DB.QueryContext(ctx, query, args...)
+	d.damage.note(err)
+	return rows, err
+}
+
+// QueryRowContext is that of [sql.DB].
+func (d *DB) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	row := d.DB.QueryRowContext(ctx, query, args...)
+	d.damage.note(row.Err())
+	return row
 }
 
 // Open opens a store for writing, and creates it if nothing of it exists. The

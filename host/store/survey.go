@@ -186,7 +186,11 @@ func (s Spec) file() (string, error) {
 // CheckHead returns an *Error if a database does not begin as one does.
 func (s Spec) CheckHead(database io.ReaderAt) error {
 	head := make([]byte, len(magic))
-	if _, err := database.ReadAt(head, 0); err != nil || string(head) != magic {
+	_, err := database.ReadAt(head, 0)
+	if saysNothing(err) {
+		return s.unreadable(err)
+	}
+	if err != nil || string(head) != magic {
 		return s.damaged(errors.New("it does not begin like an SQLite database"))
 	}
 	return nil

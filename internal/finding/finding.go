@@ -60,6 +60,9 @@ const (
 	SocketPart    = "state, longshore.sock"
 )
 
+// LimitsPart is the part of what the system allows the host's process.
+const LimitsPart = "limits"
+
 // MakeRoom is the remedy for a full disk.
 const MakeRoom = "make room on the file system of the state directory, or lower limits.free_disk"
 
@@ -150,7 +153,21 @@ func Merge(lists ...[]Finding) (all []Finding) {
 			details[whole] = append(details[whole], detail)
 		}
 	}
+	told := map[string]string{} // words of a cause, and the name of the finding that tells it
+	for _, k := range known {
+		switch k.ID() {
+		case Damaged + " of state":
+			told["the database is damaged"] = Damaged
+		case FilesFew + " of " + LimitsPart:
+			told["too many open files"], told["unable to open database file"] = FilesFew, FilesFew
+		}
+	}
 	all = slices.DeleteFunc(all, func(f Finding) bool {
+		for words, name := range told {
+			if f.Name != name && strings.Contains(f.Cause, words) {
+				return true
+			}
+		}
 		return slices.Contains([]string{Advice, Invalid, Listener, Channel, Disk}, f.Name) && slices.ContainsFunc(known, f.follows) ||
 			slices.ContainsFunc(details[f.Part], func(detail string) bool { return strings.Contains(f.Cause, detail) })
 	})

@@ -155,3 +155,20 @@ func TestFindingsOfManyGroupsAreNotComparedWithEachOther(t *testing.T) {
 		t.Errorf("%d findings", n)
 	}
 }
+
+// TestADamagedStateAndTooManyFilesWereToldManyTimes, each with another remedy: of the channel's token, of the marker.
+func TestADamagedStateAndTooManyFilesWereToldManyTimes(t *testing.T) {
+	damaged := Finding{Name: Damaged, Part: "state", Severity: Fault, Cause: "the state's database is damaged and cannot be read (the database is damaged (11))"}
+	files := Finding{Name: FilesFew, Part: LimitsPart, Severity: Fault, Cause: "this process may open 20 files and has no more left"}
+	for _, tt := range []struct{ from, follows, stays Finding }{
+		{damaged, Finding{Name: Channel, Part: "channel telegram", Severity: Fault, Cause: "list facts: the database is damaged (11)"}, Finding{Name: Channel, Part: "channel telegram", Severity: Fault, Cause: "no such host"}},
+		{files, Finding{Name: Damaged, Part: "state, marker", Severity: Fault, Cause: "open marker: too many open files"}, Finding{Name: Accepting, Part: "outbox", Severity: Fault, Cause: "3 MB free"}},
+	} {
+		if got := Merge([]Finding{tt.follows}, []Finding{tt.from}); len(got) != 1 || got[0] != tt.from {
+			t.Errorf("%+v", got)
+		}
+		if got := Merge([]Finding{tt.from, tt.stays}); len(got) != 2 {
+			t.Errorf("%+v is missing: %+v", tt.stays, got)
+		}
+	}
+}

@@ -9,6 +9,7 @@ const (
 	Denied   = "host_denied"   // this user may not ask the host
 	Process  = "no_proc"       // there is no /proc
 	Inotify  = "inotify_few"   // the kernel allows few watches
+	FilesFew = "files_few"     // the host's process can open no more files
 	User     = "user_differs"  // who asks is not the host's user
 	Listener = "listener_down" // nobody can listen on an address
 	Backup   = "backup_failed" // the daily backup was not made
