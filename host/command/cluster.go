@@ -104,7 +104,7 @@ func (e *env) yield(ctx context.Context, c *pgx.Conn, v cluster.View, to string)
 		}
 	}
 	if to == "" {
-		return terminal.Hinted(errors.New("no other host with the owner's configuration stands by"), "see: longshore cluster list; name one with --to")
+		return terminal.Hinted(errors.New("no other host with the owner's configuration stands by"), "see: longshore cluster list; --to takes one with another configuration")
 	}
 	if v.Owned && v.Owner == to {
 		return terminal.Hinted(fmt.Errorf("%s owns already", to), "see: longshore cluster list")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
@@ -46,6 +47,9 @@ Ends with exit code 4 if something stops the answer.`,
 			}
 			w := &why{env: e, config: c, group: g}
 			w.ask(cmd.Context(), probe)
+			if v := w.status.Cluster; v.Standby() {
+				return askOwner(v)
+			}
 			return w.answer(g.Folder, "the assistant of group %s does not answer")
 		},
 	}
@@ -97,10 +101,6 @@ func (w *why) ask(ctx context.Context, probe bool) {
 			w.findings = append(w.findings, f)
 		}
 	}
-	if v := w.status.Cluster; v.Standby() {
-		w.found(finding.NotServed, "cluster", finding.Fault, "this host, "+v.Host+", stands by: "+v.Who().Cause, askOwner)
-		return
-	}
 	w.served()
 	w.settings()
 	for _, a := range w.status.Assistants {
@@ -116,7 +116,10 @@ func (w *why) ask(ctx context.Context, probe bool) {
 	})
 }
 
-const askOwner = "ask the host that owns: longshore cluster list names it"
+// askOwner refuses a question to a host that stands by.
+func askOwner(v *cluster.View) error {
+	return terminal.Hinted(fmt.Errorf("this host, %s, stands by: %s", v.Host, v.Who().Cause), "ask the host that owns: longshore cluster list names it")
+}
 
 // stopped adds what keeps a stopped host from starting, or the group down once it runs.
 func (w *why) stopped(ctx context.Context) {
@@ -271,7 +274,7 @@ func (e *env) whyUnknown(ctx context.Context, c *config.Config, wanted string, u
 		return unknown
 	}
 	if v := s.Cluster; v.Standby() {
-		return terminal.Hinted(fmt.Errorf("this host, %s, stands by and knows the groups of its file alone: %s", v.Host, v.Who().Cause), askOwner)
+		return askOwner(v)
 	}
 	w := &why{env: e, findings: slices.DeleteFunc(s.Findings, func(f finding.Finding) bool { return !strings.HasPrefix(f.Part, "configuration") })}
 	if g, ok := servedAs(s, wanted, c.Groups); ok {
