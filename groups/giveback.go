@@ -12,7 +12,7 @@ import (
 )
 
 // GiveBack lets the owner of a group's own directories enter and use them
-// again: those of Lockable. It returns the directories on which rights were missing.
+// again, as Lockable lists them. It returns the directories on which rights were missing.
 //
 // Nothing is done to one that is missing, that is no directory, or that
 // belongs neither to AgentUser nor to the host: that is the operator's to mend.

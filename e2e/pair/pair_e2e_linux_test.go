@@ -20,18 +20,20 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// ends are the ways in which an owner ends. The other one owns within the lease and two seconds; how soon after a
-// lease that was given back, host/cluster shows.
-var ends = map[string]func(*host){
-	"kill -9 of the owner": func(h *host) { _ = syscall.Kill(h.child(), syscall.SIGKILL) },
-	"a pulled plug":        (*host).kill,
-	"SIGTERM": func(h *host) {
+// ends are the ways in which an owner ends.
+var ends = map[string]struct {
+	how    func(*host)
+	within time.Duration // until the other one owns, once the owner has ended
+}{
+	"kill -9 of the owner": {func(h *host) { _ = syscall.Kill(h.child(), syscall.SIGKILL) }, lease + 2*time.Second},
+	"a pulled plug":        {(*host).kill, lease + 2*time.Second},
+	"SIGTERM": {func(h *host) {
 		_ = h.guard.Process.Signal(syscall.SIGTERM)
 		<-h.ended
 		h.guard = nil
-	},
-	"SIGSTOP":                    func(h *host) { _ = syscall.Kill(h.child(), syscall.SIGSTOP) },
-	"a deaf way to the database": func(h *host) { h.way.up.Store(true); h.way.down.Store(true) },
+	}, time.Second},
+	"SIGSTOP":                    {func(h *host) { _ = syscall.Kill(h.child(), syscall.SIGSTOP) }, lease + 2*time.Second},
+	"a deaf way to the database": {func(h *host) { h.way.up.Store(true); h.way.down.Store(true) }, lease + 2*time.Second},
 }
 
 func TestTheOtherHostTakesOverAndNothingIsLostOrShownTwice(t *testing.T) {
@@ -42,14 +44,20 @@ func TestTheOtherHostTakesOverAndNothingIsLostOrShownTwice(t *testing.T) {
 			for range 5 {
 				p.send()
 			}
-			child, began := owner.child(), time.Now()
-			end(owner)
+			child := owner.child()
+			end.how(owner)
+			began := time.Now()
+			if name == "SIGTERM" { // it does not let the lease run out
+				if out, errs := p.db.Psql("postgres", "SELECT owner <> '"+owner.name+"' OR expires <= clock_timestamp() FROM lease"); strings.TrimSpace(out) != "t" {
+					t.Errorf("the lease was not given back: %s%s", out, errs)
+				}
+			}
 			stage.Await(t, "a host owns", func() bool { // its guard starts the same one again
 				return other.owns() || owner.guard != nil && owner.child() != child && owner.owns()
 			})
 			took := time.Since(began)
-			if took > lease+2*time.Second {
-				t.Errorf("it took %v", took)
+			if took > end.within {
+				t.Errorf("it took %v, more than %v", took, end.within)
 			}
 			t.Logf("took over after %v", took)
 			for range 5 {
@@ -83,7 +91,7 @@ func TestOwnersEndOneAfterTheOther(t *testing.T) {
 		name := names[rand.IntN(len(names))]
 		began := time.Now()
 		child := owner.child()
-		ends[name](owner)
+		ends[name].how(owner)
 		p.send() // by whichever host owns next
 		took := time.Since(began)
 		slowest = max(slowest, took)

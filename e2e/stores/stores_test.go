@@ -185,7 +185,7 @@ func TestAnInstallationWithoutMarkersIsTakenIn(t *testing.T) {
 		stage.Must(t, err, db.Close(), os.Remove(filepath.Join(s.Dir, s.Name+".marker")))
 	}
 	before := stage.BytesBelow(t, cfg.State.Directory)
-	if out, _ := briefly(t, "-c", config, "doctor"); !strings.Contains(out, "1 fault found") || !strings.Contains(out, "no WhatsApp account is linked") {
+	if out, code := briefly(t, "-c", config, "doctor"); code != stage.ExitFailed || !strings.Contains(out, "1 fault found") || !strings.Contains(out, "no WhatsApp account is linked") {
 		t.Errorf("doctor finds more than an account that is not linked: %s", out)
 	}
 	if out, code := briefly(t, "-c", config, "queue", "list"); code != stage.ExitOK || !strings.Contains(out, "queued") {

@@ -175,8 +175,8 @@ func (l *Log) Failing() (waiting int, why error) {
 	return len(l.pending), l.failing
 }
 
-// Broken returns where the newest files were found changed when they were opened, or where somebody has changed
-// their end since, even if lines follow now, and how many entries stand before it; nil if nobody has.
+// Broken returns the first place at which the newest files were changed: before Open, or at their end since then. It
+// stays, even if lines follow. before is the number of entries in front of it. at is nil if nothing was changed.
 func (l *Log) Broken() (at *Broken, before int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ type Options struct {
 	Database *postgres.Config // where the lease is
 	Cluster  string           // its name
 	Name     string           // of the host
-	Instance string           // of the host's process, random; empty: a command, which stands by for nobody
+	Instance string           // of the host's process, random; empty: a command, which never stands by
 	Program  string           // its version
 	Version  int64            // the newest version of the state's tables that it knows
 	Config   string           // the hash of its configuration, see SetConfig

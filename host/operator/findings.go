@@ -384,12 +384,10 @@ func (l *Local) remedy(t trouble, folder string) string {
 	return "tail -n 20 " + finding.ShellWord(filepath.Join(l.Layout.Logs(), folder, "assistant.log")) + " says why it broke; the host tries again at the next message"
 }
 
-// accepting are the parts without which the host accepts nothing, and directories of the state. Of others
-// that it needs, the outbox says so.
+// accepting are the parts without which the host accepts nothing. Of others that it needs, the outbox says so.
 var accepting = []string{"state", "outbox", "ipc", "state, ipc", "installation", "state, installation", "blobs", "state, blobs", finding.LimitsPart}
 
-// RefusalOf is why a host is not ready: the first fault that keeps it from accepting a delivery; nil
-// if there is none.
+// RefusalOf is the first fault that keeps a host from accepting a delivery; nil: there is none.
 func RefusalOf(all []finding.Finding) *refusal.Error {
 	for _, name := range []string{finding.StateGone, finding.Damaged, finding.FilesFew, finding.State, finding.Accepting} {
 		for _, f := range all {

@@ -68,7 +68,7 @@ func guardOf(out io.Writer) *Guard {
 }
 
 // On a busy machine a host lost its lease again and again. Its guard waited longer each time, up to 15 seconds, and
-// nobody stood by meanwhile.
+// no host stood by in that time.
 func TestAHostThatLostItsLeaseAgainAndAgainDidNotStandBy(t *testing.T) {
 	g := guardOf(nil)
 	pause := time.Duration(0)
@@ -141,7 +141,7 @@ func TestAFrozenChildIsDeadAtItsDeadline(t *testing.T) {
 	if !gone(handle) {
 		t.Fatal("the child lives on, frozen")
 	}
-	if took := Now() - began; took < 500*time.Millisecond {
+	if took := Now() - began; took < 500*time.Millisecond || took > 5*time.Second {
 		t.Errorf("it was killed after %v", took)
 	}
 	if second := pidOf(t, next()); second == first {
@@ -193,7 +193,7 @@ func TestTheGuardsDeathIsTheChilds(t *testing.T) {
 // gone waits for the end of a process, by its handle. The runtime's signals interrupt a poll.
 func gone(handle int) bool {
 	for {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 60_000)
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 10_000)
 		if err != unix.EINTR {
 			return n == 1
 		}
