@@ -16,7 +16,7 @@ import (
 func TestHostsWhoseClocksAreAnHourApartLoseAndRepeatNothing(t *testing.T) {
 	third(t, 0)
 	sea := newSea(t)
-	sea.folders = []string{"quay", "push", "slack", "discord"}
+	sea.folders = []string{"quay", "slack", "discord"} // a receiver of push refuses signatures that are an hour old
 	p := newPairOn(t, pgtest.Start(t), sea, lease)
 	a, b := p.begin()
 	clock, err := stage.ClockOf(b.child())
@@ -32,9 +32,6 @@ func TestHostsWhoseClocksAreAnHourApartLoseAndRepeatNothing(t *testing.T) {
 	began := time.Now()
 	stage.Await(t, "b owns", b.owns)
 	t.Logf("b, an hour ahead, owns after %v", time.Since(began))
-	if since := b.status().Cluster.Since; time.Until(since) > time.Minute {
-		t.Logf("b says that it owns since %v", since)
-	}
 	under.moved(t)
 	a.start()
 	stage.Await(t, "a stands by", a.standsBy)

@@ -36,9 +36,13 @@ func newIsland(t *testing.T, h *host) *island {
 	if out, err := exec.Command("ip", "netns", "add", i.name).CombinedOutput(); err != nil {
 		need.Lacking(t, "make a network namespace: %v %s", err, out)
 	}
-	t.Cleanup(func() { i.run("ip", "netns", "del", i.name) })
-	i.run("ip", "-n", i.name, "link", "set", "lo", "up")
-	i.run("ip", "netns", "exec", i.name, "nft", "add table inet cut; add chain inet cut in { type filter hook input priority 0; }")
+	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", i.name).Run() })
+	if out, err := exec.Command("ip", "-n", i.name, "link", "set", "lo", "up").CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	if out, err := i.nft("add table inet cut; add chain inet cut in { type filter hook input priority 0; }").CombinedOutput(); err != nil {
+		need.Lacking(t, "drop packets by nftables: %v %s", err, out)
+	}
 	h.netns = i.name
 	for _, at := range []string{h.page, h.remote, h.metrics} {
 		l, err := net.Listen("tcp", at)
@@ -48,13 +52,6 @@ func newIsland(t *testing.T, h *host) *island {
 		})
 	}
 	return i
-}
-
-func (i *island) run(name string, args ...string) {
-	i.Helper()
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		i.Errorf("%s %v: %v %s", name, args, err, out)
-	}
 }
 
 // within calls do in the namespace.
@@ -118,9 +115,21 @@ func (i *island) cut(at string) (mend func()) {
 	i.Helper()
 	_, port, _ := net.SplitHostPort(at)
 	for _, which := range []string{"dport", "sport"} {
-		i.run("ip", "netns", "exec", i.name, "nft", "add rule inet cut in tcp "+which+" "+port+" drop")
+		i.filter("add rule inet cut in tcp " + which + " " + port + " drop")
 	}
-	return func() { i.run("ip", "netns", "exec", i.name, "nft", "flush chain inet cut in") }
+	return func() { i.filter("flush chain inet cut in") }
+}
+
+// nft is a command of the namespace's packet filter.
+func (i *island) nft(command string) *exec.Cmd {
+	return exec.Command("ip", "netns", "exec", i.name, "nft", command)
+}
+
+func (i *island) filter(command string) {
+	i.Helper()
+	if out, err := i.nft(command).CombinedOutput(); err != nil {
+		i.Fatalf("%s: %v %s", command, err, out)
+	}
 }
 
 // The network between the owner and the platform, and then between the owner and PostgreSQL, swallows all.
