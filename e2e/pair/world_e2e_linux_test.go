@@ -51,6 +51,8 @@ type host struct {
 	log                         *stage.LockedBuffer
 	way                         *proxy // to PostgreSQL
 	frozen                      int    // the process id of a child that was stopped with its guard
+	groups                      int    // further ones, on the page
+	allowance                   int    // more of limits.rate
 }
 
 func newPair(t *testing.T) *pair { return newPairOn(t, pgtest.Start(t), nil, lease) }
@@ -93,9 +95,9 @@ log: {format: text}
 channels: {web: {listen: "%s"}%s}
 remote: {listen: "%s"}
 metrics: {listen: "%s"}
-groups: [{folder: quay, chat: "web:quay"}%s]
-limits: {free_disk: 0, pending: 10000, rate: {per_minute: 100000, burst: 10000}}
-`, h.name, p.lease, h.page, p.sea.channels(h), h.remote, h.metrics, p.sea.groups()))
+groups: [{folder: quay, chat: "web:quay"}%s%s]
+limits: {free_disk: 0, pending: 10000, rate: {per_minute: %d, burst: 10000}}
+`, h.name, p.lease, h.page, p.sea.channels(h), h.remote, h.metrics, p.sea.groups(), h.further(), 100_000+h.allowance))
 }
 
 func (h *host) command(args ...string) *exec.Cmd {
@@ -229,6 +231,7 @@ func (p *pair) begin() (owner, other *host) {
 	stage.Await(p, "a owns", a.owns)
 	b.start()
 	stage.Await(p, "b stands by", b.standsBy)
+	p.sea.link(a)
 	p.token = a.newToken("quay")
 	return a, b
 }
@@ -263,12 +266,12 @@ func (p *pair) send() {
 }
 
 func (p *pair) post(h *host, body string) bool {
-	return h.ask(p.token, fmt.Sprintf("text-%d", p.sent), body).Status == ipc.Sent
+	return h.ask(p.token, fmt.Sprintf("text-%d", p.sent), "2s", body).Status == ipc.Sent
 }
 
-// ask makes a request and waits a little for its result, which has no Status if the host gives none.
-func (h *host) ask(token, key, body string) (r ipc.Result) {
-	req, err := http.NewRequest(http.MethodPost, "http://"+h.remote+"/api/requests?wait=2s", strings.NewReader(body))
+// ask makes a request and waits for its result, which has no Status if the host gives none.
+func (h *host) ask(token, key, wait, body string) (r ipc.Result) {
+	req, err := http.NewRequest(http.MethodPost, "http://"+h.remote+"/api/requests?wait="+wait, strings.NewReader(body))
 	if err != nil {
 		return r
 	}
