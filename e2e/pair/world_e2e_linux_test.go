@@ -54,6 +54,8 @@ type host struct {
 	way                         *proxy // to PostgreSQL
 	netns                       string // the network namespace in which it runs; empty: the test's
 	frozen                      int    // the process id of a child that was stopped with its guard
+	groups                      int    // further ones, on the page
+	allowance                   int    // more of limits.rate
 }
 
 func newPair(t *testing.T) *pair { return newPairOn(t, pgtest.Start(t), nil, lease) }
@@ -96,9 +98,9 @@ log: {format: text}
 channels: {web: {listen: "%s"}%s}
 remote: {listen: "%s"}
 metrics: {listen: "%s"}
-groups: [{folder: quay, chat: "web:quay"}%s]
-limits: {free_disk: 0, pending: 10000, rate: {per_minute: 100000, burst: 10000}}
-`, p.files, h.name, p.lease, h.page, p.sea.channels(h)+p.channels, h.remote, h.metrics, p.sea.groups()+p.groups))
+groups: [{folder: quay, chat: "web:quay"}%s%s]
+limits: {free_disk: 0, pending: 10000, rate: {per_minute: %d, burst: 10000}}
+`, p.files, h.name, p.lease, h.page, p.sea.channels(h)+p.channels, h.remote, h.metrics, p.sea.groups()+p.groups, h.further(), 100_000+h.allowance))
 }
 
 func (h *host) command(args ...string) *exec.Cmd {
@@ -237,6 +239,7 @@ func (p *pair) begin() (owner, other *host) {
 	stage.Await(p, "a owns", a.owns)
 	b.start()
 	stage.Await(p, "b stands by", b.standsBy)
+	p.sea.link(a)
 	p.token = a.newToken("quay")
 	return a, b
 }
@@ -271,12 +274,12 @@ func (p *pair) send() {
 }
 
 func (p *pair) post(h *host, body string) bool {
-	return h.ask(p.token, fmt.Sprintf("text-%d", p.sent), body).Status == ipc.Sent
+	return h.ask(p.token, fmt.Sprintf("text-%d", p.sent), "2s", body).Status == ipc.Sent
 }
 
-// ask makes a request and waits a little for its result, which has no Status if the host gives none.
-func (h *host) ask(token, key, body string) (r ipc.Result) {
-	req, err := http.NewRequest(http.MethodPost, "http://"+h.remote+"/api/requests?wait=2s", strings.NewReader(body))
+// ask makes a request and waits for its result, which has no Status if the host gives none.
+func (h *host) ask(token, key, wait, body string) (r ipc.Result) {
+	req, err := http.NewRequest(http.MethodPost, "http://"+h.remote+"/api/requests?wait="+wait, strings.NewReader(body))
 	if err != nil {
 		return r
 	}
