@@ -45,7 +45,7 @@ type clocked struct {
 	dir    string
 	cfg    *config.Config
 	tg     *telegramtest.Server
-	clock  *hostClock
+	clock  *stage.Clock
 	host   *exec.Cmd
 	log    lastLines
 	ahead  time.Duration
@@ -86,7 +86,7 @@ func (c *clocked) start() {
 	c.host.Env = append(os.Environ(), stage.ServeEnv+"=1")
 	c.host.Stderr = &c.log
 	var err error
-	c.clock, err = startWith(c.host, c.ahead)
+	c.clock, err = stage.StartWith(c.host, c.ahead)
 	stage.Must(c.T, err)
 	c.until("the host answers", func() bool { return c.operator().Health(c.Context()) == nil })
 }
@@ -95,7 +95,7 @@ func (c *clocked) kill() {
 	if c.host != nil {
 		_ = c.host.Process.Kill() // it may have ended
 		_ = c.host.Wait()
-		c.clock.close()
+		c.clock.Close()
 		c.host = nil
 	}
 }
@@ -104,7 +104,7 @@ func (c *clocked) kill() {
 func (c *clocked) set(ahead time.Duration) {
 	c.Helper()
 	c.ahead = ahead
-	stage.Must(c.T, c.clock.set(ahead))
+	stage.Must(c.T, c.clock.Set(ahead))
 }
 
 func (c *clocked) until(what string, is func() bool) {

@@ -17,7 +17,6 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/pgtest"
-	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // ends are the ways in which an owner ends.
@@ -170,7 +169,7 @@ var plugs = map[string]func(owner, other *host) []*host{
 func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T) {
 	third(t, 0)
 	n := timesOr(t, kills)
-	p := newPairOn(t, pgtest.Start(t), newSea(t), lease)
+	p := newPairOn(t, pgtest.Start(t), newWholeSea(t), lease)
 	owner, other := p.begin()
 	under := p.streams(owner)
 	names := slices.Sorted(maps.Keys(plugs))
@@ -197,16 +196,7 @@ func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T
 		owner, other = p.settled()
 		under.moved(t)
 	}
-	texts, uncertain := 0, 0
-	for _, s := range under.end() {
-		sent := len(slices.DeleteFunc(slices.Clone(s.got), func(r ipc.Status) bool { return r != ipc.Sent }))
-		doubts, fault := s.sums(p.shownTo(s.folder, owner, sent))
-		if fault != "" {
-			t.Error(fault)
-		}
-		texts, uncertain = texts+len(s.got), uncertain+doubts
-	}
-	if uncertain > n {
+	if uncertain := p.all(under, owner); uncertain > n {
 		t.Errorf("%d texts are uncertain after %d kills", uncertain, n)
 	}
 	for _, name := range names {
@@ -218,7 +208,6 @@ func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T
 			}
 		}
 	}
-	t.Logf("%d kills, %d texts on %d platforms, none lost, twice or out of order, %d uncertain on Telegram", n, texts, len(p.folders()), uncertain)
 }
 
 // third skips a long test on two days of three if LONGSHORE_DAY says which day it is, as .ci/run does.

@@ -3,20 +3,26 @@
 package pair
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"go.mau.fi/whatsmeow/types"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest/baileys"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -30,9 +36,66 @@ type sea struct {
 	discord                *discordtest.Server
 	telegram               *telegramtest.Server
 	push                   *pushtest.Receiver
+	whatsapp               *crew  // nil: no WhatsApp
 	secret                 string // of push
 	slackChat, discordChat string
 	folders                []string // of the groups that send
+}
+
+// crew is a group of WhatsApp: the pair's account, and Clara, whose client is Baileys.
+type crew struct {
+	srv   *whatsapptest.Server
+	phone *whatsapptest.Phone // of the pair's account
+	clara *baileys.Member
+	group types.JID
+}
+
+const claraNumber = "4915550000003"
+
+// newWholeSea is a sea with WhatsApp.
+func newWholeSea(t *testing.T) *sea {
+	t.Helper()
+	s := newSea(t)
+	c := &crew{srv: whatsapptest.New(whatsapptest.Options{FewKeys: true})}
+	t.Cleanup(c.srv.Close)
+	c.phone = c.srv.AddPhone(stage.OurNumber, "Harbour office")
+	phone := c.srv.AddPhone(claraNumber, "Clara")
+	c.group = c.srv.AddGroup(whatsapptest.Group{Subject: "Harbour crew", Members: []string{claraNumber, stage.OurNumber}})
+	c.clara = baileys.New(t, c.srv)
+	if err := c.clara.PairQR(stage.Soon(t), phone); err != nil {
+		t.Fatal(err)
+	}
+	s.whatsapp, s.folders = c, append(s.folders, "whatsapp")
+	return s
+}
+
+// link links the pair's account, by the code that the host that owns shows.
+func (s *sea) link(owner *host) {
+	owner.Helper()
+	if s == nil || s.whatsapp == nil {
+		return
+	}
+	cmd := owner.command("pair", "whatsapp", "--phone", "+"+stage.OurNumber)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		owner.Fatal(err)
+	}
+	code := regexp.MustCompile(`[0-9A-Z]{4}-[0-9A-Z]{4}`)
+	said := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said += lines.Text() + "\n"
+		if found := code.FindString(lines.Text()); found != "" {
+			if _, err := s.whatsapp.phone.EnterCode(stage.Soon(owner), found); err != nil {
+				owner.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		owner.Fatalf("pair whatsapp: %v\n%s", err, said)
+	}
 }
 
 // folders are the groups of a pair.
@@ -59,6 +122,9 @@ func (s *sea) equip(h *host, push string) {
 		return
 	}
 	h.env, h.push = []string{stage.SlackEnv + "=" + s.slack.URL(), stage.DiscordEnv + "=" + s.discord.URL()}, push
+	if s.whatsapp != nil {
+		h.env = append(h.env, stage.WhatsAppEnv+"="+s.whatsapp.srv.Addr())
+	}
 	for name, secret := range map[string]string{"push": s.secret, "bot": s.slack.BotToken, "app": s.slack.AppToken, "discord": s.discord.Token, "telegram": telegramtest.Token} {
 		stage.Write(h.T, filepath.Join(h.dir, name), secret)
 	}
@@ -69,7 +135,11 @@ func (s *sea) channels(h *host) string {
 		return ""
 	}
 	const rate = "rate: {per_minute: 600000, burst: 10000}"
-	return fmt.Sprintf(`, push: {url: %q, secret_file: push, listen: %q}, slack: {bot_token_file: bot, app_token_file: app, %s}, discord: {bot_token_file: discord, %s}, telegram: {token_file: telegram, server: %q, %s}`,
+	whatsapp := ""
+	if s.whatsapp != nil {
+		whatsapp = ", whatsapp: {" + rate + ", account: {per_minute: 600000, burst: 10000}}"
+	}
+	return whatsapp + fmt.Sprintf(`, push: {url: %q, secret_file: push, listen: %q}, slack: {bot_token_file: bot, app_token_file: app, %s}, discord: {bot_token_file: discord, %s}, telegram: {token_file: telegram, server: %q, %s}`,
 		s.push.URL, h.push, rate, rate, s.telegram.URL, rate)
 }
 
@@ -77,7 +147,11 @@ func (s *sea) groups() string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf(`, {folder: push, chat: "push:push"}, {folder: slack, chat: "slack:%s"}, {folder: discord, chat: "dc:%s"}, {folder: telegram, chat: "tg:%d"}`, s.slackChat, s.discordChat, telegramChat)
+	whatsapp := ""
+	if s.whatsapp != nil {
+		whatsapp = fmt.Sprintf(`, {folder: whatsapp, chat: %q}`, s.whatsapp.group)
+	}
+	return whatsapp + fmt.Sprintf(`, {folder: push, chat: "push:push"}, {folder: slack, chat: "slack:%s"}, {folder: discord, chat: "dc:%s"}, {folder: telegram, chat: "tg:%d"}`, s.slackChat, s.discordChat, telegramChat)
 }
 
 // shown are the texts that members of a group see, in their order. Enough is how many are there at least.
@@ -100,19 +174,27 @@ func (p *pair) shownTo(folder string, h *host, enough int) (all []string) {
 		for _, m := range p.sea.telegram.WaitFor(p, telegramChat, enough) {
 			all = append(all, m.Text)
 		}
+	case "whatsapp":
+		stage.Await(p, "Clara to have all", func() bool {
+			all, _ = p.sea.whatsapp.clara.Texts()
+			return len(all) >= enough
+		})
 	default:
 		all = p.shown(h)
 	}
 	return all
 }
 
-// stream is an assistant that sends one text after the other to its group, each once the one before has
-// its result. Texts are numbers.
+// stream is an assistant that sends one text after the other to its group. Texts are numbers. Some of them
+// wait for their result at a time, so that a host that ends leaves some of them in its outbox.
 type stream struct {
 	folder, token string
 	mu            sync.Mutex
 	got           []ipc.Status
 }
+
+// most is how many texts of a stream have no result yet.
+const most = 4
 
 func (s *stream) count() int {
 	s.mu.Lock()
@@ -134,8 +216,16 @@ func (p *pair) streams(owner *host) *streams {
 	for _, folder := range p.folders() {
 		s := &stream{folder: folder, token: owner.newToken(folder)}
 		u.all = append(u.all, s)
+		taken := make(chan int, most-2)
 		u.writers.Go(func() {
-			for ctx.Err() == nil && s.next(p) {
+			defer close(taken)
+			for n := 0; ctx.Err() == nil && s.asked(p, n, "0s", accepted) != ""; n++ {
+				taken <- n
+			}
+		})
+		u.writers.Go(func() {
+			for n := range taken {
+				s.ended(p, n)
 			}
 		})
 	}
@@ -149,46 +239,51 @@ func (u *streams) end() []*stream {
 	return u.all
 }
 
-// moved waits until each stream has sent two more texts.
+// moved waits until each stream has sent some more texts, of which the last was not taken yet.
 func (u *streams) moved(t *testing.T) {
 	t.Helper()
 	for _, s := range u.all {
 		before := s.count()
-		stage.Await(t, s.folder+" goes on", func() bool { return t.Failed() || s.count() > before+1 })
+		stage.Await(t, s.folder+" goes on", func() bool { return t.Failed() || s.count() > before+most })
 	}
 	if t.Failed() {
 		t.FailNow()
 	}
 }
 
-// next sends the next text by whichever host takes it, as often as it takes.
-func (s *stream) next(p *pair) bool {
-	n := s.count()
+// asked has whichever host takes it send a text, as often as it takes, until the result is such.
+func (s *stream) asked(p *pair, n int, wait string, is func(ipc.Result) bool) ipc.Status {
 	body, key := fmt.Sprintf(`{"type":"message","text":"%d"}`, n), fmt.Sprintf("%s-%d", s.folder, n)
 	var last ipc.Result
 	ok := stage.Until(p.Context(), func() bool {
 		for _, h := range p.hosts {
-			if r := h.ask(s.token, key, body); r.Status != "" {
+			if r := h.ask(s.token, key, wait, body); r.Status != "" {
 				last = r
-			}
-			if last.Status.Final() || last.Status == ipc.Sent {
-				return true
+				if is(r) {
+					return true
+				}
 			}
 		}
 		return false
 	})
 	if !ok {
 		p.Errorf("%s: text %d has no end: %+v", s.folder, n, last)
-		return false
+		return ""
 	}
+	return last.Status
+}
+
+// accepted reports whether a text is in the outbox. One that is not, the next owner does not know.
+func accepted(r ipc.Result) bool { return r.Channel != "" || r.Status.Final() }
+
+// ended notes the result of a text that was taken.
+func (s *stream) ended(p *pair, n int) {
+	got := s.asked(p, n, "2s", func(r ipc.Result) bool { return r.Status.Final() })
 	s.mu.Lock()
-	s.got = append(s.got, last.Status)
-	s.mu.Unlock()
-	if last.Status != ipc.Sent && last.Status != ipc.Uncertain {
-		p.Errorf("%s: text %d ended as %+v", s.folder, n, last)
-		return false
+	defer s.mu.Unlock()
+	if s.got = append(s.got, got); !got.Reached() && got != ipc.Uncertain {
+		p.Errorf("%s: text %d ended as %q", s.folder, n, got)
 	}
-	return true
 }
 
 // sums compares what a stream was told with what members see. Of a text that is uncertain, which only
@@ -203,7 +298,7 @@ func (s *stream) sums(shown []string) (uncertain int, fault string) {
 		switch {
 		case got == ipc.Uncertain && s.folder == "telegram":
 			uncertain++
-		case got != ipc.Sent || !seen:
+		case !got.Reached() || !seen:
 			return uncertain, fmt.Sprintf("%s: text %d of %d is %s, and members see %s", s.folder, n, len(s.got), got, near(shown, at))
 		}
 	}
@@ -211,6 +306,37 @@ func (s *stream) sums(shown []string) (uncertain int, fault string) {
 		return uncertain, fmt.Sprintf("%s: members see more than %d texts: %s", s.folder, len(s.got), near(shown, at))
 	}
 	return uncertain, ""
+}
+
+// all ends streams, fails the test unless members see all that was sent, once and in order, and logs the sums.
+// It returns how many texts are uncertain.
+func (p *pair) all(under *streams, h *host) (uncertain int) {
+	p.Helper()
+	texts := 0
+	var each []string
+	for _, s := range under.end() {
+		sent := 0
+		for _, got := range s.got {
+			if got.Reached() {
+				sent++
+			}
+		}
+		doubts, fault := s.sums(p.shownTo(s.folder, h, sent))
+		if fault != "" {
+			p.Error(fault)
+		}
+		texts, uncertain = texts+len(s.got), uncertain+doubts
+		each = append(each, fmt.Sprintf("%s %d", s.folder, len(s.got)))
+	}
+	if p.Failed() {
+		return uncertain
+	}
+	p.Logf("%d texts (%s): none lost, none twice, all in order, %d uncertain on Telegram", texts, strings.Join(each, ", "), uncertain)
+	if p.sea != nil && p.sea.whatsapp != nil {
+		_, again := p.sea.whatsapp.clara.Texts()
+		p.Logf("Clara's device got %d texts once more by the same id, which an app shows once", again)
+	}
+	return uncertain
 }
 
 // near are the texts around a place.

@@ -99,17 +99,6 @@ func TestAPostgreSQLInTroubleIsTold(t *testing.T) {
 	p.all(under, a)
 }
 
-// all ends streams, and fails the test unless members see all that was sent.
-func (p *pair) all(under *streams, h *host) {
-	p.Helper()
-	for _, s := range under.end() {
-		if _, fault := s.sums(p.shownTo(s.folder, h, s.count())); fault != "" {
-			p.Error(fault)
-		}
-		p.Logf("%s: %d texts", s.folder, s.count())
-	}
-}
-
 func TestAPostgreSQLWithoutDiskIsTold(t *testing.T) {
 	third(t, 2)
 	if os.Getuid() != 0 {

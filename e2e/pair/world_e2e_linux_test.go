@@ -38,6 +38,8 @@ type pair struct {
 	lease time.Duration
 	token string
 	sent  int
+
+	files, channels, groups string // further keys of longshore.yaml, as "files: /mnt"; entries of channels and groups
 }
 
 // host is one of them, with its guard.
@@ -50,7 +52,10 @@ type host struct {
 	ended                       chan struct{}
 	log                         *stage.LockedBuffer
 	way                         *proxy // to PostgreSQL
+	netns                       string // the network namespace in which it runs; empty: the test's
 	frozen                      int    // the process id of a child that was stopped with its guard
+	groups                      int    // further ones, on the page
+	allowance                   int    // more of limits.rate
 }
 
 func newPair(t *testing.T) *pair { return newPairOn(t, pgtest.Start(t), nil, lease) }
@@ -87,15 +92,15 @@ func newPairOn(t *testing.T, db *pgtest.Server, sea *sea, lease time.Duration) *
 
 func (h *host) write(p *pair) {
 	h.Helper()
-	stage.Write(h.T, filepath.Join(h.dir, "longshore.yaml"), fmt.Sprintf(`state: {directory: state, postgres: {from_file: postgres}}
+	stage.Write(h.T, filepath.Join(h.dir, "longshore.yaml"), fmt.Sprintf(`state: {directory: state, postgres: {from_file: postgres}%s}
 cluster: {name: pair, host: %s, lease: %v}
 log: {format: text}
 channels: {web: {listen: "%s"}%s}
 remote: {listen: "%s"}
 metrics: {listen: "%s"}
-groups: [{folder: quay, chat: "web:quay"}%s]
-limits: {free_disk: 0, pending: 10000, rate: {per_minute: 100000, burst: 10000}}
-`, h.name, p.lease, h.page, p.sea.channels(h), h.remote, h.metrics, p.sea.groups()))
+groups: [{folder: quay, chat: "web:quay"}%s%s]
+limits: {free_disk: 0, pending: 10000, rate: {per_minute: %d, burst: 10000}}
+`, p.files, h.name, p.lease, h.page, p.sea.channels(h)+p.channels, h.remote, h.metrics, p.sea.groups()+p.groups, h.further(), 100_000+h.allowance))
 }
 
 func (h *host) command(args ...string) *exec.Cmd {
@@ -107,6 +112,11 @@ func (h *host) command(args ...string) *exec.Cmd {
 func (h *host) start() {
 	h.Helper()
 	h.guard, h.ended = h.command("serve"), make(chan struct{})
+	if h.netns != "" {
+		env := h.guard.Env
+		h.guard = exec.Command("ip", append([]string{"netns", "exec", h.netns}, h.guard.Args...)...)
+		h.guard.Env = env
+	}
 	h.guard.Stderr = h.log
 	if err := h.guard.Start(); err != nil {
 		h.Fatal(err)
@@ -229,6 +239,7 @@ func (p *pair) begin() (owner, other *host) {
 	stage.Await(p, "a owns", a.owns)
 	b.start()
 	stage.Await(p, "b stands by", b.standsBy)
+	p.sea.link(a)
 	p.token = a.newToken("quay")
 	return a, b
 }
@@ -263,12 +274,12 @@ func (p *pair) send() {
 }
 
 func (p *pair) post(h *host, body string) bool {
-	return h.ask(p.token, fmt.Sprintf("text-%d", p.sent), body).Status == ipc.Sent
+	return h.ask(p.token, fmt.Sprintf("text-%d", p.sent), "2s", body).Status == ipc.Sent
 }
 
-// ask makes a request and waits a little for its result, which has no Status if the host gives none.
-func (h *host) ask(token, key, body string) (r ipc.Result) {
-	req, err := http.NewRequest(http.MethodPost, "http://"+h.remote+"/api/requests?wait=2s", strings.NewReader(body))
+// ask makes a request and waits for its result, which has no Status if the host gives none.
+func (h *host) ask(token, key, wait, body string) (r ipc.Result) {
+	req, err := http.NewRequest(http.MethodPost, "http://"+h.remote+"/api/requests?wait="+wait, strings.NewReader(body))
 	if err != nil {
 		return r
 	}
@@ -330,14 +341,26 @@ type proxy struct {
 	trap     atomic.Pointer[trap]
 }
 
-// trap waits for an answer of the server.
+// trap waits for what passes.
 type trap struct {
-	is func(answer []byte) bool
+	is func(passes passing) bool
 	do func()
 }
 
+// passing is what passes on a connection, to the server or back.
+type passing struct {
+	conn  net.Conn // the host's
+	up    bool
+	bytes []byte
+}
+
 // next calls do before the next answer of that kind goes to the host.
-func (p *proxy) next(is func(answer []byte) bool, do func()) { p.trap.Store(&trap{is, do}) }
+func (p *proxy) next(is func(answer []byte) bool, do func()) {
+	p.when(func(one passing) bool { return !one.up && is(one.bytes) }, do)
+}
+
+// when calls do before the next bytes of that kind pass.
+func (p *proxy) when(is func(passing) bool, do func()) { p.trap.Store(&trap{is, do}) }
 
 func newProxy(t *testing.T, to string) *proxy {
 	t.Helper()
@@ -358,16 +381,16 @@ func newProxy(t *testing.T, to string) *proxy {
 				_ = from.Close()
 				continue
 			}
-			go p.pass(from, to, &p.up, func([]byte) {})
-			go p.pass(to, from, &p.down, p.sprung)
+			go p.pass(from, to, &p.up, func(b []byte) { p.sprung(passing{from, true, b}) })
+			go p.pass(to, from, &p.down, func(b []byte) { p.sprung(passing{from, false, b}) })
 		}
 	}()
 	return p
 }
 
-// sprung calls the trap, once, if it waits for this answer.
-func (p *proxy) sprung(answer []byte) {
-	if t := p.trap.Load(); t != nil && t.is(answer) && p.trap.CompareAndSwap(t, nil) {
+// sprung calls the trap, once, if it waits for this.
+func (p *proxy) sprung(one passing) {
+	if t := p.trap.Load(); t != nil && t.is(one) && p.trap.CompareAndSwap(t, nil) {
 		t.do()
 	}
 }

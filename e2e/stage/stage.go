@@ -58,7 +58,7 @@ func Become(p Program) {
 	if len(os.Args) > 1 && os.Args[1] == "agentrunner" { // the assistant of a host under test
 		os.Exit(program.Main("", AllPlatforms(), os.Args[1:]))
 	}
-	wa, sl, dc := os.Getenv(whatsappEnv), os.Getenv(SlackEnv), os.Getenv(DiscordEnv)
+	wa, sl, dc := os.Getenv(WhatsAppEnv), os.Getenv(SlackEnv), os.Getenv(DiscordEnv)
 	if os.Getenv(ServeEnv)+wa+sl+dc != "" {
 		os.Exit(program.Main("", platformsAt(wa, sl, dc), os.Args[1:]))
 	}

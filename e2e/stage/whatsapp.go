@@ -62,10 +62,10 @@ func (s *serving) Stop() {
 	}
 }
 
-// whatsappEnv makes this test binary the longshore program with its WhatsApp
+// WhatsAppEnv makes this test binary the longshore program with its WhatsApp
 // on loopback, at the address that it holds. The released program has no such
 // switch.
-const whatsappEnv = "LONGSHORE_TEST_WHATSAPP"
+const WhatsAppEnv = "LONGSHORE_TEST_WHATSAPP"
 
 // Harbour is a WhatsApp with one group of two: the account that our host is
 // linked to, and Anna with a client of her own.
@@ -121,10 +121,15 @@ func (h *Harbour) Command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = h.Dir
+	cmd.Env = append(os.Environ(), h.Env()...)
+	return cmd
+}
+
+// Env are the variables of a longshore program whose WhatsApp is this one.
+func (h *Harbour) Env() []string {
 	// Under the race detector the library races with itself at times, as .ci/race
 	// says; that is not to be this process's exit code.
-	cmd.Env = append(os.Environ(), whatsappEnv+"="+h.Srv.Addr(), "GORACE=exitcode=0")
-	return cmd
+	return []string{WhatsAppEnv + "=" + h.Srv.Addr(), "GORACE=exitcode=0"}
 }
 
 func (h *Harbour) Run(args ...string) string {

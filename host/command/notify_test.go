@@ -45,13 +45,17 @@ func told(t *testing.T, m *memory.Channel, chat groups.JID, n int) (texts []stri
 // a restart, and once when the account is linked again. A webhook that hangs holds up
 // nothing.
 func TestAnUnlinkedChannelIsToldInTheOperatorsChat(t *testing.T) {
+	t.Parallel()
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // before that, nobody sees that the client has gone
 		<-r.Context().Done()
 	}))
 	t.Cleanup(hanging.Close)
-	t.Setenv("HOOK_SECRET", pushtest.Secret())
-	s := stage.NewSite(t, t.TempDir(), 2, "{free_disk: 1MiB}\nnotify: {after: 1s, group: g1, webhook: {url: \""+hanging.URL+"\", secret: \"${HOOK_SECRET}\"}}")
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(pushtest.Secret()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := stage.NewSite(t, t.TempDir(), 2, "{free_disk: 1MiB}\nnotify: {after: 1s, group: g1, webhook: {url: \""+hanging.URL+"\", secret_file: \""+secret+"\"}}")
 	chats := memory.New(memory.Options{Online: true})
 	phone := memory.Full{Finding: memory.Finding{Channel: memory.New(memory.Options{Name: "phone", Prefix: "phone:"})}}
 	phone.Disconnect()
@@ -125,6 +129,7 @@ func TestTheTestOfTheTargets(t *testing.T) {
 // An assistant's program is missing, and a reload is refused: the operators' chat is told
 // of each once, and once when each is over; status and metrics name the same.
 func TestAMissingProgramAndARefusedReloadAreToldInTheOperatorsChat(t *testing.T) {
+	t.Parallel()
 	const file = `channels: {web: {listen: "%LISTEN%"}}
 limits: {free_disk: 1MB}
 notify: {after: 300ms, group: ops}
@@ -211,6 +216,7 @@ func TestNotifyTestSaysWhatIsMissing(t *testing.T) {
 // BotFather has replaced the bot's token: another channel's chat is told once, with what
 // to do, and once after the operator has put the new token in place and restarted.
 func TestATokenThatIsRefusedIsToldOnAnotherChannel(t *testing.T) {
+	t.Parallel()
 	srv := telegramtest.New(t, stage.DockChat)
 	port, err := net.Listen("tcp", "127.0.0.1:0")
 	stage.Must(t, err)

@@ -16,6 +16,7 @@ import (
 
 // TestWhyCountsWhatHadNoTriggerAndNamesABrokenTurn writes as a member on the page.
 func TestWhyCountsWhatHadNoTriggerAndNamesABrokenTurn(t *testing.T) {
+	t.Parallel()
 	h := stage.NewChanging(t, `channels: {web: {listen: "%LISTEN%"}}
 limits: {free_disk: 1MB}
 assistants: {broken: {agent: command, command: ["false"]}}

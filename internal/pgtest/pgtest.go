@@ -64,13 +64,18 @@ func StartIn(t testing.TB, dir string, settings ...string) *Server {
 		t.Fatal(err)
 	}
 	s.Port = freePort(t)
-	t.Cleanup(func() {
+	s.ends()
+	s.Again()
+	return s
+}
+
+// ends stops the server when the test ends.
+func (s *Server) ends() {
+	s.t.Cleanup(func() {
 		if s.run != nil {
 			s.Stop(syscall.SIGINT)
 		}
 	})
-	s.Again()
-	return s
 }
 
 // programs is the directory of the newest server's programs.

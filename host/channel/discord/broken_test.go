@@ -69,8 +69,30 @@ func TestAHostWhoseClockIsAheadMissesNothingAndSendsNothingTwice(t *testing.T) {
 	if r, err := w.ch.(channel.Finder).Find(t.Context(), m); err != nil || r == nil {
 		t.Errorf("Find says %+v, %v", r, err)
 	}
-	m.Since = time.Now().Add(time.Hour) // the clock was set back since
-	_, err = w.ch.(channel.Finder).Find(t.Context(), m)
+}
+
+// The last owner's clock was an hour ahead, or the clock was set back: what was being sent ended as uncertain.
+func TestAMessageOfAHostWhoseClockWasAheadWasNotLookedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.NonceFor = 0
+	w.made(t).run(t)
+	m := w.text("once")
+	w.Next("create", discordtest.Fault{Lost: true})
+	_, err := w.ch.Send(t.Context(), m)
+	is(t, "Send", err, channel.Ambiguous, "no_answer")
+	find := w.ch.(channel.Finder).Find
+	m.Since = time.Now().Add(time.Hour)
+	if r, err := find(t.Context(), m); err != nil || r == nil {
+		t.Errorf("Find says %+v, %v", r, err)
+	}
+	other := w.text("never sent")
+	other.Since = m.Since
+	if r, err := find(t.Context(), other); err != nil || r != nil {
+		t.Errorf("Find says of what was never sent %+v, %v", r, err)
+	}
+	m.Since = time.Now().Add(25 * time.Hour)
+	_, err = find(t.Context(), m)
 	is(t, "Find", err, channel.Permanent, "no_answer")
 }
 

@@ -156,8 +156,10 @@ func (d *Discord) posted(ctx context.Context, open *bot.Open, m channel.Message,
 	}
 }
 
-// skew is how far the clocks of the host and of Discord may be apart.
-const skew = time.Minute
+const (
+	skew = time.Minute    // by which the clocks of the host and of Discord may be apart
+	day  = 24 * time.Hour // by which the clock may have been ahead that dated an attempt: another host's, or one that was set back
+)
 
 // Find implements channel.Finder. It looks for a message of the bot since the attempt began that
 // has the same text and files, and that the journal does not know as another message.
@@ -181,10 +183,14 @@ func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, t
 	if me == nil {
 		return nil, errors.New("Discord has not said yet who the bot is")
 	}
-	if m.Since.After(time.Now().Add(skew)) {
+	since := m.Since
+	switch ahead := time.Until(since); {
+	case ahead > day:
 		return nil, &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "the host's clock was set back since the message was sent"}
+	case ahead > skew:
+		since = time.Now().Add(-day)
 	}
-	err = d.eachAfter(ctx, to, d.api.TheirTime(m.Since).Add(-skew), soughtPages, func(got *message) (bool, error) {
+	err = d.eachAfter(ctx, to, d.api.TheirTime(since).Add(-skew), soughtPages, func(got *message) (bool, error) {
 		if got.Author == nil || got.Author.ID != me.id || !isID(got.ID) || !same(m, got) {
 			return false, nil
 		}

@@ -119,6 +119,7 @@ func TestOldMessagesGoWithTheirFiles(t *testing.T) {
 	if n := len(stored(t, opts.Dir)); n != 1 {
 		t.Errorf("%d files are stored, want the young one", n)
 	}
+	statetest.SQLiteOnly(t, "it reads the database file")
 	db, err := os.ReadFile(filepath.Join(opts.Dir, "longshore.db"))
 	if err != nil || bytes.Contains(db, []byte("old question")) || !bytes.Contains(db, []byte("young")) {
 		t.Errorf("the database still holds what was deleted, or not the rest (%v)", err)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // pipes is a listener in memory, so that its clients live in a test's own time.
@@ -90,6 +92,7 @@ func post(t *testing.T, c net.Conn) (status int) {
 // serve runs a site on pipes within a test's own time.
 func serve(t *testing.T, o setup) (*site, *pipes) {
 	t.Helper()
+	statetest.SQLiteOnly(t, "a bubble of synctest cannot hold a socket")
 	l := newPipes()
 	o.Listener = l
 	w, err := opened(o.opens(t))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/state/statetest"
 )
 
 // unread opens an event stream and reads its first event alone.
@@ -80,6 +81,7 @@ func TestAStreamThatIsNotReadEndsAndCatchesUp(t *testing.T) {
 // pipeSite is a site on pipes, in a test's own time.
 func pipeSite(t *testing.T, token string) (*site, *pipes) {
 	t.Helper()
+	statetest.SQLiteOnly(t, "a bubble of synctest cannot hold a socket")
 	l := newPipes()
 	o := options(t.TempDir())
 	o.Listener, o.Token = l, token

@@ -189,6 +189,25 @@ func (b *Member) Message(ctx context.Context, id string) (Event, error) {
 	return b.Await(ctx, func(e Event) bool { return e.Event == "message" && e.ID == id })
 }
 
+// Texts are the texts of the messages that have come in, as an app shows them: those of one id are one
+// message, in the place of the first. Again is how many more of a known id came.
+func (b *Member) Texts() (all []string, again int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	seen := map[string]bool{}
+	for _, e := range b.events {
+		switch {
+		case e.Event != "message":
+		case seen[e.ID]:
+			again++
+		default:
+			seen[e.ID] = true
+			all = append(all, e.Text)
+		}
+	}
+	return all, again
+}
+
 func (b *Member) do(command any) error {
 	line, err := json.Marshal(command)
 	if err != nil {
