@@ -20,8 +20,8 @@ type root struct {
 	fixed bool      // an operator's directory: another one in its place is not opened
 
 	mu     sync.RWMutex
-	first  safefs.Identity // of a fixed root: the directory as first seen; zero before
-	handle *dirHandle      // nil before the first use
+	first  safefs.Lasting // of a fixed root: the directory as first seen; zero before
+	handle *dirHandle     // nil before the first use
 }
 
 // dirHandle is an open directory. A rename of its path does not change which
@@ -84,7 +84,7 @@ func (r *root) use(fn func(*dirHandle) error) error {
 // current reports whether the open directory still has the mount's path.
 func (r *root) current() bool {
 	named, err := safefs.RealDir(r.mount.Host)
-	return err == nil && named == r.handle.id
+	return err == nil && named.Identity == r.handle.id
 }
 
 // gone reports whether a fixed directory is not where it was first seen.
@@ -92,14 +92,14 @@ func (r *root) gone() bool {
 	named, err := safefs.RealDir(r.mount.Host)
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return err != nil || r.first != (safefs.Identity{}) && r.first != named
+	return err != nil || r.first != (safefs.Lasting{}) && r.first != named
 }
 
 // remember records the identity of a fixed directory the first time it is seen.
 func (r *root) remember() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if named, err := safefs.RealDir(r.mount.Host); err == nil && r.first == (safefs.Identity{}) {
+	if named, err := safefs.RealDir(r.mount.Host); err == nil && r.first == (safefs.Lasting{}) {
 		r.first = named
 	}
 }
@@ -118,7 +118,7 @@ func (r *root) reopen() error {
 	if err != nil {
 		return r.failed(err)
 	}
-	if r.fixed && r.first == (safefs.Identity{}) {
+	if r.fixed && r.first == (safefs.Lasting{}) {
 		r.first = named
 	}
 	if r.fixed && r.first != named {
@@ -133,7 +133,7 @@ func (r *root) reopen() error {
 		_ = dir.Close()
 		return r.failed(err)
 	}
-	if handle.id != named { // exchanged just now; use tries again
+	if handle.id != named.Identity { // exchanged just now; use tries again
 		return dir.Close()
 	}
 	r.handle = handle

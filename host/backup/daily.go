@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -17,7 +18,7 @@ const (
 	day        = 24 * time.Hour
 	firstAfter = 10 * time.Minute // a start has other things to do, and the clock may not be right yet
 	retryAfter = time.Hour
-	lookEvery  = time.Hour // the clock may have been set
+	lookEvery  = time.Minute // the clock may have been set, or the newest backup be gone
 )
 
 // Plan is the daily backup that the configuration in force wants.
@@ -120,9 +121,13 @@ func (d *Daily) due(o *Options) (wait time.Duration) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.last = last; wait > 0 {
+	switch {
+	case wait > 0:
 		d.problem, d.known = nil, true
+	case last.Before(d.last):
+		d.problem = fmt.Errorf("the backup of %s is not in %s any more", d.last.Local().Format(time.DateTime), o.Dir)
 	}
+	d.last = last
 	return wait
 }
 

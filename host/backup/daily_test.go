@@ -465,3 +465,28 @@ func TestABackupByHandAndADailyOneLeaveEachOtherAlone(t *testing.T) {
 		stop()
 	})
 }
+
+// The host named a backup that had been deleted, for up to a day.
+func TestABackupThatWasGoneWasNamed(t *testing.T) {
+	inBubble(t, func(s *site) {
+		d, stop := s.run()
+		defer stop()
+		if all := s.after(11 * time.Minute); len(all) != 1 {
+			s.Fatalf("there are %q", all)
+		}
+		if err := os.Rename(s.opts.Dir, s.opts.Dir+" of before"); err != nil {
+			s.Fatal(err)
+		}
+		s.after(2 * time.Minute)
+		if last, problem, known := d.Last(); !last.IsZero() || problem == nil || !strings.Contains(problem.Error(), "is not in "+s.opts.Dir) || !known {
+			s.Errorf("%v, %v, %v", last, problem, known)
+		}
+		if err := os.Rename(s.opts.Dir+" of before", s.opts.Dir); err != nil {
+			s.Fatal(err)
+		}
+		s.after(2 * time.Minute)
+		if last, problem, _ := d.Last(); last.IsZero() || problem != nil {
+			s.Errorf("put back: %v, %v", last, problem)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,11 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
@@ -236,15 +237,13 @@ func (d *Directory) trouble(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		err = errors.New(err.Error())
 	}
-	t := &Trouble{Cause: fmt.Sprintf("the directory %s of state.files reports: %v", d.path, err), Remedy: "check the file system's server and this machine's mount", Err: err}
+	t := &Trouble{Cause: fmt.Sprintf("the directory %s of state.files reports: %v", d.path, err), Remedy: cmp.Or(finding.Remedy(err, d.path), "check the file system's server and this machine's mount"), Err: err}
 	switch {
 	case errors.Is(err, errNotMounted):
 		t.Cause = fmt.Sprintf("the directory %s of state.files is not mounted, or is another one than before: %v", d.path, err)
 		t.Remedy = "mount it there; if state.files names the wrong directory, correct that and restart the host"
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
 		t.Cause, t.Remedy = fmt.Sprintf("the directory %s of state.files is full", d.path), "make room on its disk, or raise its quota"
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
-		t.Remedy = "let the host's user read and write there: " + strings.TrimSpace(d.path)
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		t.Cause = fmt.Sprintf("the directory %s of state.files does not answer: %v", d.path, err)
 	}

@@ -104,9 +104,12 @@ func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.
 	return ofControl(do(client))
 }
 
-// lastLayout returns where the host lies whose file is invalid now. Without the file, its state
-// directory has the usual name.
+// lastLayout returns where the host lies whose file is invalid now. If no process shows that, it is where the file
+// says; without the file, the state directory has the usual name.
 func (e *env) lastLayout() groups.Layout {
+	if own := doctor.OwnOf("/proc", e.Config); own != "" {
+		return groups.Layout{State: own}
+	}
 	l, found := config.LayoutOf(e.Config, e.platforms)
 	if !found {
 		l.State, _ = filepath.Abs(filepath.Join(filepath.Dir(e.Config), "state")) // an error: no host is found there

@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/cluster"
 	"github.com/longshore-bridge/longshore/host/command/terminal"
+	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
@@ -102,7 +103,7 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 		return []finding.Finding{{Name: finding.Invalid, Part: "configuration", Severity: finding.Fault, Cause: err.Error(), Remedy: noConfigHint(err)}}
 	}
 	if len(problems) > 0 {
-		return finding.Merge(doctor.Invalid(finding.Invalid, finding.Fault, problems), e.ofLastGood(ctx))
+		return ofBoth(problems, e.ofLastGood(ctx))
 	}
 	var known serve.Known
 	var who []finding.Finding
@@ -120,6 +121,14 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 		}
 	}
 	return append(doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx), who...)
+}
+
+// ofBoth returns the problems of a file, in the words of the running host if it knows that the file is invalid.
+func ofBoth(problems []*config.Problem, running []finding.Finding) []finding.Finding {
+	if slices.ContainsFunc(running, func(f finding.Finding) bool { return f.Name == finding.Invalid || f.Name == finding.Config }) {
+		return running
+	}
+	return finding.Merge(doctor.Invalid(finding.Invalid, finding.Fault, problems), running)
 }
 
 // ofLastGood returns the findings of a running host whose file is invalid now.

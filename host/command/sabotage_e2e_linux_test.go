@@ -3,8 +3,10 @@
 package command
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -312,6 +315,39 @@ func sabotages() map[string]sabotage {
 			act:     func(x *sabotaged) { stage.Must(x.t, os.Rename(x.shared, x.shared+" of before")) },
 			finding: "mount_missing", part: "group family, /workspace/extra/docs", words: []string{"which group family has as /workspace/extra/docs, is gone or another one", "put it back, or mount it again"},
 		},
+		"mount made anew": { // with the number that the old one had
+			act: func(x *sabotaged) {
+				stage.Must(x.t, os.Remove(x.shared))
+				stage.Must(x.t, os.Mkdir(x.shared, 0o755))
+			},
+			finding: "mount_missing", part: "group family, /workspace/extra/docs", words: []string{"which group family has as /workspace/extra/docs, is gone or another one", "if another directory is meant to be there, restart the host"},
+		},
+		"workspace exchanged": {
+			act: func(x *sabotaged) {
+				own := x.Layout.Workspace("family")
+				stage.Must(x.t, os.Rename(own, own+" of before"))
+				stage.Must(x.t, os.Mkdir(own, 0o755))
+			},
+			finding: "mount_missing", part: "group family, /workspace/group", words: []string{"which group family has as /workspace/group, is gone or another one", "put it back, or mount it again"},
+		},
+		"blobs immutable": {
+			act: func(x *sabotaged) {
+				blobs := filepath.Join(x.Layout.Own(), "blobs")
+				if out, err := exec.Command("chattr", "+i", blobs).CombinedOutput(); err != nil {
+					need.Lacking(x.t, "make a directory immutable: %v: %s", err, out)
+				}
+				x.t.Cleanup(func() { stage.Must(x.t, exec.Command("chattr", "-i", blobs).Run()) })
+			},
+			finding: "state_unusable", part: "state, blobs", words: []string{"blobs cannot be read and written: operation not permitted", "chattr -i -a"},
+		},
+		"page damaged that nobody reads": {
+			act:     func(x *sabotaged) { damagePage(x.t, filepath.Join(x.Layout.Own(), "longshore.db")) },
+			finding: "store_damaged", part: "state", words: []string{"is damaged and cannot be read", "restore it from a backup"},
+		},
+		"database locked by another program": {
+			act:     func(x *sabotaged) { lockElsewhere(x.t, filepath.Join(x.Layout.Own(), "longshore.db")) },
+			finding: "store_locked", part: "state", words: []string{"which is no host, has locked the state's database", "only the host may change its database"},
+		},
 		"configuration broken on reload": {
 			act: func(x *sabotaged) {
 				text, err := os.ReadFile(x.File)
@@ -400,6 +436,57 @@ func sabotages() map[string]sabotage {
 			finding: "state_gone", part: "state", words: []string{"deleted or replaced while the host runs: longshore.lock", "put them back"},
 		},
 	}
+}
+
+// damagePage overwrites a page of a state that no host reads while it idles.
+func damagePage(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	stage.Must(t, err)
+	var page int64
+	stage.Must(t, db.QueryRow(`SELECT rootpage FROM sqlite_master WHERE name = 'blob_place'`).Scan(&page))
+	_, err = db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	stage.Must(t, err)
+	stage.Must(t, db.Close())
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	stage.Must(t, err)
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, 64), (page-1)*4096)
+	stage.Must(t, err)
+	stage.Must(t, f.Close())
+}
+
+// lockEnv has this program lock a database until its input ends.
+const lockEnv = "LONGSHORE_TEST_LOCKS"
+
+func lockElsewhere(t *testing.T, path string) {
+	t.Helper()
+	other := exec.Command("/proc/self/exe", "-test.run=^TestALockElsewhere$") // the test's context ends before the host does
+	other.Env = append(os.Environ(), lockEnv+"="+path)
+	in, err := other.StdinPipe()
+	stage.Must(t, err)
+	out, err := other.StdoutPipe()
+	stage.Must(t, err)
+	stage.Must(t, other.Start())
+	t.Cleanup(func() { stage.Must(t, in.Close()); stage.Must(t, other.Wait()) })
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+}
+
+// TestALockElsewhere is the other program of lockElsewhere.
+func TestALockElsewhere(t *testing.T) {
+	path := os.Getenv(lockEnv)
+	if path == "" {
+		return
+	}
+	db, err := sql.Open("sqlite", path)
+	stage.Must(t, err)
+	_, err = db.Exec("BEGIN IMMEDIATE")
+	stage.Must(t, err)
+	fmt.Println("locked")
+	_, err = io.Copy(io.Discard, os.Stdin)
+	stage.Must(t, err)
+	stage.Must(t, db.Close())
 }
 
 type endless struct{}

@@ -56,8 +56,8 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) error {
 	} else if host != nil {
 		return terminal.Hinted(operator.ErrRunning, "see what runs: longshore status")
 	}
-	if message, remedy := doctor.NoProc("/proc"); message != "" {
-		return terminal.Hinted(errors.New(message), remedy)
+	if all := e.doctor(cfg).Machine(ctx); len(all) > 0 {
+		return terminal.Hinted(errors.New(all[0].Cause), all[0].Remedy)
 	}
 	options := serve.Options{Version: readVersion(e.version).Version, Log: newLog(e.Stderr, cfg.Log), File: configFile{e}}
 	if cfg.State.Postgres.FromFile != "" {
@@ -89,21 +89,25 @@ func (e *env) runHost(ctx context.Context, cfg *config.Config, options serve.Opt
 // ofStart is the error with which a stopped host's parts cannot be opened: in the doctor's words, if the
 // doctor knows why.
 func (e *env) ofStart(ctx context.Context, cfg *config.Config, err error) error {
-	if errors.Is(err, store.ErrLocked) {
+	if errors.Is(err, store.ErrLocked) && !errors.Is(err, store.ErrBusy) {
 		return terminal.Hinted(err, "see what runs: longshore status")
 	}
 	var causes, remedies []string
-	for _, f := range doctor.Of(cfg, serve.StoresOf(cfg, true), nil, nil, e.getenv).Start(ctx) {
+	for _, f := range e.doctor(cfg).Start(ctx) {
 		causes, remedies = append(causes, f.Cause), append(remedies, f.Remedy)
 	}
-	switch {
-	case len(causes) > 0:
-	case errors.Is(store.Words(err), store.ErrFull):
-		return terminal.Hinted(err, finding.MakeRoom)
-	default:
-		return err
+	if len(causes) > 0 {
+		return terminal.Hinted(errors.New(strings.Join(causes, "; ")), strings.Join(remedies, "; "))
 	}
-	return terminal.Hinted(errors.New(strings.Join(causes, "; ")), strings.Join(remedies, "; "))
+	if remedy := finding.Remedy(store.Number(err), cfg.State.Directory); remedy != "" {
+		return terminal.Hinted(err, remedy)
+	}
+	return err
+}
+
+// doctor is that of an installation at rest.
+func (e *env) doctor(cfg *config.Config) doctor.Doctor {
+	return doctor.Of(cfg, serve.StoresOf(cfg, true), nil, nil, e.getenv)
 }
 
 // notifyManager reports to the service manager, if one started this process, until ctx is done or stop

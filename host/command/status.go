@@ -31,7 +31,11 @@ func (e *env) printStatus(s operator.Status) error {
 		}
 		e.printCluster(s.Cluster)
 	} else {
-		e.Say("no host is running; to start it: %s", e.Command("serve"))
+		words := "no host is running"
+		if faults(s.Findings) == 0 {
+			words += "; to start it: " + e.Command("serve")
+		}
+		e.Say("%s", words)
 	}
 	e.Say("state in %s, %s of %s free", s.State, media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)))
 	if !s.Backup.IsZero() {

@@ -213,6 +213,37 @@ func TestAStoppedHostWasJudgedByFourJudges(t *testing.T) {
 	}
 }
 
+// TestAPageThatNobodyReadsWasDamagedForTheDoctorAlone: serve and status look at the head of a database.
+func TestAPageThatNobodyReadsWasDamagedForTheDoctorAlone(t *testing.T) {
+	if os.Getuid() == 0 {
+		fstest.AsAnotherUser(t)
+		return
+	}
+	whole, _ := wholeInstallation(t)
+	x := copyOf(t, whole)
+	damagePage(t, filepath.Join(x.dir, "state/longshore.db"))
+	x.judge()
+}
+
+// TestALockOfAnotherProgramWasADamagedDatabase: the doctor advised to restore a backup.
+func TestALockOfAnotherProgramWasADamagedDatabase(t *testing.T) {
+	if os.Getuid() == 0 {
+		fstest.AsAnotherUser(t)
+		return
+	}
+	whole, _ := wholeInstallation(t)
+	x := copyOf(t, whole)
+	lockElsewhere(t, filepath.Join(x.dir, "state/longshore.db"))
+	for _, command := range [][]string{{"doctor"}, {"status"}, {"why", "family"}} {
+		said := x.asked(command...)
+		for _, words := range []string{"which is no host, has locked the state's database", "only the host may change its database"} {
+			if !strings.Contains(said, words) || strings.Contains(said, "restore") {
+				t.Errorf("%s lacks %q, or advises to restore:\n%s", command, words, said)
+			}
+		}
+	}
+}
+
 func (x *broken) judge() {
 	t := x.t
 	all := wrong(x.found())
@@ -230,6 +261,11 @@ func (x *broken) judge() {
 	})
 	if started != "" {
 		says["serve"] = started
+		for who, said := range says {
+			if strings.Contains(said, "no host is running") && strings.Contains(said, "longshore serve") {
+				t.Errorf("%s says beside what keeps the host from starting that none runs:\n%s", who, said)
+			}
+		}
 		if len(blocked) == 0 {
 			t.Errorf("the doctor is content, and serve says:\n%s", started)
 		}

@@ -86,12 +86,7 @@ func (w *why) ask(ctx context.Context, probe bool) {
 		w.status, err = client.Status(ctx)
 	}
 	if err != nil {
-		f := w.env.unasked(w.config.Layout(), err)
-		f.Severity = finding.Fault
-		w.findings = []finding.Finding{f}
-		if errors.Is(err, operator.ErrNoHost) {
-			w.stopped(ctx)
-		}
+		w.unanswered(ctx, err)
 		return
 	}
 	w.well("host", "runs as process %d", w.status.PID)
@@ -121,19 +116,30 @@ func askOwner(v *cluster.View) error {
 	return terminal.Hinted(fmt.Errorf("this host, %s, stands by: %s", v.Host, v.Who().Cause), "ask the host that owns: longshore cluster list names it")
 }
 
-// stopped adds what keeps a stopped host from starting, or the group down once it runs.
-func (w *why) stopped(ctx context.Context) {
-	for _, f := range w.env.examine(ctx) {
-		if f.Wrong() && f.Name != finding.Host && slices.Contains(w.way(), w.kindOf(f)) {
-			w.findings = append(w.findings, f)
+// unanswered finds why no host answers. Of one that does not run, that is what keeps it from starting, or else that
+// it does not run; and what will keep the group down.
+func (w *why) unanswered(ctx context.Context, err error) {
+	down := w.env.unasked(w.config.Layout(), err)
+	down.Severity = finding.Fault
+	if errors.Is(err, operator.ErrNoHost) {
+		for _, f := range w.env.examine(ctx) {
+			if f.ID() == down.ID() {
+				f = down
+			}
+			if f.Wrong() && slices.Contains(w.way(), w.kindOf(f)) {
+				w.findings = append(w.findings, f)
+			}
 		}
+	}
+	if faults(w.findings) == 0 {
+		w.findings = append(w.findings, down)
 	}
 }
 
 // way names the parts of a host between a group's message and its answer, in the order of a message.
 func (w *why) way() []string {
 	g := w.group
-	way := []string{"host", "configuration", "state", "disk", "clock", "machine", "channel " + g.Channel, "group " + g.Folder}
+	way := []string{"host", "configuration", "state", "disk", "clock", "machine", finding.LimitsPart, "channel " + g.Channel, "group " + g.Folder}
 	for _, name := range w.engines() {
 		way = append(way, engines.Part(name))
 	}
@@ -311,7 +317,7 @@ func (e *env) whyByOlder(ctx context.Context, invalid error) error {
 		w := &why{env: e}
 		s, _ := c.Status(ctx)
 		_, problems, _ := e.servable()
-		w.findings = finding.Merge(doctor.Invalid(finding.Invalid, finding.Fault, problems), s.Findings)
+		w.findings = ofBoth(problems, s.Findings)
 		if err := e.Answer(map[string]any{"answers": false, "findings": w.findings}, w.print); err != nil {
 			return err
 		}

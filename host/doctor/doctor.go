@@ -58,9 +58,11 @@ func Of(c *config.Config, stores []store.Spec, served []string, channels []Check
 // Findings implements finding.Source: what can be seen at any time at little cost.
 func (d Doctor) Findings(ctx context.Context) (all []finding.Finding) {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	all = each(ctx, d, Doctor.config, Doctor.secrets, Doctor.proc, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.quarantine, Doctor.clock)
+	all = each(ctx, d, Doctor.config, Doctor.secrets, Doctor.Machine, Doctor.state, Doctor.usable, Doctor.disk, Doctor.queues, Doctor.quarantine, Doctor.clock)
 	if !d.Running {
-		all = append(all, d.trail(ctx)...)
+		short, cancel := context.WithTimeout(ctx, readTime)
+		defer cancel()
+		all = append(append(all, d.trail(ctx)...), d.stores(short)...)
 	}
 	if !d.Running && d.Config != nil {
 		all = append(all, each(ctx, d, Doctor.down, Doctor.addresses, Doctor.programs)...)
@@ -71,7 +73,7 @@ func (d Doctor) Findings(ctx context.Context) (all []finding.Finding) {
 // Start returns the faults that keep a host from starting on an installation at rest.
 func (d Doctor) Start(ctx context.Context) []finding.Finding {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	all := finding.Merge(each(ctx, d, Doctor.state, Doctor.usable, Doctor.trail, Doctor.opened))
+	all := finding.Merge(each(ctx, d, Doctor.Machine, Doctor.state, Doctor.usable, Doctor.trail, Doctor.opened))
 	return slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity != finding.Fault || f.Name == finding.StateOpen })
 }
 
@@ -79,7 +81,7 @@ func (d Doctor) Start(ctx context.Context) []finding.Finding {
 // programs, engine and machines.
 func (d Doctor) Examine(ctx context.Context) (all []finding.Finding) {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	return each(ctx, d, Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.stores, Doctor.chain, Doctor.channels, Doctor.keys, Doctor.environment)
+	return each(ctx, d, Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.stores, Doctor.aside, Doctor.chain, Doctor.channels, Doctor.keys, Doctor.environment)
 }
 
 func each(ctx context.Context, d Doctor, checks ...func(Doctor, context.Context) []finding.Finding) (all []finding.Finding) {
@@ -105,25 +107,26 @@ func (d Doctor) Ask(ctx context.Context) []finding.Finding {
 			return finding.Merge(outside, all)
 		}
 	}
-	outside = append(outside, Unasked(d.Layout, err))
+	unasked := []finding.Finding{Unasked(d.Layout, err)}
 	switch {
 	case errors.Is(err, operator.ErrDenied): // the checks could see nothing, and would report false problems
-		return outside[len(outside)-1:]
+		return unasked
 	case errors.Is(err, operator.ErrNoHost):
-		return finding.Merge(outside, d.Findings(ctx), d.Examine(ctx))
+		if unasked[0].Name == finding.Host && len(d.Start(ctx)) > 0 { // what keeps a host from starting says more
+			unasked = nil
+		}
+		return finding.Merge(outside, unasked, d.Findings(ctx), d.Examine(ctx))
 	}
 	d.Running = true
-	return finding.Merge(outside, d.Findings(ctx))
+	return finding.Merge(outside, unasked, d.Findings(ctx))
 }
 
 // Allow is the remedy for a file or directory that its owner may not use.
-func Allow(path string) string {
-	return "chmod u+rwX " + finding.ShellWord(path) + ", as its owner or as root"
-}
+func Allow(path string) string { return finding.Remedy(fs.ErrPermission, path) }
 
 // Unasked is the finding that the host of l could not be asked, by the error of a Client.
 func Unasked(l groups.Layout, err error) finding.Finding {
-	if other := NoSocket(l); len(other) > 0 && (errors.Is(err, operator.ErrDenied) || lockHolder("/proc", filepath.Join(l.Own(), "longshore.lock")) > 0) {
+	if other := NoSocket(l); len(other) > 0 && (errors.Is(err, operator.ErrDenied) || store.LockHolder("/proc", filepath.Join(l.Own(), "longshore.lock")) > 0) {
 		return other[0]
 	}
 	for _, dir := range []string{l.State, l.Own()} {
@@ -138,7 +141,7 @@ func Unasked(l groups.Layout, err error) finding.Finding {
 	case errors.Is(err, operator.ErrNoHost):
 		f.Name, f.Severity, f.Cause, f.Remedy = finding.Host, finding.Note, "no host is running on this state directory", "longshore serve"
 	default:
-		if pid := lockHolder("/proc", filepath.Join(l.Own(), "longshore.lock")); pid > 0 {
+		if pid := store.LockHolder("/proc", filepath.Join(l.Own(), "longshore.lock")); pid > 0 {
 			f.Cause = fmt.Sprintf("%v; it is process %d", err, pid)
 			f.Remedy = strings.Replace(f.Remedy, "kill -9", fmt.Sprint("kill -9 ", pid), 1)
 		}
@@ -194,7 +197,7 @@ func (d Doctor) config(context.Context) []finding.Finding {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return found(finding.Invalid, "configuration", finding.Fault, "read configuration: "+err.Error(), Allow(d.File))
+		return found(finding.Invalid, "configuration", finding.Fault, "read configuration: "+err.Error(), finding.Remedy(err, d.File))
 	case err != nil:
 		return found(finding.Invalid, "configuration", finding.Fault, err.Error(), "put the file back; a running host goes on by the one that it applied last")
 	case !fi.Mode().IsRegular():
@@ -202,7 +205,11 @@ func (d Doctor) config(context.Context) []finding.Finding {
 	case fi.Mode().Perm()&0o022 != 0:
 		return found(finding.ConfigOpen, "configuration", finding.Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+finding.ShellWord(d.File))
 	case len(d.Wrong) > 0:
-		return Invalid(finding.Invalid, finding.Fault, d.Wrong)
+		all := Invalid(finding.Invalid, finding.Fault, d.Wrong)
+		for i := range all {
+			all[i].Remedy += "; then: longshore reload. The host goes on by the file that it applied last"
+		}
+		return all
 	}
 	return well("configuration", "the configuration is valid, and only its owner may change it")
 }

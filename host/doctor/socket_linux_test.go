@@ -41,3 +41,25 @@ func TestNoViewNamedTheProcessThatDoesNotAnswer(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestARunningHostWasNotFoundWithoutItsFile: longshore.yaml could not be read any more, and only it named the state.
+func TestARunningHostWasNotFoundWithoutItsFile(t *testing.T) {
+	dir := t.TempDir()
+	config, proc := filepath.Join(dir, "longshore.yaml"), filepath.Join(dir, "proc")
+	for _, err := range []error{
+		os.WriteFile(config, []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "other.yaml"), nil, 0o600),
+		os.MkdirAll(filepath.Join(proc, "11/fd"), 0o700), os.MkdirAll(filepath.Join(proc, "12/fd"), 0o700),
+		os.WriteFile(filepath.Join(proc, "11/cmdline"), []byte("longshore\x00-c\x00other.yaml\x00serve\x00"), 0o600), os.Symlink(dir, filepath.Join(proc, "11/cwd")),
+		os.WriteFile(filepath.Join(proc, "12/cmdline"), []byte("longshore\x00--config="+config+"\x00serve\x00"), 0o600), os.Symlink("/", filepath.Join(proc, "12/cwd")),
+		os.Symlink("/srv/other/longshore.lock", filepath.Join(proc, "11/fd/5")), os.Symlink("/dev/null", filepath.Join(proc, "12/fd/0")), os.Symlink("/srv/state/longshore.lock", filepath.Join(proc, "12/fd/7")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, want := range map[string]string{config: "/srv/state", filepath.Join(dir, "none.yaml"): ""} {
+		if got := doctor.OwnOf(proc, file); got != want {
+			t.Errorf("%s: %q, want %q", filepath.Base(file), got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,7 +187,7 @@ func (d Doctor) unusable(name, part, path string, err error) finding.Finding {
 	}
 	f := finding.Finding{
 		Name: name, Part: part, Severity: finding.Fault, Cause: fmt.Sprintf("%s cannot be read and written: %v", what, safefs.Reason(err)),
-		Remedy: Allow(path),
+		Remedy: cmp.Or(finding.Remedy(err, path), Allow(path)),
 	}
 	fi, _ := os.Lstat(path)
 	switch host, ok := d.owner(); {
@@ -198,9 +199,7 @@ func (d Doctor) unusable(name, part, path string, err error) finding.Finding {
 				f.Remedy = fmt.Sprintf("put it back from a backup, or mount its disk; if its files are lost: install -d -m 0700 %s && cp %s %s", path, filepath.Join(s.Dir, s.MarkerName()), path)
 			}
 		}
-	case errors.Is(err, syscall.EROFS):
-		f.Remedy = "mount its file system for writing: " + path
-	case fi != nil && ok && path != d.Layout.State:
+	case fi != nil && ok && path != d.Layout.State && f.Remedy == Allow(path):
 		if uid, known := safefs.UID(fi); known && uid != host {
 			f.Remedy = fmt.Sprintf("chown %d %s", host, finding.ShellWord(path))
 		}

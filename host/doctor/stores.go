@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/finding"
@@ -22,8 +23,11 @@ func (d Doctor) stores(ctx context.Context) (all []finding.Finding) {
 			all = append(all, d.store(ctx, s, true)...)
 		}
 	}
-	return append(all, d.aside()...)
+	return all
 }
+
+// readTime is how long all databases are read for who cannot wait. Of one that takes longer, nothing is said.
+const readTime = time.Second
 
 // opened is stores, and reads no more of the databases than a start does.
 func (d Doctor) opened(ctx context.Context) (all []finding.Finding) {
@@ -34,17 +38,19 @@ func (d Doctor) opened(ctx context.Context) (all []finding.Finding) {
 }
 
 func (d Doctor) store(ctx context.Context, s store.Spec, deep bool) []finding.Finding {
-	pid := lockHolder(d.Proc, filepath.Join(s.Dir, s.Lock))
+	pid := store.LockHolder(d.Proc, filepath.Join(s.Dir, s.Lock))
 	there, err := store.Examine(ctx, s, deep)
 	var known *store.Error
 	switch {
 	case (errors.Is(err, store.ErrUnreadable) || errors.Is(err, store.ErrMarker)) && slices.ContainsFunc(each(ctx, d, Doctor.state, Doctor.usable), func(f finding.Finding) bool { return f.Name == finding.State }):
 		return nil // these name the file
+	case ctx.Err() != nil:
+		return nil
 	case pid > 0:
 		return found(finding.Locked, s.Name, finding.Fault, fmt.Sprintf("process %d holds the %s and does not answer on the control socket", pid, s.Name),
 			fmt.Sprintf("it is a hanging host or another command: look at it with ps %d, and stop it with kill %d", pid, pid))
 	case errors.As(err, &known):
-		return found(finding.Damaged, s.Name, finding.Fault, known.Message, known.Remedy)
+		return found(known.Finding(), s.Name, finding.Fault, known.Message, known.Remedy)
 	case err != nil:
 		return found(finding.Damaged, s.Name, finding.Fault, fmt.Sprintf("the %s's database cannot be read: %v", s.Name, err), "restore it from a backup with longshore restore, as docs/operations.md says")
 	case !there:
@@ -55,7 +61,7 @@ func (d Doctor) store(ctx context.Context, s store.Spec, deep bool) []finding.Fi
 
 // aside reports files that were moved aside. They stay until an operator
 // deletes them, or for a week if a sweep at the start moved them.
-func (d Doctor) aside() []finding.Finding {
+func (d Doctor) aside(context.Context) []finding.Finding {
 	entries, err := safefs.ReadDir(d.Layout.Aside())
 	if err != nil || len(entries) == 0 {
 		return nil

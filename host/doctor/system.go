@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -8,11 +9,13 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/httpd"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 const (
@@ -24,26 +27,39 @@ const (
 	// directories that are created again.
 	watchesPerGroup = 4
 
+	leastFiles  = 64       // that a host needs with one group and one channel
+	leastGrowth = 64 << 20 // bytes by which its database must be able to grow
+
 	// containerUID is the unprivileged user of Longshore's agent image and of
 	// NanoClaw v1's.
 	containerUID = 1000
 )
 
-// NoProc says what does not work without /proc, which a bare chroot or container lacks:
-// each file is checked by one descriptor and opened again by /proc/self/fd. With /proc, and
-// on other systems than Linux, it is empty.
-func NoProc(proc string) (message, remedy string) {
-	if _, err := os.Stat(filepath.Join(proc, "self/fd")); err == nil || runtime.GOOS != "linux" {
-		return "", ""
+// Machine returns what keeps every host from starting here.
+func (d Doctor) Machine(context.Context) (all []finding.Finding) {
+	// Each file is checked by one descriptor and opened again by /proc/self/fd. A bare chroot or container lacks it.
+	if _, err := os.Stat(filepath.Join(cmp.Or(d.Proc, "/proc"), "self/fd")); err != nil && runtime.GOOS == "linux" {
+		all = found(finding.Process, "machine", finding.Fault, "there is no /proc: no file of an assistant can be opened, so none can be sent", "mount it: mount -t proc proc /proc")
 	}
-	return "there is no /proc: no file of an assistant can be opened, so none can be sent", "mount it: mount -t proc proc /proc"
+	files, size := limits()
+	if files < leastFiles {
+		all = append(all, found(finding.FilesFew, finding.LimitsPart, finding.Fault, fmt.Sprintf("this process may open %d files, and a host needs at least %d", files, leastFiles), finding.MoreFiles)...)
+	}
+	if need := uint64(leastGrowth + d.databases()); size < need {
+		all = append(all, found(finding.FileSize, finding.LimitsPart, finding.Fault,
+			fmt.Sprintf("this process may write files of up to %s, and a host needs %s for its database", media.Size(int64(size)), media.Size(int64(need))), finding.Remedy(syscall.EFBIG, ""))...)
+	}
+	return all
 }
 
-func (d Doctor) proc(context.Context) []finding.Finding {
-	if message, remedy := NoProc(d.Proc); message != "" {
-		return found(finding.Process, "machine", finding.Fault, message, remedy)
+// databases returns the size of the largest database, in bytes.
+func (d Doctor) databases() (most int64) {
+	for _, s := range d.Stores {
+		if fi, err := os.Stat(filepath.Join(s.Dir, s.File)); err == nil && !s.OnServer() {
+			most = max(most, fi.Size())
+		}
 	}
-	return nil
+	return most
 }
 
 // inotify checks the kernel's limits. Without inotify the host polls, so

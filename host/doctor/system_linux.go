@@ -3,12 +3,12 @@ package doctor
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -26,70 +26,83 @@ func clockSynchronized() (synced, known bool) {
 	return state != unix.TIME_ERROR && t.Status&unix.STA_UNSYNC == 0, true
 }
 
+// limits returns how many files this process may open, and how large it may write one, in bytes. Go has raised the
+// first to what it may be raised to.
+func limits() (files, size uint64) {
+	var nofile, fsize unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &nofile) != nil || unix.Getrlimit(unix.RLIMIT_FSIZE, &fsize) != nil {
+		return math.MaxUint64, math.MaxUint64
+	}
+	return nofile.Cur, fsize.Cur
+}
+
 // HostWithout returns the process of the host that runs by a configuration file although its lock is
 // not in own any more, the directory that operator.ControlDir returns: somebody has moved or deleted
 // the state. It is 0 if none is visible.
-func HostWithout(proc, own, config string) int {
-	lock := filepath.Join(own, "longshore.lock")
-	want, _ := os.Stat(config)
+func HostWithout(proc, own, config string) (pid int) {
+	lock := filepath.Join(own, lockName)
 	if _, err := os.Lstat(lock); !errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}
+	eachLock(proc, func(process, target string) bool {
+		if target == lock+" (deleted)" || runsBy(process, target, config) {
+			pid, _ = strconv.Atoi(filepath.Base(process))
+		}
+		return pid > 0
+	})
+	return pid
+}
+
+// OwnOf returns the directory of the control socket of the host that runs by a configuration file, whatever that says
+// now; empty if none is visible.
+func OwnOf(proc, config string) (own string) {
+	eachLock(proc, func(process, target string) bool {
+		if runsBy(process, target, config) {
+			own = filepath.Dir(target)
+		}
+		return own != ""
+	})
+	return own
+}
+
+const lockName = "longshore.lock"
+
+func runsBy(process, target, config string) bool {
+	want, err := os.Stat(config)
+	return err == nil && filepath.Base(target) == lockName && slices.ContainsFunc(named(process), func(fi os.FileInfo) bool { return os.SameFile(fi, want) })
+}
+
+// eachLock calls see with each visible process that has a lock of a host open, and the lock, until it returns true.
+func eachLock(proc string, see func(process, target string) bool) {
 	procs, _ := filepath.Glob(filepath.Join(proc, "[0-9]*"))
-	for _, dir := range procs {
-		fds, _ := safefs.ReadDir(filepath.Join(dir, "fd"))
+	for _, process := range procs {
+		fds, _ := safefs.ReadDir(filepath.Join(process, "fd"))
 		for _, fd := range fds {
-			target, _ := os.Readlink(filepath.Join(dir, "fd", fd.Name()))
-			deleted := target == lock+" (deleted)"
-			if deleted || filepath.Base(target) == "longshore.lock" && want != nil && slices.ContainsFunc(named(dir), func(fi os.FileInfo) bool { return os.SameFile(fi, want) }) {
-				pid, _ := strconv.Atoi(filepath.Base(dir))
-				return pid
+			target, _ := os.Readlink(filepath.Join(process, "fd", fd.Name()))
+			if strings.HasPrefix(filepath.Base(target), lockName) && see(process, target) {
+				return
 			}
 		}
 	}
-	return 0
 }
 
 // named are the files that the arguments of a process may name as its configuration.
 func named(proc string) (all []os.FileInfo) {
 	line, _ := os.ReadFile(filepath.Join(proc, "cmdline"))
 	cwd, _ := os.Readlink(filepath.Join(proc, "cwd"))
-	for _, arg := range append(strings.Split(string(line), "\x00"), "longshore.yaml") {
-		arg = strings.TrimPrefix(arg, "--config=")
-		if !filepath.IsAbs(arg) {
+	see := func(arg string) {
+		if arg = strings.TrimPrefix(arg, "--config="); !filepath.IsAbs(arg) {
 			arg = filepath.Join(cwd, arg)
 		}
 		if fi, err := os.Stat(arg); err == nil && fi.Mode().IsRegular() {
 			all = append(all, fi)
 		}
 	}
+	for _, arg := range strings.Split(string(line), "\x00")[1:] {
+		see(arg)
+	}
+	if len(all) == 0 {
+		see("longshore.yaml")
+	}
 	return all
-}
-
-// lockHolder returns the process that holds a flock(2) on a file, by the
-// kernel's table of locks, proc_locks(5). It is 0 if there is none, or none
-// that is visible.
-func lockHolder(proc, path string) int {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0
-	}
-	table, err := os.ReadFile(proc + "/locks")
-	if err != nil {
-		return 0
-	}
-	// The table has the file system's own device number, which stat hides on
-	// btrfs and overlayfs, so only the inode is compared.
-	inode := ":" + strconv.FormatUint(st.Ino, 10)
-	for line := range strings.Lines(string(table)) {
-		if f := strings.Fields(line); len(f) >= 6 && f[3] == "WRITE" && strings.HasSuffix(f[5], inode) {
-			pid, _ := strconv.Atoi(f[4])
-			return pid
-		}
-	}
-	return 0
 }

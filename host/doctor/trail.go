@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,14 +37,14 @@ func (d Doctor) trail(context.Context) []finding.Finding {
 // TrailUnwritten is the finding that a running host cannot write the audit trail, whose entries wait in memory.
 func (d Doctor) TrailUnwritten(waiting int, err error) []finding.Finding {
 	words := fmt.Sprintf("the audit trail cannot be written (%s in memory): %v", media.Count(waiting, "entry"), err)
-	switch dir := d.Layout.Audit(); {
+	dir := d.Layout.Audit()
+	switch remedy := finding.Remedy(err, dir); {
 	case errors.Is(err, syscall.EROFS): // usable says so
 		return nil
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return found(finding.Disk, "disk", finding.Fault, words, finding.MakeRoom)
+	case remedy == finding.MakeRoom:
+		return found(finding.Disk, "disk", finding.Fault, words, remedy)
 	default:
-		return found(finding.State, "state, "+d.rel(dir), finding.Fault, words,
-			"let the host write the files in "+dir+", which lsattr shows as immutable after chattr +i; it tries again each second")
+		return found(finding.State, "state, "+d.rel(dir), finding.Fault, words, cmp.Or(remedy, "let the host write the files in "+dir)+"; it tries again each second")
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -154,11 +155,18 @@ func (l *Local) ofOutbox(ctx context.Context) []finding.Finding {
 	if err == nil {
 		return nil
 	}
-	words, remedy := "no delivery can be recorded in the outbox: "+err.Error(), "mend what the message says, such as the rights on "+l.Layout.Own()+"; if the database is damaged, restore a backup as docs/operations.md says"
+	f := fault(finding.Accepting, "outbox", "no delivery can be recorded in the outbox: "+err.Error(),
+		cmp.Or(finding.Remedy(err, l.Layout.Own()), "mend what the message says; if it lasts, restart the host"))
 	if full, ok := errors.AsType[*outbox.FullError](err); ok {
-		words, remedy = fmt.Sprintf("no delivery can be accepted: %v", full.Cause), finding.MakeRoom
+		f.Cause, f.Remedy = fmt.Sprintf("no delivery can be accepted: %v", full.Cause), cmp.Or(finding.Remedy(full.Cause, l.Layout.Own()), finding.MakeRoom)
 	}
-	return []finding.Finding{fault(finding.Accepting, "outbox", words, remedy)}
+	if known, ok := errors.AsType[*store.Error](err); ok {
+		f.Cause, f.Remedy = known.Message, known.Remedy
+		if errors.Is(err, store.ErrBusy) {
+			f.Name, f.Part = finding.Locked, "state"
+		}
+	}
+	return []finding.Finding{f}
 }
 
 // accepts returns why nothing can be accepted, or nil.
@@ -387,9 +395,12 @@ func (l *Local) remedy(t trouble, folder string) string {
 // accepting are the parts without which the host accepts nothing. Of others that it needs, the outbox says so.
 var accepting = []string{"state", "outbox", "ipc", "state, ipc", "installation", "state, installation", "blobs", "state, blobs", finding.LimitsPart}
 
+// notReady are the names of the findings that keep a host from accepting, those first that say most.
+var notReady = []string{finding.StateGone, finding.FilesFew, finding.FileSize, finding.Damaged, finding.Locked, finding.State, finding.Accepting}
+
 // RefusalOf is the first fault that keeps a host from accepting a delivery; nil: there is none.
 func RefusalOf(all []finding.Finding) *refusal.Error {
-	for _, name := range []string{finding.StateGone, finding.Damaged, finding.FilesFew, finding.State, finding.Accepting} {
+	for _, name := range notReady {
 		for _, f := range all {
 			if f.Name == name && f.Severity == finding.Fault && slices.Contains(accepting, path.Base(f.Part)) {
 				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}

@@ -242,7 +242,7 @@ func (l *Local) Status(ctx context.Context) (Status, error) {
 // known reports whether one of the findings says why the state cannot be read.
 func known(all []finding.Finding) bool {
 	return slices.ContainsFunc(all, func(f finding.Finding) bool {
-		return slices.Contains([]string{finding.StateGone, finding.State, finding.Damaged, finding.FilesFew, finding.Accepting}, f.Name)
+		return slices.Contains(notReady, f.Name)
 	})
 }
 

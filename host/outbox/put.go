@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -326,7 +327,7 @@ func (o *Outbox) Check(ctx context.Context) error {
 	select {
 	case o.checking <- struct{}{}:
 	case <-ctx.Done():
-		return errSlow
+		return o.slow()
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -337,15 +338,26 @@ func (o *Outbox) Check(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return errSlow
+		return o.slow()
 	}
 }
 
 var errSlow = errors.New("the outbox's disk does not answer in time")
 
+// busyTime is how long another process may have a lock before that is told.
+const busyTime = time.Second / 2
+
+// slow says what keeps a check from its end.
+func (o *Outbox) slow() error { return cmp.Or(o.state.Spec.Busy(), errSlow) }
+
 func (o *Outbox) check(ctx context.Context) error {
 	if err := o.accepting(blob.Small + 1); err != nil {
 		return err
+	}
+	if o.state.Spec.Busy() != nil && wake.Sleep(ctx, busyTime) {
+		if err := o.state.Spec.Busy(); err != nil { // a commit would wait for long
+			return err
+		}
 	}
 	if _, err := o.reader.Known(ctx, []string{""}); err != nil {
 		return err
@@ -355,11 +367,8 @@ func (o *Outbox) check(ctx context.Context) error {
 		return err
 	}
 	defer o.Discard(b)
-	return orDiskFull(o.state.Do(ctx, func(t *state.Tx) error {
+	return o.state.Spec.Explain("write to", orDiskFull(o.state.Do(ctx, func(t *state.Tx) error {
 		t.KeepFiles = true
-		if err := t.Exec(store.Probe, time.Now().UnixNano()); err != nil {
-			return fmt.Errorf("write a record: %w", store.Words(err))
-		}
-		return nil
-	}, nil))
+		return t.Exec(store.Probe, time.Now().UnixNano())
+	}, nil)))
 }

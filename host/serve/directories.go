@@ -3,7 +3,11 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -14,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/internal/wake"
 )
 
@@ -24,6 +29,7 @@ type directories struct {
 	refused []*config.Problem // what this machine lacked when a recheck was refused; nil: none was
 	applied chan struct{}     // wakes Run
 	mounts  finding.Background
+	first   map[string]safefs.Lasting // of groups' workspaces as first seen, by path; checkMounts alone changes it
 }
 
 // Findings implements finding.Source: the groups are down whose shared directories are gone.
@@ -70,13 +76,15 @@ func (h *Host) openDirectories(ctx context.Context, cfg *config.Config) (_ Part,
 		return nil, err
 	}
 	h.Set(first)
+	p := &directories{h: h, open: first, applied: make(chan struct{}, 1)}
+	p.mounts.Source = finding.Func(p.checkMounts)
 	if !h.opts.Idle {
+		p.first = p.workspaces()
 		if h.engines.LookHere(ctx); len(h.engines.Answering(cfg.EngineNames())) > 0 { // they say what their containers may use
 			h.checkGroups(cfg, h.Registry())
 		}
 		h.noteServed(false)
 	}
-	p := &directories{h: h, open: first, applied: make(chan struct{}, 1), mounts: finding.Background{Source: finding.Func(h.checkMounts)}}
 	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
 		return p, fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
@@ -105,8 +113,8 @@ func (h *Host) checkGroups(cfg *config.Config, known *groups.Registry) {
 	for _, g := range cfg.Groups {
 		up := false
 		f := finding.Finding{Name: string(cause.Directory), Part: "group " + g.Folder, Remedy: "do what the message says; the host tries again by itself"}
-		_, down := h.down.Of(f.Part)
-		if known != nil && !down {
+		// A workspace that is away is not made anew: its operator puts it back.
+		if why, down := h.down.Of(f.Part); known != nil && (!down || why.Part == workspacePart(g.Folder)) {
 			_, up = known.ByFolder(g.Folder)
 		}
 		var err error
@@ -130,16 +138,58 @@ func (h *Host) checkGroups(cfg *config.Config, known *groups.Registry) {
 	}
 }
 
+// workspacePart is the part of a group that its workspace is.
+func workspacePart(folder string) string { return "group " + folder + ", " + workspace }
+
+// workspace is where a container has its group's workspace.
+const workspace = mounts.Workspace + "/group"
+
+// workspaces returns the groups' workspaces as they were first seen.
+func (d *directories) workspaces() map[string]safefs.Lasting {
+	first := map[string]safefs.Lasting{}
+	for _, g := range d.h.Config().Groups {
+		dir := d.h.Layout.Workspace(g.Folder)
+		if first[dir] = d.first[dir]; first[dir] == (safefs.Lasting{}) {
+			first[dir], _ = lookAt(dir)
+		}
+	}
+	return first
+}
+
+// lookAt returns which directory has that path. gone: none has; of other trouble, the doctor knows.
+func lookAt(dir string) (id safefs.Lasting, gone bool) {
+	id, err := safefs.LastingDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, above := os.Lstat(filepath.Dir(dir))
+		return id, above == nil
+	}
+	return id, false
+}
+
+// gone returns the directories shared with a group that are not in their place.
+func (d *directories) gone(now *live.Live, g groups.Group) (all []mounts.Mount) {
+	if g.Main || len(g.Mounts) > 0 {
+		all = now.Mounts(g.Folder).Gone()
+	}
+	own := mounts.Mount{Container: workspace, Host: d.h.Layout.Workspace(g.Folder)}
+	first, none := d.first[own.Host], safefs.Lasting{}
+	if first == none || now.Config.Alone(g) {
+		return all
+	}
+	if id, gone := lookAt(own.Host); gone || id != none && id != first {
+		all = append(all, own)
+	}
+	return all
+}
+
 // checkMounts finds the directories shared with groups that are not in their place. Such a group is down:
 // its assistant would answer without what is in them. It returns nothing.
-func (h *Host) checkMounts(context.Context) []finding.Finding {
+func (d *directories) checkMounts(context.Context) []finding.Finding {
 	var gone []finding.Finding
-	now := h.Now()
+	h, now := d.h, d.h.Now()
+	d.first = d.workspaces()
 	for _, g := range now.Config.Groups {
-		if !g.Main && len(g.Mounts) == 0 {
-			continue
-		}
-		for _, m := range now.Mounts(g.Folder).Gone() {
+		for _, m := range d.gone(now, g) {
 			gone = append(gone, finding.Finding{
 				Name: string(cause.Mount), Part: "group " + g.Folder + ", " + m.Container,
 				Cause:  fmt.Sprintf("the directory %s, which group %s has as %s, is gone or another one", m.Host, g.Folder, m.Container),

@@ -555,3 +555,41 @@ groups:
 		t.Errorf("after its remedy: %s", why)
 	}
 }
+
+// An assistant answered from an empty workspace, after another directory had taken the place of its own.
+func TestAWorkspaceThatWasExchangedWasUsed(t *testing.T) {
+	dir := t.TempDir()
+	h := newHost(t, everything, false)
+	defer func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	i := slices.IndexFunc(h.parts, func(p Part) bool { _, ok := p.(*directories); return ok })
+	d := h.parts[i].(*directories)
+	own, away := h.Layout.Workspace("family"), filepath.Join(dir, "away")
+	look := func() bool {
+		d.lookAtGroups()
+		d.checkMounts(t.Context())
+		f, down := h.down.Of("group family")
+		return down && f.Name == string(cause.Mount) && f.Part == "group family, /workspace/group"
+	}
+	for _, step := range []struct {
+		do   func() error
+		down bool
+	}{
+		{func() error { return nil }, false},
+		{func() error { return os.Rename(own, away) }, true},
+		{func() error { return nil }, true}, // and it is not made anew
+		{func() error { return os.Mkdir(own, 0o755) }, true},
+		{func() error { return os.Remove(own) }, true},
+		{func() error { return os.Rename(away, own) }, false},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		if down := look(); down != step.down {
+			t.Errorf("down: %v, want %v", down, step.down)
+		}
+	}
+}

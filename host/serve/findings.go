@@ -25,10 +25,12 @@ import (
 // partFindings makes the findings of a running host but those that operator.Local makes. What asks the
 // disk or others does so in the background: while that hangs, the last answer counts.
 type partFindings struct {
-	h                             *Host
-	doctor, environment, database finding.Background
+	h                                    *Host
+	doctor, environment, database, pages finding.Background
 
-	tried time.Time // when the engine last started a container as a test; zero: it did not
+	damaged []finding.Finding // of the last time that databases were read
+	reread  time.Time         // when they are read again
+	tried   time.Time         // when the engine last started a container as a test; zero: it did not
 }
 
 // How often programs, engine and images are looked for while somebody asks, and how often the
@@ -42,6 +44,7 @@ func newParts(h *Host) *partFindings {
 	p := &partFindings{h: h}
 	p.doctor = finding.Background{Every: 2 * time.Second, Source: finding.Func(func(ctx context.Context) []finding.Finding { return append(h.doctor().Findings(ctx), h.ofStores()...) })}
 	p.database = finding.Background{Every: databaseEvery, Source: finding.Func(h.ofDatabase)}
+	p.pages = finding.Background{Source: finding.Func(p.ofPages)}
 	p.environment = finding.Background{Every: programsEvery, Source: finding.Func(p.ofEnvironment)}
 	return p
 }
@@ -60,6 +63,31 @@ func (p *partFindings) ofEnvironment(ctx context.Context) []finding.Finding {
 	return all
 }
 
+// Databases are read as a whole while somebody asks: each half minute if that costs less than a thousandth of the time.
+const (
+	readEvery = 30 * time.Second
+	readShare = 1000
+)
+
+// ofPages finds damage of databases that no statement has met yet.
+func (p *partFindings) ofPages(ctx context.Context) []finding.Finding {
+	began := time.Now()
+	if began.Before(p.reread) || p.h.LostFiles() != nil {
+		return p.damaged
+	}
+	p.damaged = nil
+	for _, s := range StoresOf(p.h.Config(), true) {
+		if s.OnServer() {
+			continue
+		}
+		if known, ok := errors.AsType[*store.Error](s.Whole(ctx)); ok && errors.Is(known, store.ErrDamaged) {
+			p.damaged = append(p.damaged, finding.Finding{Name: finding.Damaged, Part: s.Name, Severity: finding.Fault, Cause: known.Message, Remedy: known.Remedy})
+		}
+	}
+	p.reread = time.Now().Add(max(readEvery, readShare*time.Since(began)))
+	return p.damaged
+}
+
 // Findings implements finding.Source. Each part of the host that is a finding.Source is asked.
 func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
 	own := slices.Concat(ofLimits(), p.h.ofFiles(), p.h.ofConfig(), p.h.ofCalls())
@@ -72,7 +100,7 @@ func (p *partFindings) Findings(ctx context.Context) []finding.Finding {
 		}
 	}
 	own = append(own, p.h.down.Findings(ctx)...)
-	return finding.Merge(append([][]finding.Finding{own}, finding.AtOnce(ctx, &p.database, &p.doctor, &p.environment)...)...)
+	return finding.Merge(append([][]finding.Finding{own}, finding.AtOnce(ctx, &p.database, &p.doctor, &p.pages, &p.environment)...)...)
 }
 
 // Examine implements operator.Examiner.
@@ -116,7 +144,7 @@ func ofLimits() []finding.Finding {
 			break
 		}
 		return []finding.Finding{{
-			Name: finding.FilesFew, Part: finding.LimitsPart, Severity: finding.Fault, Remedy: store.MoreFiles,
+			Name: finding.FilesFew, Part: finding.LimitsPart, Severity: finding.Fault, Remedy: finding.MoreFiles,
 			Cause: fmt.Sprintf("this process may open %d files and has no more left", limit.Cur),
 		}}
 	}

@@ -36,7 +36,7 @@ func (h *Host) ofStores() (all []finding.Finding) {
 		if s.OnServer() {
 			continue
 		}
-		if known, ok := errors.AsType[*store.Error](s.CheckMarks()); ok && !errors.Is(known, store.ErrUnreadable) && !errors.Is(known, fs.ErrPermission) {
+		if known, ok := errors.AsType[*store.Error](s.CheckMarks()); ok && !errors.Is(known, store.ErrUnreadable) {
 			all = append(all, finding.Finding{Name: finding.Damaged, Part: "state, marker of the " + known.Store, Severity: finding.Fault, Cause: known.Message, Remedy: known.Remedy})
 		}
 		if db := h.database(filepath.Join(s.Dir, s.File)); db != nil {

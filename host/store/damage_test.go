@@ -50,6 +50,31 @@ func TestADamageMetWhileTheHostRanWasForgotten(t *testing.T) {
 	}
 }
 
+// TestADamagedPageThatNobodyReadIsFound beside the process that has the database open.
+func TestADamagedPageThatNobodyReadIsFound(t *testing.T) {
+	s, _ := made(t)
+	db, closing, err := open(s)
+	must(t, err)
+	var page int64
+	must(t, s.Whole(t.Context()), db.QueryRow(`SELECT rootpage FROM sqlite_master WHERE name = 'note_words'`).Scan(&page))
+	_, err = db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	must(t, err)
+	f, err := os.OpenFile(filepath.Join(s.Dir, s.File), os.O_WRONLY, 0)
+	must(t, err)
+	_, err = f.WriteAt([]byte(strings.Repeat("\xff", 64)), (page-1)*4096)
+	must(t, err, f.Close())
+	if err := s.Whole(t.Context()); !errors.Is(err, store.ErrDamaged) || db.Damage() != nil {
+		t.Errorf("%v; a statement met %v", err, db.Damage())
+	}
+	must(t, closing())
+	if _, err := store.Examine(t.Context(), s, false); err != nil {
+		t.Errorf("its head is whole: %v", err)
+	}
+	if _, err := store.Examine(t.Context(), s, true); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("at rest: %v", err)
+	}
+}
+
 // full fails like a file for which no descriptor is left.
 type full struct{ err error }
 

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -11,6 +13,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/longshore-bridge/longshore/host/postgres"
+	"github.com/longshore-bridge/longshore/internal/finding"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // The kinds of [Error].
@@ -24,6 +28,7 @@ var (
 	ErrMarker     = errors.New("the marker cannot be used")
 	ErrUnreadable = errors.New("the store cannot be read or written")
 	ErrFull       = errors.New("the disk is full")
+	ErrBusy       = fmt.Errorf("by a lock of SQLite: %w", ErrLocked)
 )
 
 // Errors of a database in PostgreSQL, see package postgres.
@@ -45,6 +50,17 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Message + "; to do: " + e.Remedy }
+
+// Finding is the name of the finding that a host cannot use the store.
+func (e *Error) Finding() string {
+	switch e.Kind {
+	case ErrBusy:
+		return finding.Locked
+	case ErrUnreadable:
+		return finding.State
+	}
+	return finding.Damaged
+}
 
 // Unwrap makes the kind and the cause known to errors.Is.
 func (e *Error) Unwrap() []error {
@@ -71,30 +87,56 @@ func (s Spec) unreadable(cause error) *Error {
 	return &Error{
 		Kind: ErrUnreadable, Store: s.Name, Cause: cause,
 		Message: fmt.Sprintf("the %s's database, %s, cannot be opened (%v)", s.Name, s.place(), plain(cause)),
-		Remedy:  toRead,
+		Remedy:  cmp.Or(finding.Remedy(s.refused(cause), s.path()), "check that the host's user can read and write the file, its directory and its disk"),
 	}
 }
 
-// MoreFiles is the remedy for a process that may open no more files.
-const MoreFiles = "raise LimitNOFILE of the service (ulimit -n), and restart the host"
+// refused returns the system's error behind one of SQLite, which does not name it; err if there is none.
+func (s Spec) refused(err error) error {
+	if refused := safefs.Writable(s.Dir, true); refused != nil {
+		return refused
+	}
+	for _, path := range s.parts() {
+		if refused := safefs.Writable(path, false); refused != nil && !errors.Is(refused, fs.ErrNotExist) {
+			return refused
+		}
+	}
+	return Number(err)
+}
 
-const toRead = "run this as the user that the host runs as; check that the file, its directory and its disk can be read and written"
+// parts are the files of the database that SQLite has open.
+func (s Spec) parts() []string {
+	if s.OnServer() {
+		return nil
+	}
+	return []string{s.path(), s.path() + "-wal", s.path() + "-shm"}
+}
+
+// Busy returns an error of kind ErrBusy if another process has a lock of SQLite that keeps this one from writing;
+// nil if none is visible.
+func (s Spec) Busy() error {
+	for _, path := range s.parts() {
+		if pid := LockHolder("/proc", path); pid > 0 && pid != os.Getpid() {
+			return s.busy(fmt.Sprintf("process %d", pid), fmt.Sprintf("look at it with ps %d, and stop it with kill %d", pid, pid))
+		}
+	}
+	return nil
+}
+
+func (s Spec) busy(who, remedy string) *Error {
+	return &Error{
+		Kind: ErrBusy, Store: s.Name, Remedy: remedy + "; only the host may change its database",
+		Message: fmt.Sprintf("%s, which is no host, has locked the %s's database, %s", who, s.Name, s.place()),
+	}
+}
 
 // ofMark is the error of a marker or an id. What cannot be read now may be whole, so that nothing is deleted.
-func ofMark(store, what string, err error, otherwise string) *Error {
-	e := &Error{Kind: ErrMarker, Store: store, Message: fmt.Sprintf("%s cannot be used: %v", what, plain(err)), Remedy: otherwise, Cause: err}
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		e.Remedy = toRead
-	case saysNothing(err):
-		e.Kind, e.Remedy = ErrUnreadable, MoreFiles
+func ofMark(store, what, path string, err error, otherwise string) *Error {
+	e := &Error{Kind: ErrMarker, Store: store, Message: fmt.Sprintf("%s, %s, cannot be used: %v", what, path, plain(err)), Remedy: otherwise, Cause: err}
+	if remedy := finding.Remedy(err, path); remedy != "" {
+		e.Kind, e.Remedy = ErrUnreadable, remedy
 	}
 	return e
-}
-
-// saysNothing reports whether an error says nothing of the file that was to be read.
-func saysNothing(err error) bool {
-	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.EINTR)
 }
 
 // Explain turns a system error into an *Error if the store is the cause, and
@@ -108,6 +150,8 @@ func (s Spec) Explain(op string, err error) error {
 		return s.damaged(err)
 	case errors.Is(err, ErrUnreadable):
 		return s.unreadable(err)
+	case errors.Is(err, ErrBusy):
+		return cmp.Or(s.Busy(), error(s.busy("another process", "find it with fuser "+finding.ShellWord(s.path()))))
 	}
 	return fmt.Errorf("%s the %s: %w", op, s.Name, err)
 }
@@ -122,6 +166,19 @@ func Words(err error) error {
 	}
 	if kind, words := kindOf(err); kind != nil {
 		return &wordsError{kind, words, err}
+	}
+	return err
+}
+
+// Number returns the system's error that an error of SQLite stands for; err itself otherwise.
+func Number(err error) error {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	switch {
+	case !ok:
+	case errors.Is(Words(e), ErrFull):
+		return unix.ENOSPC
+	case e.Code()&0xff == sqlite3.SQLITE_IOERR:
+		return unix.EIO
 	}
 	return err
 }
@@ -141,7 +198,7 @@ func kindOf(err error) (kind error, words string) {
 		case sqlite3.SQLITE_IOERR:
 			return ErrUnreadable, "the disk reports an error"
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-			return ErrLocked, "another process holds the database"
+			return ErrBusy, "another process holds the database"
 		}
 		return nil, ""
 	}

@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(makeEnv); dir != "" {
 		makeStores(dir)
 	}
+	if path := os.Getenv(lockEnv); path != "" {
+		holdLock(path)
+	}
 	fstest.Memory()
 	goleak.VerifyTestMain(m)
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
@@ -55,12 +56,11 @@ func Lock(s Spec) (*os.File, error) {
 // writable refuses a database of which this user may not write a file. SQLite would open it to read,
 // and a log that it makes beside it could not be written either.
 func (s Spec) writable() error {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		path := s.path() + suffix
-		if err := safefs.Writable(path, false); errors.Is(err, fs.ErrPermission) && !s.OnServer() {
+	for _, path := range s.parts() {
+		if err := safefs.Writable(path, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return &Error{
 				Kind: ErrUnreadable, Store: s.Name, Message: fmt.Sprintf("%s, of the %s, cannot be read and written (%v)", path, s.Name, plain(err)),
-				Remedy: "chmod u+rwX " + path + ", as its owner or as root", Cause: err,
+				Remedy: finding.Remedy(err, path), Cause: err,
 			}
 		}
 	}

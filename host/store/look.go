@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // View is a store that is open for reading. It creates and changes no file of
@@ -37,17 +38,35 @@ func Examine(ctx context.Context, s Spec, deep bool) (there bool, err error) {
 		return true, err
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
+	if err := s.Busy(); err != nil { // a copy would not show it
+		return true, err
+	}
 	if _, err := s.inspect(ctx, v.DB, found); err != nil || !deep {
 		return true, err
 	}
+	return true, s.whole(ctx, v.DB)
+}
+
+// Whole reads the whole database beside the process that writes, and returns an *Error if a page of it is damaged,
+// also one that no statement of that process has read.
+func (s Spec) Whole(ctx context.Context) error {
+	db, err := s.connect("ro") // its own: others may have the page as it was
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.whole(ctx, db), db.Close())
+}
+
+// whole checks the structure of each page: https://www.sqlite.org/pragma.html#pragma_quick_check
+func (s Spec) whole(ctx context.Context, db *sql.DB) error {
 	var words string
-	if err := v.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&words); err != nil {
-		return true, s.Explain("read", err)
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&words); err != nil {
+		return s.Explain("read", err)
 	}
 	if words != "ok" {
-		return true, s.damaged(errors.New(words))
+		return s.damaged(errors.New(strings.Join(strings.Fields(words), " ")))
 	}
-	return true, nil
+	return nil
 }
 
 // Check returns the error that Open would return. A process that is going to

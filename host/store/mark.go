@@ -82,7 +82,7 @@ func (s Spec) readMarker() (m mark, err error) {
 		err = errors.New("it does not name a store and an installation")
 	}
 	if err != nil {
-		return mark{}, ofMark(s.Name, fmt.Sprintf("the marker of the %s, %s,", s.Name, s.markerPath()), err,
+		return mark{}, ofMark(s.Name, "the marker of the "+s.Name, s.markerPath(), err,
 			"restore it from a backup; if the database beside it is the right one, delete the marker; the host writes a new one")
 	}
 	return m, nil
@@ -128,7 +128,7 @@ func (h Home) ID() (string, error) {
 		err = errors.New("it contains no id")
 	}
 	if err != nil {
-		return "", ofMark("installation", "the installation's id, "+path+",", err,
+		return "", ofMark("installation", "the installation's id", path, err,
 			"restore it from a backup; if all stores are the right ones, delete the file; the host writes it again from their markers")
 	}
 	return id, nil

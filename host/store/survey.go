@@ -187,10 +187,10 @@ func (s Spec) file() (string, error) {
 func (s Spec) CheckHead(database io.ReaderAt) error {
 	head := make([]byte, len(magic))
 	_, err := database.ReadAt(head, 0)
-	if saysNothing(err) {
+	if err != nil && !errors.Is(err, io.EOF) { // it says nothing of the bytes
 		return s.unreadable(err)
 	}
-	if err != nil || string(head) != magic {
+	if string(head) != magic {
 		return s.damaged(errors.New("it does not begin like an SQLite database"))
 	}
 	return nil

@@ -168,7 +168,7 @@ func Merge(lists ...[]Finding) (all []Finding) {
 				return true
 			}
 		}
-		return slices.Contains([]string{Advice, Invalid, Listener, Channel, Disk}, f.Name) && slices.ContainsFunc(known, f.follows) ||
+		return slices.Contains([]string{Advice, Invalid, Listener, Channel, Disk, Accepting}, f.Name) && slices.ContainsFunc(known, f.follows) ||
 			slices.ContainsFunc(details[f.Part], func(detail string) bool { return strings.Contains(f.Cause, detail) })
 	})
 	slices.SortStableFunc(all, func(a, b Finding) int {
@@ -188,6 +188,8 @@ func (f Finding) follows(k Finding) bool {
 		return f.Part == ControlSocket && (k.Name == StateGone || k.Name == State && (k.Part == "state" || k.Part == SocketPart))
 	case Channel, Disk:
 		return k.Name == Accepting && k.Remedy == f.Remedy
+	case Accepting:
+		return slices.Contains([]string{State, FileSize}, k.Name) && k.Remedy == f.Remedy
 	}
 	return false
 }

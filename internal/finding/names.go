@@ -10,6 +10,7 @@ const (
 	Process  = "no_proc"       // there is no /proc
 	Inotify  = "inotify_few"   // the kernel allows few watches
 	FilesFew = "files_few"     // the host's process can open no more files
+	FileSize = "file_limit"    // the host's process may not write files of the size of its database
 	User     = "user_differs"  // who asks is not the host's user
 	Listener = "listener_down" // nobody can listen on an address
 	Backup   = "backup_failed" // the daily backup was not made

@@ -11,6 +11,13 @@ import (
 // Identity distinguishes two files as long as neither is deleted.
 type Identity struct{ dev, ino uint64 }
 
+// Lasting is the Identity of a directory, and when it was made: a new directory often gets the number of one that
+// was deleted, and a file system that is mounted the device of one that was unmounted.
+type Lasting struct {
+	Identity
+	born int64 // ns; 0: the file system does not know it
+}
+
 func IdentityOf(path string) (Identity, bool) {
 	info, err := os.Stat(path)
 	if err != nil {

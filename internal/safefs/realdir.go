@@ -13,17 +13,26 @@ import (
 // RealDir identifies the directory at path, which is absolute, without following
 // any link on the way: an assistant may have put one there since the path was
 // resolved. The error is ELOOP or ENOTDIR if there is a link.
-func RealDir(path string) (Identity, error) {
-	dir, err := openRealDir(path)
+func RealDir(path string) (Lasting, error) { return lasting(path, openRealDir) }
+
+// LastingDir identifies the directory at path. Only a link at its end is refused.
+func LastingDir(path string) (Lasting, error) {
+	return lasting(path, func(path string) (int, error) {
+		return OpenAt(unix.AT_FDCWD, path, LookFlags|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	})
+}
+
+func lasting(path string, open func(string) (int, error)) (Lasting, error) {
+	dir, err := open(path)
 	if err != nil {
-		return Identity{}, &fs.PathError{Op: "open", Path: path, Err: err}
+		return Lasting{}, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer func() { _ = unix.Close(dir) }()
 	var st unix.Stat_t
 	if err := unix.Fstat(dir, &st); err != nil {
-		return Identity{}, &fs.PathError{Op: "stat", Path: path, Err: err}
+		return Lasting{}, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
-	return Identity{uint64(st.Dev), st.Ino}, nil //nolint:unconvert // narrower elsewhere
+	return Lasting{Identity{uint64(st.Dev), st.Ino}, born(dir)}, nil //nolint:unconvert // narrower elsewhere
 }
 
 // walkRealDir opens the directory at path, one component after the other, each

@@ -2,6 +2,7 @@ package safefs
 
 import (
 	"errors"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,4 +30,19 @@ func openRealDir(path string) (int, error) {
 		}
 		return -1, err
 	}
+}
+
+// immutable reports whether nobody may change what has a path, whatever its mode says: chattr(1).
+func immutable(path string) bool {
+	var st unix.Statx_t
+	return unix.Statx(unix.AT_FDCWD, path, 0, 0, &st) == nil && st.Attributes&unix.STATX_ATTR_IMMUTABLE != 0
+}
+
+// born is when the open file was made, in ns; 0 if its file system does not know that.
+func born(fd int) int64 {
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st); err != nil || st.Mask&unix.STATX_BTIME == 0 {
+		return 0
+	}
+	return st.Btime.Sec*int64(time.Second) + int64(st.Btime.Nsec)
 }

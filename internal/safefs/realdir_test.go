@@ -8,7 +8,38 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/need"
 )
+
+// A group came up with the wrong directory: the file system that was mounted in the place of its own had the same
+// device and inode, as a directory often has that takes the place of a deleted one.
+func TestADirectoryWasTakenForTheOneWhoseNumberItGot(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shared")
+	anew := func() Lasting {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		id, err := LastingDir(dir)
+		if again, err2 := RealDir(dir); err != nil || err2 != nil || again.born != id.born {
+			t.Fatalf("%v, %v: %+v, %+v", err, err2, id, again)
+		}
+		return id
+	}
+	first := anew()
+	if first.born == 0 {
+		need.Lacking(t, "see when a directory was made")
+	}
+	for range 10_000 { // those of one tick of the clock are the same; some file systems use no number again
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		if now := anew(); now != first {
+			return
+		}
+	}
+	t.Error("a new directory counts as the deleted one")
+}
 
 // The kernel's way and the way without openat2 decide alike.
 func TestNoLinkIsFollowedOnTheWayToADirectory(t *testing.T) {

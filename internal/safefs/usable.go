@@ -19,7 +19,11 @@ func access(path string, mode uint32, dir bool) error {
 	if dir {
 		mode, at = mode|unix.X_OK, asDir(path)
 	}
-	if err := unix.Faccessat(unix.AT_FDCWD, at, mode, unix.AT_EACCESS); err != nil {
+	err := unix.Faccessat(unix.AT_FDCWD, at, mode, unix.AT_EACCESS)
+	if err == nil && mode&unix.W_OK != 0 && immutable(at) { // Faccessat takes EPERM for a sandbox's, and goes by the mode
+		err = unix.EPERM
+	}
+	if err != nil {
 		return &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	return nil

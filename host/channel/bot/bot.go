@@ -57,10 +57,12 @@ func New(s channel.Setup, kind Kind, fresh time.Duration) *Bot {
 // Rated are settings with rates of messages.
 type Rated interface{ Rates() pace.Rates }
 
-// Apply implements channel.Applier: the groups' chats and the rates change.
+// Apply implements channel.Applier: the groups' chats and the rates change, and what somebody may have mended is
+// tried.
 func (b *Bot) Apply(to channel.Setup) {
 	b.chats.Store(&to.Chats)
 	b.pacer.Set(ratesOf(to))
+	b.Link.Retry()
 }
 
 func ratesOf(s channel.Setup) (none pace.Rates) {

@@ -28,8 +28,11 @@ import (
 )
 
 const (
-	welcomeTime  = 90 * time.Second // from the start of connect to its call of up
-	longestPause = time.Minute      // between two attempts
+	welcomeTime = 90 * time.Second // from the start of connect to its call of up
+
+	// An operator who has mended something sees it within a minute. Pauses are longer by up to a half.
+	longestPause = 30 * time.Second // between two attempts
+	tryAgain     = 20 * time.Second // after a stop that ends with what somebody does elsewhere
 )
 
 // Stop is the reason why a connection stays down until somebody acts. connect

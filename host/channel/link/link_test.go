@@ -93,7 +93,7 @@ func TestALostConnectionIsMadeAgain(t *testing.T) {
 	})
 }
 
-func TestThePauseGrowsUntilItIsAMinute(t *testing.T) {
+func TestThePauseGrowsUntilItIsHalfAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, d := newLink(), &dialer{}
 		for range 30 {
@@ -106,11 +106,11 @@ func TestThePauseGrowsUntilItIsAMinute(t *testing.T) {
 		synctest.Wait()
 		for i := range 30 {
 			pause := d.exactly[i+1] - d.exactly[i]
-			if pause < time.Second/2 || pause > 91*time.Second || i > 15 && pause < 29*time.Second {
+			if pause < time.Second/2 || pause > 46*time.Second || i > 15 && pause < 14*time.Second {
 				t.Errorf("pause %d is one of %v", i, pause)
 			}
 		}
-		if pause := d.at[31] - d.at[30]; pause < 29*time.Second {
+		if pause := d.at[31] - d.at[30]; pause < 14*time.Second {
 			t.Errorf("thrown out, it comes back after %v", pause)
 		}
 	})
@@ -135,6 +135,35 @@ func TestAConnectionWithoutAWelcomeIsGivenUp(t *testing.T) {
 		time.Sleep(time.Hour) // the time counts for the welcome only
 		l.wants(t, true, "connected as Ada")
 	})
+}
+
+// TestWhatWasMendedStillStoodAMinuteLater: a token that the platform accepts again, and a network that is back after
+// an hour.
+func TestWhatWasMendedStillStoodAMinuteLater(t *testing.T) {
+	for name, err := range map[string]error{
+		"token":   StopOf(&channel.Error{Class: channel.Held, Code: "post_token", Message: "Post does not accept the token"}),
+		"network": errBroken,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, began := newLink(), time.Now()
+				d := &dialer{}
+				for range 500 {
+					d.script = append(d.script, func(ctx context.Context, up func(string)) error {
+						if time.Since(began) < time.Hour {
+							return err
+						}
+						up("connected as Ada")
+						<-ctx.Done()
+						return nil
+					})
+				}
+				runs(t, l, d)
+				time.Sleep(time.Hour + 55*time.Second)
+				l.wants(t, true, "connected as Ada")
+			})
+		})
+	}
 }
 
 func TestAStopHoldsUntilItsRemedy(t *testing.T) {

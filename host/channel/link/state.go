@@ -52,14 +52,14 @@ func Slow(platform string, wait time.Duration, cause error) error {
 		RetryAfter: min(max(wait, 0), LongestWait), Err: cause}
 }
 
-// StopOf returns an error of class Held as a *Stop, which tries again after a minute. Other
+// StopOf returns an error of class Held as a *Stop, which tries again soon. Other
 // errors, and nil, are returned unchanged.
 func StopOf(err error) error {
 	var e *channel.Error
 	if !errors.As(err, &e) || e.Class != channel.Held {
 		return err
 	}
-	return &Stop{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: strings.TrimPrefix(fmt.Sprint(e.Err), "<nil>"), Wait: After(time.Minute)}
+	return &Stop{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: strings.TrimPrefix(fmt.Sprint(e.Err), "<nil>"), Wait: After(tryAgain)}
 }
 
 // Up reports whether the connection is up.
