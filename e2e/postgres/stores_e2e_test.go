@@ -15,7 +15,7 @@ import (
 // stores are the packages that write to the state.
 var stores = []string{
 	"state", "blob", "outbox", "outbox/records", "inbound", "turns", "tasks", "keys", "links", "notify", "channel/journal", "channel/bot",
-	"channel/web/history", "channel/web/session", "channel/web/webpush", "remote", "remote/calls", "remote/tokens",
+	"channel/web", "channel/web/history", "channel/web/session", "channel/web/webpush", "remote", "remote/calls", "remote/tokens",
 }
 
 // today returns the stores that are tested: all, or a third of them if LONGSHORE_DAY numbers a day.

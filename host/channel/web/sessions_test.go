@@ -175,9 +175,9 @@ func TestASessionEndsByTimeAndByAnotherToken(t *testing.T) {
 		status int
 	}{
 		"a restart":     {"SELECT 1", token, 200},
-		"29 days later": {"UPDATE page_session SET used = used - 29 * 86400000, made = made - 29 * 86400000", token, 200},
-		"unused":        {"UPDATE page_session SET used = used - 30 * 86400000, made = made - 30 * 86400000", token, 401},
-		"old":           {"UPDATE page_session SET made = made - 90 * 86400000", token, 401},
+		"29 days later": {"UPDATE page_session SET used = used - 29 * CAST(86400000 AS BIGINT), made = made - 29 * CAST(86400000 AS BIGINT)", token, 200},
+		"unused":        {"UPDATE page_session SET used = used - 30 * CAST(86400000 AS BIGINT), made = made - 30 * CAST(86400000 AS BIGINT)", token, 401},
+		"old":           {"UPDATE page_session SET made = made - 90 * CAST(86400000 AS BIGINT)", token, 401},
 		"another token": {"SELECT 1", "another-battery-staple", 401},
 	} {
 		t.Run(name, func(t *testing.T) {
