@@ -58,7 +58,6 @@ const shortStops = 4
 // An owner that stops at a step of an attempt must send nothing once another host owns, but for what a frozen
 // one without a guard had begun: that goes out with the same id.
 func TestAnOwnerThatStopsAtAStepOfAnAttemptSendsNothingTwice(t *testing.T) {
-	third(t, 1)
 	all := rand.Perm(len(moments) * len(stops))
 	all = all[:min(timesOr(t, shortStops), len(all))]
 	sea := newSea(t)
@@ -102,7 +101,6 @@ func gone(pid int) bool {
 
 // PostgreSQL crashes and recovers while a pair is at work.
 func TestAPostgreSQLThatCrashesUnderAPairLosesNothing(t *testing.T) {
-	third(t, 1)
 	p := newPairOn(t, pgtest.Start(t), newSea(t), lease)
 	owner, _ := p.begin()
 	under := p.streams(owner)

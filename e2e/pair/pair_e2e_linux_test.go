@@ -167,7 +167,6 @@ var plugs = map[string]func(owner, other *host) []*host{
 }
 
 func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T) {
-	third(t, 0)
 	n := timesOr(t, kills)
 	p := newPairOn(t, pgtest.Start(t), newWholeSea(t), lease)
 	owner, other := p.begin()
@@ -207,14 +206,6 @@ func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T
 				t.Errorf("after the end of %s nobody owned for %v", name, most)
 			}
 		}
-	}
-}
-
-// third skips a long test on two days of three if LONGSHORE_DAY says which day it is, as .ci/run does.
-func third(t *testing.T, of int) {
-	t.Helper()
-	if day, err := strconv.Atoi(os.Getenv("LONGSHORE_DAY")); err == nil && day%3 != of {
-		t.Skip("it is another day's; make pair runs it")
 	}
 }
 

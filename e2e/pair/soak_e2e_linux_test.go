@@ -29,7 +29,6 @@ const soakEnv = "LONGSHORE_TEST_SOAK"
 // their way to PostgreSQL is slow or gone, PostgreSQL crashes, the configuration is reloaded and the platforms
 // fail, at random. In the end members see each text once and in order.
 func TestASoakOfAPairLosesNothing(t *testing.T) {
-	third(t, 0)
 	long := 30 * time.Second
 	if text := os.Getenv(soakEnv); text != "" {
 		var err error
