@@ -168,7 +168,7 @@ var plugs = map[string]func(owner, other *host) []*host{
 
 func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T) {
 	n := timesOr(t, kills)
-	p := newPairOn(t, pgtest.Start(t), newWholeSea(t), lease)
+	p := newPairOn(t, pgtest.Start(t), newWholeSea(t), wholeLease)
 	owner, other := p.begin()
 	under := p.streams(owner)
 	names := slices.Sorted(maps.Keys(plugs))
@@ -202,7 +202,7 @@ func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T
 		slices.Sort(took[name])
 		if all := took[name]; len(all) > 0 {
 			t.Logf("%d kills of %s: a host owned after %v, %v and %v (least, median, most)", len(all), name, all[0], all[len(all)/2], all[len(all)-1])
-			if most := all[len(all)-1]; n > kills && most > lease+2*time.Second {
+			if most := all[len(all)-1]; n > kills && most > wholeLease+2*time.Second {
 				t.Errorf("after the end of %s nobody owned for %v", name, most)
 			}
 		}

@@ -38,7 +38,7 @@ func TestASoakOfAPairLosesNothing(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	s := &soak{pair: newPairOn(t, pgtest.Start(t), newWholeSea(t), lease), random: rand.New(rand.NewPCG(seed, 0)), did: map[string]int{}}
+	s := &soak{pair: newPairOn(t, pgtest.Start(t), newWholeSea(t), wholeLease), random: rand.New(rand.NewPCG(seed, 0)), did: map[string]int{}}
 	owner, _ := s.begin()
 	under := s.streams(owner)
 	for over := time.Now().Add(long); time.Now().Before(over) && !t.Failed(); {

@@ -233,7 +233,7 @@ func (p *pair) begin() (owner, other *host) {
 	stage.Await(p, "a owns", a.owns)
 	b.start()
 	stage.Await(p, "b stands by", b.standsBy)
-	p.sea.link(a)
+	p.link()
 	p.token = a.newToken("quay")
 	return a, b
 }
