@@ -26,7 +26,7 @@ func TestHostsWhoseClocksAreAnHourApartLoseAndRepeatNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	under := p.streams(a)
+	under := p.streams()
 	a.kill()
 	began := time.Now()
 	stage.Await(t, "b owns", b.owns)

@@ -63,8 +63,8 @@ func TestAnOwnerThatStopsAtAStepOfAnAttemptSendsNothingTwice(t *testing.T) {
 	sea := newSea(t)
 	sea.folders = []string{"quay", "push", "discord"} // they know ids
 	p := newPairOn(t, pgtest.Start(t), sea, lease)
-	owner, _ := p.begin()
-	under := p.streams(owner)
+	p.begin()
+	under := p.streams()
 	for _, n := range all {
 		moment, stop := moments[n/len(stops)], stops[n%len(stops)]
 		owner, other := p.settled()
@@ -89,7 +89,7 @@ func TestAnOwnerThatStopsAtAStepOfAnAttemptSendsNothingTwice(t *testing.T) {
 		t.Logf("%s owned after %v", other.name, took)
 		under.moved(t)
 	}
-	owner, _ = p.settled()
+	owner, _ := p.settled()
 	p.all(under, owner)
 }
 
@@ -102,8 +102,8 @@ func gone(pid int) bool {
 // PostgreSQL crashes and recovers while a pair is at work.
 func TestAPostgreSQLThatCrashesUnderAPairLosesNothing(t *testing.T) {
 	p := newPairOn(t, pgtest.Start(t), newSea(t), lease)
-	owner, _ := p.begin()
-	under := p.streams(owner)
+	p.begin()
+	under := p.streams()
 	for range timesOr(t, 2) {
 		under.moved(t)
 		p.db.Stop(syscall.SIGQUIT)
@@ -113,6 +113,6 @@ func TestAPostgreSQLThatCrashesUnderAPairLosesNothing(t *testing.T) {
 		under.moved(t)
 		t.Logf("all go on after %v", time.Since(began))
 	}
-	owner, _ = p.settled()
+	owner, _ := p.settled()
 	p.all(under, owner)
 }

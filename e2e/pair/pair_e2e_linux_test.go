@@ -169,8 +169,9 @@ var plugs = map[string]func(owner, other *host) []*host{
 func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T) {
 	n := timesOr(t, kills)
 	p := newPairOn(t, pgtest.Start(t), newWholeSea(t), wholeLease)
-	owner, other := p.begin()
-	under := p.streams(owner)
+	p.begin()
+	under := p.streams()
+	owner, other := p.settled()
 	names := slices.Sorted(maps.Keys(plugs))
 	took := map[string][]time.Duration{}
 	for i := range n {

@@ -80,7 +80,10 @@ func (p *pair) link() {
 		return
 	}
 	stage.Await(p, "the pair's account is linked", func() bool { // a host that ends meanwhile breaks it off
-		owner, _ := p.settled()
+		owner := p.owner()
+		if owner == nil {
+			return false
+		}
 		said, err := p.sea.whatsapp.link(p, owner)
 		if err != nil {
 			p.Logf("pair whatsapp: %v\n%s", err, said)
@@ -222,12 +225,12 @@ type streams struct {
 	writers sync.WaitGroup
 }
 
-func (p *pair) streams(owner *host) *streams {
+func (p *pair) streams() *streams {
 	p.Helper()
 	ctx, cancel := context.WithCancel(p.Context())
 	u := &streams{cancel: cancel}
 	for _, folder := range p.folders() {
-		s := &stream{folder: folder, token: owner.newToken(folder)}
+		s := &stream{folder: folder, token: p.newToken(folder)}
 		u.all = append(u.all, s)
 		taken := make(chan int, most-2)
 		u.writers.Go(func() {

@@ -72,7 +72,7 @@ func TestAPostgreSQLInTroubleIsTold(t *testing.T) {
 	a := p.hosts[0]
 	a.start()
 	stage.Await(t, "a owns", a.owns)
-	under := p.streams(a)
+	under := p.streams()
 
 	fence := a.status().Cluster.Fence
 	a.way.slow.Store(int64(350 * time.Millisecond)) // a commit needs two round trips
@@ -111,7 +111,7 @@ func TestAPostgreSQLWithoutDiskIsTold(t *testing.T) {
 	a := p.hosts[0]
 	a.start()
 	stage.Await(t, "a owns", a.owns)
-	under := p.streams(a)
+	under := p.streams()
 	under.moved(t)
 	ballast := filepath.Join(dir, "ballast")
 	fill(t, ballast)
