@@ -52,6 +52,7 @@ type host struct {
 	ended                       chan struct{}
 	log                         *stage.LockedBuffer
 	way                         *proxy // to PostgreSQL
+	netns                       string // the network namespace in which it runs; empty: the test's
 	frozen                      int    // the process id of a child that was stopped with its guard
 	groups                      int    // further ones, on the page
 	allowance                   int    // more of limits.rate
@@ -111,6 +112,11 @@ func (h *host) command(args ...string) *exec.Cmd {
 func (h *host) start() {
 	h.Helper()
 	h.guard, h.ended = h.command("serve"), make(chan struct{})
+	if h.netns != "" {
+		env := h.guard.Env
+		h.guard = exec.Command("ip", append([]string{"netns", "exec", h.netns}, h.guard.Args...)...)
+		h.guard.Env = env
+	}
 	h.guard.Stderr = h.log
 	if err := h.guard.Start(); err != nil {
 		h.Fatal(err)
