@@ -442,6 +442,10 @@ func sabotages() map[string]sabotage {
 			},
 			finding: "audit_broken", part: "audit trail", words: []string{"files of the audit trail in", "put them back from a backup"}, free: true,
 		},
+		"installation deleted": {
+			act:     func(x *sabotaged) { stage.Must(x.t, os.RemoveAll(x.Layout.Installation())) },
+			finding: "state_gone", part: "state", words: []string{"deleted or replaced while the host runs: installation/id", "put it back, or restart the host, which writes it again"},
+		},
 		"lock deleted": {
 			act:     func(x *sabotaged) { stage.Must(x.t, os.Remove(filepath.Join(x.Layout.Own(), "longshore.lock"))) },
 			finding: "state_gone", part: "state", words: []string{"deleted or replaced while the host runs: longshore.lock", "put them back"},
