@@ -60,7 +60,12 @@ func (k *fileKeeper) begun(path string) {
 	if k.mark == "" {
 		return
 	}
-	if err := safefs.WriteFile(k.mark, fmt.Appendln(nil, numberOf(path)), 0o600); err != nil {
+	text := fmt.Appendln(nil, numberOf(path))
+	old, err := os.ReadFile(k.mark)
+	if !bytes.Equal(old, text) && (err == nil || errors.Is(err, fs.ErrNotExist)) { // the doctor names one that is closed
+		err = safefs.WriteFile(k.mark, text, 0o600)
+	}
+	if err != nil {
 		k.log.Error("nobody will notice if the audit trail is deleted while no host runs", "error", err)
 	}
 }
