@@ -231,12 +231,18 @@ func (h *host) findings() []finding.Finding {
 	return s.Findings
 }
 
-// begin starts both hosts. The first one owns, unless the machine is so busy that it lost its lease.
+// begin starts both hosts, and waits until the one that stands by has read who owns. That is the first one, unless
+// the machine is so busy that it lost its lease.
 func (p *pair) begin() (owner, other *host) {
 	p.Helper()
 	p.alone()
 	p.hosts[1].start()
-	return p.settled()
+	stage.Await(p, "a host to say who owns", func() bool {
+		owner, other = p.settled()
+		_, body := get("http://"+other.metrics+"/readyz", "")
+		return strings.Contains(body, owner.name+" owns")
+	})
+	return owner, other
 }
 
 // alone starts the first host, links its account and makes the page's token: nothing takes over meanwhile.
