@@ -79,6 +79,9 @@ func (l Layout) Backups() string { return filepath.Join(l.Own(), "backups") }
 // Audit holds the trail of what left the host.
 func (l Layout) Audit() string { return filepath.Join(l.Own(), "audit") }
 
+// AuditMark says which file of the trail is the newest: by it the host knows that files are gone.
+func (l Layout) AuditMark() string { return filepath.Join(l.Installation(), "audit.newest") }
+
 // Remote holds the bytes that come from assistants elsewhere.
 func (l Layout) Remote() string { return filepath.Join(l.Own(), "remote") }
 

@@ -14,7 +14,6 @@ import (
 // The clock of one host is an hour ahead. It owns after the other one, and dies when Discord has a message whose
 // record is not made: the next owner looks for that message by a clock that is an hour behind.
 func TestHostsWhoseClocksAreAnHourApartLoseAndRepeatNothing(t *testing.T) {
-	third(t, 0)
 	sea := newSea(t)
 	sea.folders = []string{"quay", "slack", "discord"} // a receiver of push refuses signatures that are an hour old
 	p := newPairOn(t, pgtest.Start(t), sea, lease)
@@ -27,7 +26,7 @@ func TestHostsWhoseClocksAreAnHourApartLoseAndRepeatNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	under := p.streams(a)
+	under := p.streams()
 	a.kill()
 	began := time.Now()
 	stage.Await(t, "b owns", b.owns)

@@ -37,7 +37,6 @@ type place struct {
 // places are the two kinds.
 var places = map[string]func(t *testing.T) place{
 	"a directory": func(t *testing.T) place {
-		third(t, 1)
 		above := filepath.Join(t.TempDir(), "a")
 		dir := filepath.Join(above, "files")
 		small(t, dir)
@@ -51,7 +50,6 @@ var places = map[string]func(t *testing.T) place{
 		}}
 	},
 	"S3": func(t *testing.T) place {
-		third(t, 2)
 		s := s3test.Start(t)
 		dir, way, keys := filepath.Join(s.Dir, s3test.Bucket), newProxy(t, s.Address), t.TempDir()
 		small(t, dir)

@@ -58,14 +58,13 @@ const shortStops = 4
 // An owner that stops at a step of an attempt must send nothing once another host owns, but for what a frozen
 // one without a guard had begun: that goes out with the same id.
 func TestAnOwnerThatStopsAtAStepOfAnAttemptSendsNothingTwice(t *testing.T) {
-	third(t, 1)
 	all := rand.Perm(len(moments) * len(stops))
 	all = all[:min(timesOr(t, shortStops), len(all))]
 	sea := newSea(t)
 	sea.folders = []string{"quay", "push", "discord"} // they know ids
 	p := newPairOn(t, pgtest.Start(t), sea, lease)
-	owner, _ := p.begin()
-	under := p.streams(owner)
+	p.begin()
+	under := p.streams()
 	for _, n := range all {
 		moment, stop := moments[n/len(stops)], stops[n%len(stops)]
 		owner, other := p.settled()
@@ -90,7 +89,7 @@ func TestAnOwnerThatStopsAtAStepOfAnAttemptSendsNothingTwice(t *testing.T) {
 		t.Logf("%s owned after %v", other.name, took)
 		under.moved(t)
 	}
-	owner, _ = p.settled()
+	owner, _ := p.settled()
 	p.all(under, owner)
 }
 
@@ -102,10 +101,9 @@ func gone(pid int) bool {
 
 // PostgreSQL crashes and recovers while a pair is at work.
 func TestAPostgreSQLThatCrashesUnderAPairLosesNothing(t *testing.T) {
-	third(t, 1)
 	p := newPairOn(t, pgtest.Start(t), newSea(t), lease)
-	owner, _ := p.begin()
-	under := p.streams(owner)
+	p.begin()
+	under := p.streams()
 	for range timesOr(t, 2) {
 		under.moved(t)
 		p.db.Stop(syscall.SIGQUIT)
@@ -115,6 +113,6 @@ func TestAPostgreSQLThatCrashesUnderAPairLosesNothing(t *testing.T) {
 		under.moved(t)
 		t.Logf("all go on after %v", time.Since(began))
 	}
-	owner, _ = p.settled()
+	owner, _ := p.settled()
 	p.all(under, owner)
 }

@@ -167,11 +167,11 @@ var plugs = map[string]func(owner, other *host) []*host{
 }
 
 func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T) {
-	third(t, 0)
 	n := timesOr(t, kills)
-	p := newPairOn(t, pgtest.Start(t), newWholeSea(t), lease)
-	owner, other := p.begin()
-	under := p.streams(owner)
+	p := newPairOn(t, pgtest.Start(t), newWholeSea(t), wholeLease)
+	p.begin()
+	under := p.streams()
+	owner, other := p.settled()
 	names := slices.Sorted(maps.Keys(plugs))
 	took := map[string][]time.Duration{}
 	for i := range n {
@@ -203,18 +203,10 @@ func TestKilledUnderAMixedStreamNothingIsLostShownTwiceOrOutOfOrder(t *testing.T
 		slices.Sort(took[name])
 		if all := took[name]; len(all) > 0 {
 			t.Logf("%d kills of %s: a host owned after %v, %v and %v (least, median, most)", len(all), name, all[0], all[len(all)/2], all[len(all)-1])
-			if most := all[len(all)-1]; n > kills && most > lease+2*time.Second {
+			if most := all[len(all)-1]; n > kills && most > wholeLease+2*time.Second {
 				t.Errorf("after the end of %s nobody owned for %v", name, most)
 			}
 		}
-	}
-}
-
-// third skips a long test on two days of three if LONGSHORE_DAY says which day it is, as .ci/run does.
-func third(t *testing.T, of int) {
-	t.Helper()
-	if day, err := strconv.Atoi(os.Getenv("LONGSHORE_DAY")); err == nil && day%3 != of {
-		t.Skip("it is another day's; make pair runs it")
 	}
 }
 

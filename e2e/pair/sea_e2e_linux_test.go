@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.mau.fi/whatsmeow/types"
 
@@ -52,6 +53,9 @@ type crew struct {
 
 const claraNumber = "4915550000003"
 
+// wholeLease is that of pairs with a whole sea: much goes on there, and a machine that does other things too renews late.
+const wholeLease = 5 * time.Second
+
 // newWholeSea is a sea with WhatsApp.
 func newWholeSea(t *testing.T) *sea {
 	t.Helper()
@@ -69,33 +73,45 @@ func newWholeSea(t *testing.T) *sea {
 	return s
 }
 
-// link links the pair's account, by the code that the host that owns shows.
-func (s *sea) link(owner *host) {
-	owner.Helper()
-	if s == nil || s.whatsapp == nil {
+// link links the pair's account, by the code that the host shows that owns.
+func (p *pair) link() {
+	p.Helper()
+	if p.sea == nil || p.sea.whatsapp == nil {
 		return
 	}
+	stage.Await(p, "the pair's account is linked", func() bool { // a host that ends meanwhile breaks it off
+		owner := p.owner()
+		if owner == nil {
+			return false
+		}
+		said, err := p.sea.whatsapp.link(p, owner)
+		if err != nil {
+			p.Logf("pair whatsapp: %v\n%s", err, said)
+		}
+		return err == nil
+	})
+}
+
+func (c *crew) link(t testing.TB, owner *host) (said string, err error) {
 	cmd := owner.command("pair", "whatsapp", "--phone", "+"+stage.OurNumber)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
+		cmd.Stderr = cmd.Stdout
 		err = cmd.Start()
 	}
 	if err != nil {
-		owner.Fatal(err)
+		return "", err
 	}
 	code := regexp.MustCompile(`[0-9A-Z]{4}-[0-9A-Z]{4}`)
-	said := ""
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said += lines.Text() + "\n"
 		if found := code.FindString(lines.Text()); found != "" {
-			if _, err := s.whatsapp.phone.EnterCode(stage.Soon(owner), found); err != nil {
-				owner.Fatal(err)
+			if _, err := c.phone.EnterCode(stage.Soon(t), found); err != nil {
+				t.Logf("enter the code: %v", err) // the command says why, too
 			}
 		}
 	}
-	if err := cmd.Wait(); err != nil {
-		owner.Fatalf("pair whatsapp: %v\n%s", err, said)
-	}
+	return said, cmd.Wait()
 }
 
 // folders are the groups of a pair.
@@ -209,12 +225,12 @@ type streams struct {
 	writers sync.WaitGroup
 }
 
-func (p *pair) streams(owner *host) *streams {
+func (p *pair) streams() *streams {
 	p.Helper()
 	ctx, cancel := context.WithCancel(p.Context())
 	u := &streams{cancel: cancel}
 	for _, folder := range p.folders() {
-		s := &stream{folder: folder, token: owner.newToken(folder)}
+		s := &stream{folder: folder, token: p.newToken(folder)}
 		u.all = append(u.all, s)
 		taken := make(chan int, most-2)
 		u.writers.Go(func() {

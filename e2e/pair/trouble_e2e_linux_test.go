@@ -68,12 +68,11 @@ func exhaust(t *testing.T, db *pgtest.Server) (release func()) {
 
 // A host must say what PostgreSQL lacks, lose nothing, and go on by itself.
 func TestAPostgreSQLInTroubleIsTold(t *testing.T) {
-	third(t, 2)
 	p := newPairOn(t, pgtest.Start(t, "max_connections=40"), nil, 10*time.Second)
 	a := p.hosts[0]
 	a.start()
 	stage.Await(t, "a owns", a.owns)
-	under := p.streams(a)
+	under := p.streams()
 
 	fence := a.status().Cluster.Fence
 	a.way.slow.Store(int64(350 * time.Millisecond)) // a commit needs two round trips
@@ -100,7 +99,6 @@ func TestAPostgreSQLInTroubleIsTold(t *testing.T) {
 }
 
 func TestAPostgreSQLWithoutDiskIsTold(t *testing.T) {
-	third(t, 2)
 	if os.Getuid() != 0 {
 		need.Lacking(t, "mount a small file system: only root does")
 	}
@@ -113,7 +111,7 @@ func TestAPostgreSQLWithoutDiskIsTold(t *testing.T) {
 	a := p.hosts[0]
 	a.start()
 	stage.Await(t, "a owns", a.owns)
-	under := p.streams(a)
+	under := p.streams()
 	under.moved(t)
 	ballast := filepath.Join(dir, "ballast")
 	fill(t, ballast)

@@ -68,6 +68,7 @@ type Part struct {
 // Options is what a Log works with.
 type Options struct {
 	Dir      string    // of the files, for the Log alone; created if it is missing
+	Mark     string    // a file elsewhere, by which the next Open knows if those are gone; empty: none
 	State    *state.DB // gets the trail as rows; nil: the trail is files
 	Settings Settings  // nil: files stay for ever, and entries do without Captions and Numbers
 	Log      *slog.Logger
@@ -147,7 +148,7 @@ type Log struct {
 func Open(o Options) (_ *Log, err error) {
 	l := &Log{o: o, kept: &rowKeeper{db: o.State, log: o.Log}, seen: map[outcome]event{}, written: make(chan struct{}, 1)}
 	if o.State == nil {
-		l.kept = &fileKeeper{dir: o.Dir, most: cmp.Or(o.most, maxFile), log: o.Log}
+		l.kept = &fileKeeper{dir: o.Dir, mark: o.Mark, most: cmp.Or(o.most, maxFile), log: o.Log}
 	}
 	if l.key, err = l.kept.key(); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)
@@ -157,10 +158,13 @@ func Open(o Options) (_ *Log, err error) {
 	if l.number, l.hash, cut, err = l.kept.end(l.resume); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)
 	}
+	l.reachBack()
 	if k, ok := l.kept.(*fileKeeper); ok {
 		l.broken, l.before = k.found, k.whole
+		if k.gone {
+			l.Add(Entry{Event: "gap", Message: "files of the trail were deleted before this start"})
+		}
 	}
-	l.reachBack()
 	if cut > 0 {
 		l.o.Log.Warn("a line of the audit trail that a crash cut off was removed", "bytes", cut)
 		l.Add(Entry{Event: "repaired", Message: fmt.Sprintf("%d bytes of a line that a crash cut off were removed", cut)})
@@ -175,20 +179,23 @@ func (l *Log) Failing() (waiting int, why error) {
 	return len(l.pending), l.failing
 }
 
-// Broken returns the first place at which the newest files were changed: before Open, or at their end since then. It
-// stays, even if lines follow. before is the number of entries in front of it. at is nil if nothing was changed.
+// Broken returns the first place at which the newest files were changed: before Open, or at their end since then; first of all, that
+// files were deleted. It stays, even if lines follow. before is the number of entries in front of it. at is nil if nothing was changed.
 func (l *Log) Broken() (at *Broken, before int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k, files := l.kept.(*fileKeeper)
-	if l.broken != nil || !files {
-		return l.broken, l.before
+	if !files {
+		return nil, 0
 	}
 	at, gone := k.broken(l.number, l.hash)
-	if at != nil && !gone {
+	if gone { // it passes if they come back before the next entry
+		return at, 0
+	}
+	if l.broken == nil && at != nil {
 		l.broken, l.before = at, l.number-1
 	}
-	return at, l.number - 1
+	return l.broken, l.before
 }
 
 // resume takes up one of the newest entries.

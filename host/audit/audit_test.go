@@ -233,7 +233,7 @@ func TestWhatADiskDoesNotTakeWaitsAndWhatIsTooMuchIsCounted(t *testing.T) {
 	o := quiet(filepath.Join(t.TempDir(), "audit"))
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	l := open(t, o)
-	if err := os.Rename(o.Dir, o.Dir+".away"); err != nil {
+	if err := errors.Join(os.Rename(o.Dir, o.Dir+".away"), os.WriteFile(o.Dir, nil, 0o600)); err != nil { // which no directory can replace
 		t.Fatal(err)
 	}
 	for i := range maxPending + 7 {
@@ -242,7 +242,7 @@ func TestWhatADiskDoesNotTakeWaitsAndWhatIsTooMuchIsCounted(t *testing.T) {
 	if n := strings.Count(log.String(), "cannot be written"); n != 1 {
 		t.Errorf("the operator was told %d times:\n%s", n, log.String())
 	}
-	if err := os.Rename(o.Dir+".away", o.Dir); err != nil {
+	if err := errors.Join(os.Remove(o.Dir), os.Rename(o.Dir+".away", o.Dir)); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, l)

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +20,8 @@ import (
 // fileKeeper keeps the trail in files of a directory, each named after the number of its first line.
 type fileKeeper struct {
 	dir  string
-	most int64 // bytes of a file
+	mark string // see Gone
+	most int64  // bytes of a file
 	log  *slog.Logger
 
 	mu   sync.Mutex
@@ -28,19 +31,50 @@ type fileKeeper struct {
 	torn bool         // behind size stands what a write left that failed half way
 	out  bytes.Buffer // what put writes: its memory is used again
 
+	secret []byte // that key has returned
+	gone   bool   // files were deleted, before end or since: those since then are in new ones
+
 	found *Broken // the first line that is not as it was written, of those that end read; nil: there is none
 	whole int64   // the entries before it
 }
 
-func (k *fileKeeper) key() ([]byte, error) {
+func (k *fileKeeper) key() (_ []byte, err error) {
 	if err := os.MkdirAll(k.dir, 0o700); err != nil {
 		return nil, err
 	}
-	return keyIn(k.dir)
+	k.secret, err = keyIn(k.dir)
+	return k.secret, err
+}
+
+// Gone reports whether files of a trail in a directory were deleted: mark, a file elsewhere, has the number of the
+// newest one, which no expiry deletes.
+func Gone(dir, mark string) bool {
+	text, err := os.ReadFile(mark)
+	marked, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // what is no number says nothing
+	all, failed := files(dir)
+	return err == nil && failed == nil && marked > 0 && (len(all) == 0 || numberOf(all[len(all)-1]) < marked)
+}
+
+// begun notes the newest file for Gone.
+func (k *fileKeeper) begun(path string) {
+	if k.mark == "" {
+		return
+	}
+	text := fmt.Appendln(nil, numberOf(path))
+	old, err := os.ReadFile(k.mark)
+	if !bytes.Equal(old, text) && (err == nil || errors.Is(err, fs.ErrNotExist)) { // the doctor names one that is closed
+		err = safefs.WriteFile(k.mark, text, 0o600)
+	}
+	if err != nil {
+		k.log.Error("nobody will notice if the audit trail is deleted while no host runs", "error", err)
+	}
 }
 
 func (k *fileKeeper) end(see func(Entry)) (number int64, hash string, cut int64, err error) {
 	all, err := files(k.dir)
+	if k.gone = Gone(k.dir, k.mark); k.gone {
+		k.log.Error("files of the audit trail are gone", "directory", k.dir)
+	}
 	if err != nil || len(all) == 0 {
 		return 0, "", 0, err
 	}
@@ -73,6 +107,7 @@ func (k *fileKeeper) end(see func(Entry)) (number int64, hash string, cut int64,
 	if number == 0 { // the first line of this file was cut off: its name has its number
 		number = numberOf(newest) - 1
 	}
+	k.begun(newest)
 	if k.file, err = os.OpenFile(newest, os.O_WRONLY|os.O_APPEND, 0); err == nil && cut > 0 {
 		if err = k.file.Truncate(k.size); err != nil {
 			err = errors.Join(err, k.file.Close())
@@ -152,24 +187,32 @@ func (k *fileKeeper) append(first int64, lines []byte) error {
 	return nil
 }
 
+// deleted reports whether the newest file was, and not the state directory with it, of which others say so.
+func (k *fileKeeper) deleted() bool {
+	if k.file == nil {
+		return false
+	}
+	_, err := os.Stat(k.file.Name())
+	_, above := os.Stat(filepath.Dir(k.dir))
+	return errors.Is(err, fs.ErrNotExist) && above == nil
+}
+
 // broken returns where the end of the newest file is not what put has written, whose last line has that number
-// and hash; nil if it is. gone: the file was deleted.
+// and hash; nil if it is. gone: files were deleted.
 func (k *fileKeeper) broken(number int64, hash string) (at *Broken, gone bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.gone || k.deleted() {
+		return &Broken{Gone: true, Why: "files of it were deleted"}, true
+	}
 	if k.file == nil || k.torn || k.size == 0 {
 		return nil, false
 	}
 	name := k.file.Name()
 	at = &Broken{File: filepath.Base(name), Line: int(number-numberOf(name)) + 1}
 	f, err := os.Open(name)
-	if err != nil {
-		_, above := os.Stat(filepath.Dir(k.dir))
-		if gone = errors.Is(err, fs.ErrNotExist) && above == nil; !gone { // others say that the state is closed or gone
-			return nil, false
-		}
-		at.Why = "the file is gone"
-		return at, true
+	if err != nil { // others say that the state is closed or gone
+		return nil, false
 	}
 	defer f.Close()
 	line := make([]byte, k.last)
@@ -198,10 +241,17 @@ func (k *fileKeeper) mend() error {
 	return err
 }
 
-// rotate begins the first file, or the next one if this one is full.
+// rotate begins the first file, or the next one if this one is full or was deleted.
 func (k *fileKeeper) rotate(first int64) error {
-	if k.file != nil && k.size < k.most {
+	deleted := k.deleted()
+	if k.file != nil && k.size < k.most && !deleted {
 		return nil
+	}
+	if err := os.MkdirAll(k.dir, 0o700); err != nil {
+		return err
+	}
+	if err := safefs.WriteNew(filepath.Join(k.dir, "key"), k.secret, 0o600); err != nil {
+		return err
 	}
 	next, err := os.OpenFile(filepath.Join(k.dir, fmt.Sprintf("%012d.jsonl", first)), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -210,7 +260,8 @@ func (k *fileKeeper) rotate(first int64) error {
 	if k.file != nil {
 		err = errors.Join(k.file.Sync(), k.file.Close())
 	}
-	k.file, k.size = next, 0
+	k.file, k.size, k.gone = next, 0, k.gone || deleted
+	k.begun(next.Name())
 	return errors.Join(err, safefs.SyncDir(k.dir))
 }
 

@@ -101,7 +101,7 @@ func (path file) each(see func(line []byte, at place) error) error {
 	})
 	if err != nil && stop == nil {
 		at.line++
-		return &Broken{at.file, at.line, err.Error()}
+		return &Broken{File: at.file, Line: at.line, Why: err.Error()}
 	}
 	return stop
 }
@@ -165,10 +165,14 @@ func lines(r io.Reader, see func(line []byte) error) (end int64, err error) {
 type Broken struct {
 	File string // name alone; empty: the trail is rows
 	Line int    // in the file; of a row, its number
+	Gone bool   // files were deleted, nobody knows at which line
 	Why  string
 }
 
 func (b *Broken) Error() string {
+	if b.Gone {
+		return b.Why
+	}
 	if b.File == "" {
 		return fmt.Sprintf("entry %d: %s", b.Line, b.Why)
 	}
@@ -217,7 +221,7 @@ func (s *Summary) next(e Entry, err error, at place) *Broken {
 		why = "it is not the beginning that it claims to be"
 	}
 	if why != "" {
-		return &Broken{at.file, at.line, why}
+		return &Broken{File: at.file, Line: at.line, Why: why}
 	}
 	if s.Entries == 0 {
 		s.First = e.Number

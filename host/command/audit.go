@@ -69,6 +69,9 @@ whether all before it is as it was.`,
 				return terminal.Hinted(errors.New(f.Cause), f.Remedy)
 			case err != nil:
 				return err
+			case place == c.Layout().Audit() && audit.Gone(place, c.Layout().AuditMark()):
+				f := doctor.TrailGone(place)
+				return terminal.Hinted(errors.New(f.Cause), f.Remedy)
 			case anchor != "" && !s.Found:
 				return &terminal.Error{Code: terminal.ExitFault, Err: fmt.Errorf("the trail is whole, but no line of it has the hash %q", anchor),
 					Hint: "either it is another trail than the one that you noted, or the line has become older than audit.keep"}

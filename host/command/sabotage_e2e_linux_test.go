@@ -431,6 +431,21 @@ func sabotages() map[string]sabotage {
 			},
 			finding: "audit_broken", part: "audit trail", words: []string{"another program has cut it off", "look at that line in"}, free: true,
 		},
+		"trail deleted": {
+			act: func(x *sabotaged) {
+				hello(x)
+				x.Until("an entry of the trail", func() bool {
+					all, _ := filepath.Glob(filepath.Join(x.Layout.Audit(), "*.jsonl"))
+					return len(all) == 1
+				})
+				stage.Must(x.t, os.RemoveAll(x.Layout.Audit()))
+			},
+			finding: "audit_broken", part: "audit trail", words: []string{"files of the audit trail in", "put them back from a backup"}, free: true,
+		},
+		"installation deleted": {
+			act:     func(x *sabotaged) { stage.Must(x.t, os.RemoveAll(x.Layout.Installation())) },
+			finding: "state_gone", part: "state", words: []string{"deleted or replaced while the host runs: installation/id", "put it back, or restart the host, which writes it again"},
+		},
 		"lock deleted": {
 			act:     func(x *sabotaged) { stage.Must(x.t, os.Remove(filepath.Join(x.Layout.Own(), "longshore.lock"))) },
 			finding: "state_gone", part: "state", words: []string{"deleted or replaced while the host runs: longshore.lock", "put them back"},
@@ -554,6 +569,11 @@ func TestTwelveSabotagesOfAStoppedHostAreNamedAlike(t *testing.T) {
 		"state open":           {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.State, 0o777)) }, words: []string{"others may write to the state directory", "chmod go-w"}},
 		"logs open":            {act: func(t *testing.T, l groups.Layout, _ string) { stage.Must(t, os.Chmod(l.Logs(), 0o755)) }, words: []string{"logs is open to other users", "chmod 0700"}},
 		"file open":            {act: func(t *testing.T, _ groups.Layout, file string) { stage.Must(t, os.Chmod(file, 0o666)) }, words: []string{"others may write to the configuration", "chmod go-w"}},
+		"trail deleted": {act: func(t *testing.T, l groups.Layout, _ string) {
+			stage.Must(t, os.MkdirAll(l.Installation(), 0o700))
+			stage.Must(t, os.WriteFile(l.AuditMark(), []byte("1\n"), 0o600))
+			stage.Must(t, os.RemoveAll(l.Audit()))
+		}, words: []string{"files of the audit trail in", "put them back from a backup"}},
 		"queue is a link": {act: func(t *testing.T, l groups.Layout, _ string) {
 			stage.Must(t, os.RemoveAll(l.IPC("family", "messages")))
 			stage.Must(t, os.Symlink("/tmp", l.IPC("family", "messages")))

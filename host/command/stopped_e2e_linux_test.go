@@ -5,6 +5,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -222,6 +223,33 @@ func TestAPageThatNobodyReadsWasDamagedForTheDoctorAlone(t *testing.T) {
 	whole, _ := wholeInstallation(t)
 	x := copyOf(t, whole)
 	damagePage(t, filepath.Join(x.dir, "state/longshore.db"))
+	x.judge()
+}
+
+// TestALogWithoutAHeaderWasSilentForEveryJudge: the host started without the deliveries that lay in it alone.
+func TestALogWithoutAHeaderWasSilentForEveryJudge(t *testing.T) {
+	if os.Getuid() == 0 {
+		fstest.AsAnotherUser(t)
+		return
+	}
+	whole, _ := wholeInstallation(t)
+	x := copyOf(t, whole)
+	path := filepath.Join(x.dir, "state/longshore.db")
+	before, err := os.ReadFile(path)
+	stage.Must(t, err)
+	db, err := sql.Open("sqlite", path)
+	stage.Must(t, err)
+	_, err = db.Exec(`UPDATE longshore_store SET checked = 1`)
+	stage.Must(t, err)
+	log, err := os.ReadFile(path + "-wal")
+	stage.Must(t, err)
+	clear(log[:32])
+	stage.Must(t, db.Close())
+	stage.Must(t, os.WriteFile(path, before, 0o600))
+	stage.Must(t, os.WriteFile(path+"-wal", log, 0o600))
+	if all := wrong(x.found()); len(all) != 1 || all[0].Name != finding.Damaged || !strings.Contains(all[0].Remedy, "restore it from a backup") {
+		t.Errorf("the doctor says: %+v", all)
+	}
 	x.judge()
 }
 

@@ -19,7 +19,13 @@ import (
 // trail finds what keeps a stopped host from writing the audit trail, without which it does not start.
 func (d Doctor) trail(context.Context) []finding.Finding {
 	dir := d.Layout.Audit()
-	if d.trailElsewhere() || safefs.Writable(dir, true) != nil { // usable and state say why
+	if d.trailElsewhere() {
+		return nil
+	}
+	if audit.Gone(dir, d.Layout.AuditMark()) {
+		return []finding.Finding{TrailGone(dir)}
+	}
+	if safefs.Writable(dir, true) != nil { // usable and state say why
 		return nil
 	}
 	torn, err := audit.Check(dir)
@@ -69,8 +75,19 @@ func (d Doctor) chain(ctx context.Context) []finding.Finding {
 
 // TrailBroken is the finding that the audit trail, whose first lines are whole, was changed at a place.
 func TrailBroken(b *audit.Broken, place string, whole int64) finding.Finding {
+	if b.Gone {
+		return TrailGone(place)
+	}
 	return finding.Finding{
 		Name: finding.Trail, Part: trailPart, Severity: finding.Warning, Cause: "the audit trail is not as it was written: " + b.Error(),
 		Remedy: fmt.Sprintf("look at that line in %s, and at who could write there; %d entries before it are whole", place, whole),
+	}
+}
+
+// TrailGone is the finding that files of the audit trail were deleted.
+func TrailGone(place string) finding.Finding {
+	return finding.Finding{
+		Name: finding.Trail, Part: trailPart, Severity: finding.Warning, Cause: "files of the audit trail in " + place + " are gone, with all that they said",
+		Remedy: "find out who deleted them, stop the host, and put them back from a backup; without one, start the host again: it keeps the entries that came since",
 	}
 }

@@ -160,9 +160,12 @@ func (h *Host) ofFiles() []finding.Finding {
 	if lost == nil || errors.Is(lost, fs.ErrPermission) { // the doctor names the directory that is closed
 		return nil
 	}
+	remedy := "let no second host start; put them back; or stop the host, restore a backup as docs/operations.md says, and start it"
+	if all, _ := h.lostFiles(); len(all) == 1 && all[0] == h.nameOf(h.idFile()) { // the markers have it
+		remedy = "put it back, or restart the host, which writes it again"
+	}
 	return []finding.Finding{{
-		Name: finding.StateGone, Part: "state", Severity: finding.Fault, Cause: "no delivery can be accepted: " + lost.Error(),
-		Remedy: "let no second host start; put them back; or stop the host, restore a backup as docs/operations.md says, and start it",
+		Name: finding.StateGone, Part: "state", Severity: finding.Fault, Cause: "no delivery can be accepted: " + lost.Error(), Remedy: remedy,
 	}}
 }
 

@@ -269,7 +269,7 @@ func (h *Host) openAudit(context.Context) (_ Part, err error) {
 	if h.Config().Audit.Off || h.opts.Idle {
 		return nil, nil
 	}
-	o := audit.Options{Dir: h.Layout.Audit(), Log: h.opts.Log, Settings: h}
+	o := audit.Options{Dir: h.Layout.Audit(), Mark: h.Layout.AuditMark(), Log: h.opts.Log, Settings: h}
 	if h.State.Spec.OnServer() { // the next host goes on with it, perhaps on another machine
 		o.State = h.State
 	}

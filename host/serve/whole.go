@@ -78,14 +78,25 @@ func (h *Host) held() (paths []string) {
 	for _, s := range StoresOf(h.Config(), true) {
 		paths = append(paths, filepath.Join(s.Dir, s.Lock), filepath.Join(s.Dir, s.File))
 	}
-	return append(paths, filepath.Join(h.Layout.Installation(), "id"))
+	return append(paths, h.idFile())
 }
+
+func (h *Host) idFile() string { return filepath.Join(h.Layout.Installation(), "id") }
 
 // LostFiles returns an error that names the files of the state that were deleted or replaced since they
 // were first seen; nil if there are none. If the host may not look at one, the error is fs.ErrPermission.
 // The error passes if the same files come back. The bridge asks for each batch of requests.
 func (h *Host) LostFiles() error {
-	var lost, closed []string
+	switch lost, closed := h.lostFiles(); {
+	case len(lost) > 0:
+		return fmt.Errorf("files of the state were deleted or replaced while the host runs: %s", strings.Join(lost, ", "))
+	case len(closed) > 0:
+		return fmt.Errorf("the host may not look at files of the state: %s: %w", strings.Join(closed, ", "), fs.ErrPermission)
+	}
+	return nil
+}
+
+func (h *Host) lostFiles() (lost, closed []string) {
 	h.whole.mu.Lock()
 	defer h.whole.mu.Unlock()
 	if c := h.Config(); h.whole.of != c {
@@ -103,13 +114,7 @@ func (h *Host) LostFiles() error {
 			lost = append(lost, h.nameOf(path))
 		}
 	}
-	switch {
-	case len(lost) > 0:
-		return fmt.Errorf("files of the state were deleted or replaced while the host runs: %s", strings.Join(lost, ", "))
-	case len(closed) > 0:
-		return fmt.Errorf("the host may not look at files of the state: %s: %w", strings.Join(closed, ", "), fs.ErrPermission)
-	}
-	return nil
+	return lost, closed
 }
 
 // nameOf returns a path as it is below the state directory.

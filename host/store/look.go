@@ -131,7 +131,9 @@ type looking struct {
 // as a copy, since SQLite can only merge a log by writing. It returns nil if that is not allowed.
 func (s Spec) look(ctx context.Context, how looking) (v *View, err error) {
 	v = &View{}
-	v.lock, err = s.lockToLook()
+	if v.lock, err = s.lockToLook(); err == nil {
+		err = s.checkLog()
+	}
 	switch {
 	case errors.Is(err, ErrLocked) && how.beside:
 		v.DB, err = s.connect("ro")

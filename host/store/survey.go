@@ -276,6 +276,9 @@ func (s Spec) holds(path string) string {
 // only after it has rolled the transaction back, for which it must be able to
 // write.
 func (s Spec) inspectPlain(ctx context.Context, found survey) (mark, error) {
+	if err := s.checkLog(); err != nil {
+		return mark{}, err
+	}
 	mode := "ro"
 	if fi, err := os.Stat(s.path() + "-journal"); err == nil && fi.Size() > 0 {
 		mode = "rw"
