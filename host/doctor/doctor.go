@@ -27,12 +27,12 @@ import (
 // Doctor checks one installation. It writes nothing.
 type Doctor struct {
 	Layout   groups.Layout
-	Groups   []groups.Group // from the configuration
-	Stores   []store.Spec   // those that serve opens
-	Served   []string       // the folders of the groups that a host has served
-	FreeDisk int64          // limits.free_disk in bytes: space that the outbox leaves free; 0: none
-	Channels []Check        // of the configured channels
-	Running  bool           // the host itself asks: it has the stores open and the addresses taken
+	Groups   []groups.Group   // from the configuration
+	Stores   []store.Spec     // those that serve opens
+	Served   []string         // the folders of the groups that a host has served
+	FreeDisk int64            // limits.free_disk in bytes: space that the outbox leaves free; 0: none
+	Channels map[string]Check // of the configured channels, by part
+	Running  bool             // the host itself asks: it has the stores open and the addresses taken
 
 	Container bool   // an assistant runs in a container
 	Proc      string // mount point of procfs; empty: /proc
@@ -44,14 +44,11 @@ type Doctor struct {
 }
 
 // Check checks one channel, or another part; running reports whether the host asks.
-type Check struct {
-	Part string
-	Ask  func(ctx context.Context, running bool) []finding.Finding
-}
+type Check func(ctx context.Context, running bool) []finding.Finding
 
 // Of returns the Doctor for a valid configuration. served are the folders of the groups that a
 // host has served, channels the checks of the configured channels.
-func Of(c *config.Config, stores []store.Spec, served []string, channels []Check, getenv func(string) string) Doctor {
+func Of(c *config.Config, stores []store.Spec, served []string, channels map[string]Check, getenv func(string) string) Doctor {
 	return Doctor{
 		Layout: c.Layout(), Groups: c.Groups, Stores: stores, Served: served, FreeDisk: int64(c.Limits.FreeDisk),
 		Channels: channels, Container: len(c.InContainers()) > 0, File: c.File, Config: c, Getenv: getenv,
@@ -93,8 +90,8 @@ func (d Doctor) Examine(ctx context.Context) []finding.Finding {
 		ask("machine", Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.aside), ask("state", Doctor.stores), ask(trailPart, Doctor.chain),
 		ask("assistants", Doctor.keys, Doctor.environment),
 	}
-	for _, c := range d.Channels {
-		sources = append(sources, finding.Bounded{Part: c.Part, Source: finding.Func(func(ctx context.Context) []finding.Finding { return c.Ask(ctx, d.Running) })})
+	for part, check := range d.Channels {
+		sources = append(sources, finding.Bounded{Part: part, Source: finding.Func(func(ctx context.Context) []finding.Finding { return check(ctx, d.Running) })})
 	}
 	return slices.Concat(finding.AtOnce(ctx, sources...)...)
 }

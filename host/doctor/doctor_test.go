@@ -64,9 +64,9 @@ func (p *patient) must(errs ...error) {
 
 // page gives the patient a chat page.
 func (p *patient) page(s web.Settings) {
-	p.Channels = append(p.Channels, doctor.Check{Part: "channel web", Ask: func(ctx context.Context, running bool) []finding.Finding {
+	p.Channels = map[string]doctor.Check{"channel web": func(ctx context.Context, running bool) []finding.Finding {
 		return web.Platform().Examine(ctx, channel.Setup{Name: "web", Settings: &s}, running)
-	}})
+	}}
 }
 
 // assistant gives the patient's group an assistant.
@@ -320,10 +320,10 @@ func TestTheDoctorIsContentWithAHealthyInstallation(t *testing.T) {
 // What a running host says of itself was looked for by another process, with another PATH and user.
 func TestTheDoctorAsksTheHostThatRuns(t *testing.T) {
 	p := newPatient(t)
-	p.Channels = append(p.Channels, doctor.Check{Part: "channel web", Ask: func(context.Context, bool) []finding.Finding {
+	p.Channels = map[string]doctor.Check{"channel web": func(context.Context, bool) []finding.Finding {
 		t.Error("the channel was examined beside its host")
 		return nil
-	}})
+	}}
 	serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: running{}, Health: healthy()})
 	if found := p.ask(t.Context()); !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Cause == "12 B of disk are free, asked: true" }) {
 		t.Errorf("%+v", found)
@@ -438,21 +438,21 @@ func (p *patient) ask(ctx context.Context) []finding.Finding {
 // TestAPlatformThatDoesNotAnswerHeldUpTheDoctor for 20 seconds, and each further one for as long again.
 func TestAPlatformThatDoesNotAnswerHeldUpTheDoctor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := doctor.Doctor{Running: true}
+		d := doctor.Doctor{Running: true, Channels: map[string]doctor.Check{}}
 		for _, name := range []string{"channel a", "channel b"} {
-			d.Channels = append(d.Channels, doctor.Check{Part: name, Ask: func(context.Context, bool) []finding.Finding {
+			d.Channels[name] = func(context.Context, bool) []finding.Finding {
 				time.Sleep(time.Minute) // also of one that heeds no context
 				return nil
-			}})
+			}
 		}
 		began := time.Now()
 		all := d.Examine(t.Context())
 		if took := time.Since(began); took > 9*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		for _, c := range d.Channels {
-			if !slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.Unasked && f.Part == c.Part && f.Remedy != "" }) {
-				t.Errorf("nothing says that %s did not answer: %+v", c.Part, all)
+		for part := range d.Channels {
+			if !slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.Unasked && f.Part == part && f.Remedy != "" }) {
+				t.Errorf("nothing says that %s did not answer: %+v", part, all)
 			}
 		}
 		time.Sleep(time.Minute)

@@ -58,9 +58,9 @@ func serve(t *testing.T, s *operator.Server) {
 func TestWhatTwoChannelsFindIsSaidOnce(t *testing.T) {
 	p := newPatient(t)
 	for range 2 {
-		p.Channels = append(p.Channels, doctor.Check{Part: "channel web", Ask: func(context.Context, bool) []finding.Finding {
+		p.Channels = map[string]doctor.Check{"channel web": func(context.Context, bool) []finding.Finding {
 			return []finding.Finding{finding.Well("media tools", "all run confined")}
-		}})
+		}}
 	}
 	n := 0
 	for _, f := range p.ask(t.Context()) {
