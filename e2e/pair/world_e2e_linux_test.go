@@ -39,7 +39,7 @@ type pair struct {
 	token string
 	sent  int
 
-	files string // a further key of state, as ", files: /mnt"
+	files, channels, groups string // further keys of longshore.yaml, as "files: /mnt"; entries of channels and groups
 }
 
 // host is one of them, with its guard.
@@ -100,7 +100,7 @@ remote: {listen: "%s"}
 metrics: {listen: "%s"}
 groups: [{folder: quay, chat: "web:quay"}%s%s]
 limits: {free_disk: 0, pending: 10000, rate: {per_minute: %d, burst: 10000}}
-`, p.files, h.name, p.lease, h.page, p.sea.channels(h), h.remote, h.metrics, p.sea.groups(), h.further(), 100_000+h.allowance))
+`, p.files, h.name, p.lease, h.page, p.sea.channels(h)+p.channels, h.remote, h.metrics, p.sea.groups()+p.groups, h.further(), 100_000+h.allowance))
 }
 
 func (h *host) command(args ...string) *exec.Cmd {
@@ -352,14 +352,26 @@ type proxy struct {
 	trap     atomic.Pointer[trap]
 }
 
-// trap waits for an answer of the server.
+// trap waits for what passes.
 type trap struct {
-	is func(answer []byte) bool
+	is func(passes passing) bool
 	do func()
 }
 
+// passing is what passes on a connection, to the server or back.
+type passing struct {
+	conn  net.Conn // the host's
+	up    bool
+	bytes []byte
+}
+
 // next calls do before the next answer of that kind goes to the host.
-func (p *proxy) next(is func(answer []byte) bool, do func()) { p.trap.Store(&trap{is, do}) }
+func (p *proxy) next(is func(answer []byte) bool, do func()) {
+	p.when(func(one passing) bool { return !one.up && is(one.bytes) }, do)
+}
+
+// when calls do before the next bytes of that kind pass.
+func (p *proxy) when(is func(passing) bool, do func()) { p.trap.Store(&trap{is, do}) }
 
 func newProxy(t *testing.T, to string) *proxy {
 	t.Helper()
@@ -380,16 +392,16 @@ func newProxy(t *testing.T, to string) *proxy {
 				_ = from.Close()
 				continue
 			}
-			go p.pass(from, to, &p.up, func([]byte) {})
-			go p.pass(to, from, &p.down, p.sprung)
+			go p.pass(from, to, &p.up, func(b []byte) { p.sprung(passing{from, true, b}) })
+			go p.pass(to, from, &p.down, func(b []byte) { p.sprung(passing{from, false, b}) })
 		}
 	}()
 	return p
 }
 
-// sprung calls the trap, once, if it waits for this answer.
-func (p *proxy) sprung(answer []byte) {
-	if t := p.trap.Load(); t != nil && t.is(answer) && p.trap.CompareAndSwap(t, nil) {
+// sprung calls the trap, once, if it waits for this.
+func (p *proxy) sprung(one passing) {
+	if t := p.trap.Load(); t != nil && t.is(one) && p.trap.CompareAndSwap(t, nil) {
 		t.do()
 	}
 }

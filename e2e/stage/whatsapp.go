@@ -121,10 +121,15 @@ func (h *Harbour) Command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = h.Dir
+	cmd.Env = append(os.Environ(), h.Env()...)
+	return cmd
+}
+
+// Env are the variables of a longshore program whose WhatsApp is this one.
+func (h *Harbour) Env() []string {
 	// Under the race detector the library races with itself at times, as .ci/race
 	// says; that is not to be this process's exit code.
-	cmd.Env = append(os.Environ(), WhatsAppEnv+"="+h.Srv.Addr(), "GORACE=exitcode=0")
-	return cmd
+	return []string{WhatsAppEnv + "=" + h.Srv.Addr(), "GORACE=exitcode=0"}
 }
 
 func (h *Harbour) Run(args ...string) string {
