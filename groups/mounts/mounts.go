@@ -94,13 +94,17 @@ func operators(m Mount) bool {
 // Mounts returns the whole table, in an order in which it can be mounted.
 func (m *Map) Mounts() []Mount { return slices.Clone(m.table) }
 
-// Gone returns the operator's directories whose place is empty, or taken by another
-// directory than New has seen there. What is asked for from them is refused with
-// CodeMountMissing. It hangs if a network file system does.
-func (m *Map) Gone() (all []Mount) {
+// Gone returns, by mount, why the operator's directories cannot be used: their place is empty or taken by another
+// directory than New has seen there, which is an error fs.ErrNotExist, or the host may not read or search
+// them. What is asked for from them is refused with CodeMountMissing. It hangs if a network file system does.
+func (m *Map) Gone() map[Mount]error {
+	all := map[Mount]error{}
 	for _, r := range m.roots {
-		if r.fixed && r.gone() {
-			all = append(all, r.mount)
+		if !r.fixed {
+			continue
+		}
+		if err := r.gone(); err != nil {
+			all[r.mount] = err
 		}
 	}
 	return all

@@ -1,6 +1,7 @@
 package mounts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,12 +88,15 @@ func (r *root) current() bool {
 	return err == nil && named.Identity == r.handle.id
 }
 
-// gone reports whether a fixed directory is not where it was first seen.
-func (r *root) gone() bool {
+// gone returns why a fixed directory cannot be read where it was first seen.
+func (r *root) gone() error {
 	named, err := safefs.RealDir(r.mount.Host)
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return err != nil || r.first != (safefs.Lasting{}) && r.first != named
+	if err == nil && r.first != (safefs.Lasting{}) && r.first != named {
+		err = fs.ErrNotExist
+	}
+	return cmp.Or(err, safefs.Readable(r.mount.Host, true))
 }
 
 // remember records the identity of a fixed directory the first time it is seen.
@@ -192,6 +196,10 @@ func (r *root) missing(how string) *refusal.Error {
 	if r.fixed {
 		hint += ", or restart the host if another one is meant to be there"
 	}
+	return r.unusable(how, hint)
+}
+
+func (r *root) unusable(how, hint string) *refusal.Error {
 	if own := "/workspace/group"; r.mount.Container != own {
 		hint += "; meanwhile send from another directory, such as " + own
 	}
@@ -203,7 +211,7 @@ func (r *root) missing(how string) *refusal.Error {
 func (r *root) failed(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return r.missing("is not readable for the host")
+		return r.unusable("is not readable for the host", "the operator must give the host the right to read the directory")
 	case errors.Is(err, fs.ErrNotExist):
 		return r.missing("does not exist on the host")
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):

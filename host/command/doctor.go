@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -107,21 +108,27 @@ func (e *env) examine(ctx context.Context) []finding.Finding {
 	}
 	var known serve.Known
 	var who []finding.Finding
-	if health := operator.NewClient(operator.ControlDir(c.Layout())).Health(ctx); errors.Is(health, operator.ErrNoHost) {
+	health := operator.NewClient(operator.ControlDir(c.Layout())).Health(ctx)
+	if errors.Is(health, operator.ErrNoHost) {
 		if hidden := e.unasked(c.Layout(), health); hidden.Name != finding.Host {
 			return []finding.Finding{hidden}
 		}
-		known, _ = serve.Knows(ctx, c, store.Look) // the doctor says why the state cannot be read
+		short, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		known, _ = serve.Knows(short, c, store.Look) // the doctor says why the state cannot be read
 		c = e.withRegistered(c, known)
 		if c.Cluster.Name != "" { // the doctor says why the database does not answer
-			_ = e.withCluster(ctx, func(_ context.Context, _ *pgx.Conn, v cluster.View) error {
+			_ = e.withCluster(short, func(_ context.Context, _ *pgx.Conn, v cluster.View) error {
 				who = append(who, v.Who())
 				return nil
 			})
 		}
 	}
-	return append(doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx), who...)
+	return append(doctor.Of(c, serve.StoresOf(c, true), known.Served, serve.Checks(c), e.getenv).Ask(ctx, health), who...)
 }
+
+// askTime is how long the doctor of a stopped host asks the state's server before it looks at the rest.
+const askTime = 2 * time.Second
 
 // ofBoth returns the problems of a file, in the words of the running host if it knows that the file is invalid.
 func ofBoth(problems []*config.Problem, running []finding.Finding) []finding.Finding {

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
@@ -108,11 +110,14 @@ func (c *checker) extra(key string, e *groups.Extra) {
 	}()
 	var err error
 	if e.Host, err = c.resolve(key, dir); err != nil {
-		c.down(key, err.Error(), "correct the path or the rights on it")
+		c.down(key, err.Error(), cmp.Or(finding.Remedy(err, c.written[key]), "correct the path or the rights on it"))
 		return
 	}
-	if info, err := os.Stat(e.Host); err != nil || !info.IsDir() {
+	if err := safefs.Readable(e.Host, true); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		c.down(key, fmt.Sprintf("%q is no directory", e.Host), "make it or mount it, or correct the path")
+		return
+	} else if err != nil {
+		c.down(key, fmt.Sprintf("%q cannot be read: %v", e.Host, safefs.Reason(err)), cmp.Or(finding.Remedy(err, e.Host), "correct the path or the rights on it"))
 		return
 	}
 	name := cmp.Or(c.blocked(written), c.blocked(e.Host))

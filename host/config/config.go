@@ -37,6 +37,8 @@ type Config struct {
 
 	// SecretFiles are the files that secrets were read from, each once.
 	SecretFiles []string `yaml:"-" json:"-"`
+	// Secrets are their paths as the file has them, but absolute, by key: a link may lead to another file later.
+	Secrets map[string]string `yaml:"-" json:"-"`
 
 	// Platforms are all that the configuration could name.
 	Platforms []channel.Platform `yaml:"-" json:"-"`

@@ -130,7 +130,10 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	} else if err != nil {
 		return &cfg, err
 	}
-	cfg.SecretFiles = slices.Compact(slices.Sorted(maps.Values(c.secretFiles)))
+	cfg.SecretFiles, cfg.Secrets = slices.Compact(slices.Sorted(maps.Values(c.secretFiles))), map[string]string{}
+	for key := range c.secretFiles {
+		cfg.Secrets[key] = c.written[key]
+	}
 	src.finish(cfg.Warnings)
 	src.finish(cfg.Down)
 	return &cfg, nil

@@ -70,19 +70,27 @@ func (c *checker) readSecret(key, path string) Secret {
 		return setting.UnsetSecret()
 	}
 	c.secretFiles[key] = resolved
-	f, err := os.OpenFile(resolved, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		c.down(key, fmt.Sprintf("the file cannot be read: %v", safefs.Reason(err)), "put the token into it, readable for the host's user only: chown "+strconv.Itoa(os.Geteuid())+" and chmod 600")
-		return setting.UnsetSecret()
-	}
-	defer func() { _ = f.Close() }()
-	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	text := strings.TrimRight(string(b), "\r\n")
-	if err != nil || text == "" || len(b) > maxSecret {
-		c.down(key, "the file holds no secret, or is larger than 64 KiB", "write the secret into it, on one line")
+	text, wrong, hint := ReadSecret(resolved)
+	if wrong != "" {
+		c.down(key, wrong, hint)
 		return setting.UnsetSecret()
 	}
 	return c.plainSecret(key, text)
+}
+
+// ReadSecret returns the text of a secret's file, or what is wrong with the file and what to do about it.
+func ReadSecret(path string) (text, wrong, hint string) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", fmt.Sprintf("the file cannot be read: %v", safefs.Reason(err)), "put the token into it, readable for the host's user only: chown " + strconv.Itoa(os.Geteuid()) + " and chmod 600"
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	text = strings.TrimRight(string(b), "\r\n")
+	if err != nil || text == "" || len(b) > maxSecret {
+		return "", "the file holds no secret, or is larger than 64 KiB", "write the secret into it, on one line"
+	}
+	return text, "", ""
 }
 
 // secretsHidden rejects a secret's file, or a directory of backups, that a container can see.

@@ -27,12 +27,12 @@ import (
 // Doctor checks one installation. It writes nothing.
 type Doctor struct {
 	Layout   groups.Layout
-	Groups   []groups.Group // from the configuration
-	Stores   []store.Spec   // those that serve opens
-	Served   []string       // the folders of the groups that a host has served
-	FreeDisk int64          // limits.free_disk in bytes: space that the outbox leaves free; 0: none
-	Channels []Check        // of the configured channels
-	Running  bool           // the host itself asks: it has the stores open and the addresses taken
+	Groups   []groups.Group   // from the configuration
+	Stores   []store.Spec     // those that serve opens
+	Served   []string         // the folders of the groups that a host has served
+	FreeDisk int64            // limits.free_disk in bytes: space that the outbox leaves free; 0: none
+	Channels map[string]Check // of the configured channels, by part
+	Running  bool             // the host itself asks: it has the stores open and the addresses taken
 
 	Container bool   // an assistant runs in a container
 	Proc      string // mount point of procfs; empty: /proc
@@ -43,12 +43,12 @@ type Doctor struct {
 	Getenv func(string) string // names the container engine
 }
 
-// Check checks one channel; running reports whether the host asks.
+// Check checks one channel, or another part; running reports whether the host asks.
 type Check func(ctx context.Context, running bool) []finding.Finding
 
 // Of returns the Doctor for a valid configuration. served are the folders of the groups that a
 // host has served, channels the checks of the configured channels.
-func Of(c *config.Config, stores []store.Spec, served []string, channels []Check, getenv func(string) string) Doctor {
+func Of(c *config.Config, stores []store.Spec, served []string, channels map[string]Check, getenv func(string) string) Doctor {
 	return Doctor{
 		Layout: c.Layout(), Groups: c.Groups, Stores: stores, Served: served, FreeDisk: int64(c.Limits.FreeDisk),
 		Channels: channels, Container: len(c.InContainers()) > 0, File: c.File, Config: c, Getenv: getenv,
@@ -77,11 +77,23 @@ func (d Doctor) Start(ctx context.Context) []finding.Finding {
 	return slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity != finding.Fault || f.Name == finding.StateOpen })
 }
 
-// Examine returns what takes longer or asks others: databases, channels' platforms, assistants'
-// programs, engine and machines.
-func (d Doctor) Examine(ctx context.Context) (all []finding.Finding) {
+// Examine returns what takes longer or asks others, all at once and for some seconds: databases, channels' platforms,
+// assistants' programs, engine and machines. Of who has not answered then, it says that.
+func (d Doctor) Examine(ctx context.Context) []finding.Finding {
 	d.Proc = cmp.Or(d.Proc, "/proc")
-	return each(ctx, d, Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.stores, Doctor.aside, Doctor.chain, Doctor.channels, Doctor.keys, Doctor.environment)
+	ctx, cancel := context.WithTimeout(ctx, operator.ExamineTime)
+	defer cancel()
+	ask := func(part string, checks ...func(Doctor, context.Context) []finding.Finding) finding.Source {
+		return finding.Bounded{Part: part, Source: finding.Func(func(ctx context.Context) []finding.Finding { return each(ctx, d, checks...) })}
+	}
+	sources := []finding.Source{
+		ask("machine", Doctor.advice, Doctor.volume, Doctor.inotify, Doctor.aside), ask("state", Doctor.stores), ask(trailPart, Doctor.chain),
+		ask("assistants", Doctor.keys, Doctor.environment),
+	}
+	for part, check := range d.Channels {
+		sources = append(sources, finding.Bounded{Part: part, Source: finding.Func(func(ctx context.Context) []finding.Finding { return check(ctx, d.Running) })})
+	}
+	return slices.Concat(finding.AtOnce(ctx, sources...)...)
 }
 
 func each(ctx context.Context, d Doctor, checks ...func(Doctor, context.Context) []finding.Finding) (all []finding.Finding) {
@@ -95,15 +107,13 @@ func each(ctx context.Context, d Doctor, checks ...func(Doctor, context.Context)
 }
 
 // Ask returns the findings of the host that runs, with those of its examination, and what only
-// somebody outside it can see. If none runs, it examines the installation itself.
-func (d Doctor) Ask(ctx context.Context) []finding.Finding {
+// somebody outside it can see. If none runs, it examines the installation itself. err is of Client.Health.
+func (d Doctor) Ask(ctx context.Context, err error) []finding.Finding {
 	d.Proc = cmp.Or(d.Proc, "/proc")
 	outside := d.user(ctx)
-	client := operator.NewClient(operator.ControlDir(d.Layout))
-	err := client.Health(ctx)
 	if err == nil {
 		var all []finding.Finding
-		if all, err = client.Findings(ctx, true); err == nil {
+		if all, err = operator.NewClient(operator.ControlDir(d.Layout)).Findings(ctx, true); err == nil {
 			return finding.Merge(outside, all)
 		}
 	}
@@ -147,13 +157,6 @@ func Unasked(l groups.Layout, err error) finding.Finding {
 		}
 	}
 	return f
-}
-
-func (d Doctor) channels(ctx context.Context) (all []finding.Finding) {
-	for _, check := range d.Channels {
-		all = append(all, check(ctx, d.Running)...)
-	}
-	return all
 }
 
 func found(name, part string, s finding.Severity, cause, remedy string) []finding.Finding {
@@ -214,13 +217,20 @@ func (d Doctor) config(context.Context) []finding.Finding {
 	return well("configuration", "the configuration is valid, and only its owner may change it")
 }
 
-// secrets finds the files of secrets that others may read.
+// secrets finds the files of secrets that others may read, and those that a running host could not read again.
 func (d Doctor) secrets(context.Context) (all []finding.Finding) {
 	if d.Config == nil {
 		return nil
 	}
 	for _, path := range openSecrets(d.Config) {
 		all = append(all, found(finding.ConfigOpen, "configuration", finding.Warning, "others may read the secret in "+path, "chmod 0600 "+finding.ShellWord(path))...)
+	}
+	for key, path := range d.Config.Secrets {
+		_, wrong, hint := config.ReadSecret(path)
+		if wrong == "" || !d.Running || slices.ContainsFunc(d.Config.Down, func(p *config.Problem) bool { return p.Key == key }) {
+			continue // of the latter the part that lacks it says so
+		}
+		all = append(all, found(finding.Secret, "configuration, "+key, finding.Warning, fmt.Sprintf("%s, %s: %s; the host goes on by what it has read, and lacks it from its next start or reload on", key, path, wrong), hint)...)
 	}
 	return all
 }

@@ -64,9 +64,9 @@ func (p *patient) must(errs ...error) {
 
 // page gives the patient a chat page.
 func (p *patient) page(s web.Settings) {
-	p.Channels = append(p.Channels, func(ctx context.Context, running bool) []finding.Finding {
+	p.Channels = map[string]doctor.Check{"channel web": func(ctx context.Context, running bool) []finding.Finding {
 		return web.Platform().Examine(ctx, channel.Setup{Name: "web", Settings: &s}, running)
-	})
+	}}
 }
 
 // assistant gives the patient's group an assistant.
@@ -262,7 +262,7 @@ func TestDoctorFindsWhatWasPlantedAndChangesNothing(t *testing.T) {
 			c.plant(p)
 			parent := filepath.Dir(p.Layout.State)
 			before := tree(t, parent)
-			findings := p.Ask(t.Context())
+			findings := p.ask(t.Context())
 			if diff := cmp.Diff(before, tree(t, parent)); diff != "" {
 				t.Errorf("the doctor changed something:\n%s", diff)
 			}
@@ -285,11 +285,11 @@ func TestAProgramThatMayNotBeRunWasCalledMissing(t *testing.T) {
 	p, program := newPatient(t), filepath.Join(t.TempDir(), "assistant.sh")
 	p.must(os.WriteFile(program, []byte("#!/bin/sh\n"), 0o644))
 	p.assistant(config.Assistant{Runtime: "process", Agent: "command", Command: []string{program}})
-	i := slices.IndexFunc(p.Ask(t.Context()), func(f finding.Finding) bool { return f.Name == string(cause.NotInstalled) })
+	i := slices.IndexFunc(p.ask(t.Context()), func(f finding.Finding) bool { return f.Name == string(cause.NotInstalled) })
 	if i < 0 {
 		t.Fatal("the program was taken for one that can run")
 	}
-	if f := p.Ask(t.Context())[i]; strings.Contains(f.Cause, "not found") || f.Remedy != "chmod a+rx "+program+", as its owner or as root" {
+	if f := p.ask(t.Context())[i]; strings.Contains(f.Cause, "not found") || f.Remedy != "chmod a+rx "+program+", as its owner or as root" {
 		t.Errorf("said of a program that may not be run: %+v", f)
 	}
 }
@@ -298,7 +298,7 @@ func TestAProgramThatMayNotBeRunWasCalledMissing(t *testing.T) {
 func TestAClockThatNobodySetIsAFault(t *testing.T) {
 	p := newPatient(t)
 	synctest.Test(t, func(t *testing.T) {
-		if !slices.ContainsFunc(p.Ask(t.Context()), func(f finding.Finding) bool {
+		if !slices.ContainsFunc(p.ask(t.Context()), func(f finding.Finding) bool {
 			return f.Part == "clock" && f.Severity == finding.Fault && strings.Contains(f.Cause, "2000")
 		}) {
 			t.Error("the clock shows 2000, and that is no fault")
@@ -309,7 +309,7 @@ func TestAClockThatNobodySetIsAFault(t *testing.T) {
 func TestTheDoctorIsContentWithAHealthyInstallation(t *testing.T) {
 	p := newPatient(t)
 	p.database(false)
-	for _, f := range p.Ask(t.Context()) {
+	for _, f := range p.ask(t.Context()) {
 		// The machine's own disk and clock are what they are.
 		if f.Severity != finding.Fine && f.Part != "disk" && f.Part != "clock" && f.Name != finding.Host {
 			t.Errorf("%+v", f)
@@ -320,12 +320,12 @@ func TestTheDoctorIsContentWithAHealthyInstallation(t *testing.T) {
 // What a running host says of itself was looked for by another process, with another PATH and user.
 func TestTheDoctorAsksTheHostThatRuns(t *testing.T) {
 	p := newPatient(t)
-	p.Channels = append(p.Channels, func(context.Context, bool) []finding.Finding {
+	p.Channels = map[string]doctor.Check{"channel web": func(context.Context, bool) []finding.Finding {
 		t.Error("the channel was examined beside its host")
 		return nil
-	})
+	}}
 	serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: running{}, Health: healthy()})
-	if found := p.Ask(t.Context()); !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Cause == "12 B of disk are free, asked: true" }) {
+	if found := p.ask(t.Context()); !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Cause == "12 B of disk are free, asked: true" }) {
 		t.Errorf("%+v", found)
 	}
 }
@@ -337,7 +337,7 @@ func TestAHostThatHangsIsSaidToRunAndNotToAnswer(t *testing.T) {
 	defer stop()
 	serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: running{}, Health: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hangs.Done() })})
 	began := time.Now()
-	found := p.Ask(t.Context())
+	found := p.ask(t.Context())
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
@@ -427,5 +427,63 @@ func TestADirectoryInThePlaceOfTheConfigurationIsFound(t *testing.T) {
 	all := doctor.Doctor{File: dir, Layout: groups.Layout{State: dir}}.Findings(t.Context())
 	if got := worstOf(slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Name != finding.Invalid })); got != finding.Fault {
 		t.Errorf("found: %+v", all)
+	}
+}
+
+// ask is Ask of the commands, which first look for a host.
+func (p *patient) ask(ctx context.Context) []finding.Finding {
+	return p.Ask(ctx, operator.NewClient(operator.ControlDir(p.Layout)).Health(ctx))
+}
+
+// TestAPlatformThatDoesNotAnswerHeldUpTheDoctor for 20 seconds, and each further one for as long again.
+func TestAPlatformThatDoesNotAnswerHeldUpTheDoctor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := doctor.Doctor{Running: true, Channels: map[string]doctor.Check{}}
+		for _, name := range []string{"channel a", "channel b"} {
+			d.Channels[name] = func(context.Context, bool) []finding.Finding {
+				time.Sleep(time.Minute) // also of one that heeds no context
+				return nil
+			}
+		}
+		began := time.Now()
+		all := d.Examine(t.Context())
+		if took := time.Since(began); took > 9*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		for part := range d.Channels {
+			if !slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Name == finding.Unasked && f.Part == part && f.Remedy != "" }) {
+				t.Errorf("nothing says that %s did not answer: %+v", part, all)
+			}
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestASecretThatWentAwayWasNoticedAtTheNextStart, which lacked the channel.
+func TestASecretThatWentAwayWasNoticedAtTheNextStart(t *testing.T) {
+	p := newPatient(t)
+	token := filepath.Join(t.TempDir(), "token")
+	p.Running, p.Config = true, &config.Config{Groups: p.Groups, Secrets: map[string]string{"channels.telegram.token_file": token}}
+	said := func() []finding.Finding {
+		return slices.DeleteFunc(p.Findings(t.Context()), func(f finding.Finding) bool { return f.Name != finding.Secret })
+	}
+	for _, c := range []struct {
+		write func() error
+		words string
+	}{
+		{func() error { return nil }, "no such file"},
+		{func() error { return os.WriteFile(token, nil, 0o600) }, "holds no secret"},
+		{func() error { return os.WriteFile(token, []byte("secret"), 0o600) }, ""},
+		{func() error { return errors.Join(os.Remove(token), os.Mkdir(token, 0o700)) }, "holds no secret"},
+	} {
+		p.must(c.write())
+		all := said()
+		if c.words == "" && len(all) > 0 || c.words != "" && (len(all) != 1 || !strings.Contains(all[0].Cause, c.words) || !strings.Contains(all[0].Cause, "channels.telegram.token_file") || all[0].Remedy == "") {
+			t.Errorf("want %q: %+v", c.words, all)
+		}
+	}
+	p.Config.Down = []*config.Problem{{Key: "channels.telegram.token_file"}}
+	if all := said(); len(all) > 0 {
+		t.Errorf("beside the channel that lacks it: %+v", all)
 	}
 }

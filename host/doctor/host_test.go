@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/finding"
 )
@@ -57,12 +58,12 @@ func serve(t *testing.T, s *operator.Server) {
 func TestWhatTwoChannelsFindIsSaidOnce(t *testing.T) {
 	p := newPatient(t)
 	for range 2 {
-		p.Channels = append(p.Channels, func(context.Context, bool) []finding.Finding {
+		p.Channels = map[string]doctor.Check{"channel web": func(context.Context, bool) []finding.Finding {
 			return []finding.Finding{finding.Well("media tools", "all run confined")}
-		})
+		}}
 	}
 	n := 0
-	for _, f := range p.Ask(t.Context()) {
+	for _, f := range p.ask(t.Context()) {
 		if f.Part == "media tools" {
 			n++
 		}

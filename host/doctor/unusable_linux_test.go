@@ -49,7 +49,7 @@ func TestDoctorWasContentWithWhatKeepsServeFromStarting(t *testing.T) {
 	p.must(os.Chown(p.Layout.Workspace("family"), os.Geteuid(), -1))
 	worst := func() (worst finding.Severity, said string) {
 		asOwner(t, func() {
-			findings := p.Ask(t.Context())
+			findings := p.ask(t.Context())
 			for _, f := range findings {
 				if f.Part == "disk" || f.Part == "clock" || f.Severity == finding.Fine {
 					continue
@@ -101,7 +101,7 @@ func TestDoctorFollowedTheLinkThatServeRefuses(t *testing.T) {
 	p := newPatient(t)
 	p.database(false)
 	p.must(os.Symlink(t.TempDir(), filepath.Join(p.Layout.Own(), "blobs")))
-	if is := worstOf(p.Ask(t.Context())); is != finding.Fault {
+	if is := worstOf(p.ask(t.Context())); is != finding.Fault {
 		t.Errorf("%s", is)
 	}
 }
@@ -112,7 +112,7 @@ func TestDoctorAdvisedToRemoveALiveGroup(t *testing.T) {
 	p.must(os.MkdirAll(p.Layout.IPC("work", ipc.MessagesDir), 0o700))
 	p.Served = []string{"family", "work"}
 	var said string
-	for _, f := range p.Ask(t.Context()) {
+	for _, f := range p.ask(t.Context()) {
 		said += f.Cause + "; " + f.Remedy + "\n"
 	}
 	if strings.Contains(said, "remove the directory") || !strings.Contains(said, "gone from longshore.yaml: work") {

@@ -17,7 +17,7 @@ func TestDoctorFindsAV1QueueWell(t *testing.T) {
 	p.must(os.Mkdir(root, 0o700))
 	p.Layout = groups.Layout{State: root, Project: root, V1: true}
 	p.must(p.Layout.Prepare(p.Groups))
-	for _, f := range p.Ask(t.Context()) {
+	for _, f := range p.ask(t.Context()) {
 		if f.Name == finding.Queue && f.Severity != finding.Fine {
 			t.Errorf("%+v", f)
 		}

@@ -54,25 +54,34 @@ type Examiner interface {
 	Examine(ctx context.Context) []finding.Finding
 }
 
+// ExamineTime is how long an examination may take. A view takes at most ten seconds, with what it asks before.
+const ExamineTime = 5 * time.Second
+
 // Findings returns what the parts of the host know of themselves, sorted. If no host runs in this
 // process, it is what an installation at rest shows. deep: also what takes longer to find out.
 func (l *Local) Findings(ctx context.Context, deep bool) ([]finding.Finding, error) {
-	sources := []finding.Source{finding.Func(func(context.Context) []finding.Finding { return nil })}
+	nothing := finding.Func(func(context.Context) []finding.Finding { return nil })
+	sources := []finding.Source{nothing, nothing}
 	if l.Parts != nil {
 		sources[0] = l.Parts
+	}
+	if deep {
+		short, cancel := context.WithTimeout(finding.Anew(ctx), ExamineTime)
+		defer cancel()
+		ctx = short
+	}
+	if l.Parts != nil && deep {
+		sources[1] = finding.Func(l.Parts.Examine)
 	}
 	if l.Running != nil {
 		sources = append(sources, &l.accepting, &l.tokens)
 	}
 	asked := finding.AtOnce(ctx, sources...)
-	var own, examined []finding.Finding
-	if l.Parts != nil && deep {
-		examined = l.Parts.Examine(ctx)
-	}
+	var own []finding.Finding
 	if l.Running != nil {
-		own = l.own(asked[0], asked[1], asked[2])
+		own = l.own(asked[0], asked[2], asked[3])
 	}
-	all := finding.Merge(asked[0], own, examined)
+	all := finding.Merge(asked[0], own, asked[1])
 	for i := range all {
 		all[i].Cause, all[i].Remedy = media.Cut(media.Printable(all[i].Cause), 1000), media.Cut(media.Printable(all[i].Remedy), 1000)
 	}

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/remote/tokens"
@@ -74,7 +75,7 @@ func tell[In any](f func(Control, context.Context, In) error) op {
 // The Client's methods are those of Control: each makes the call of that name.
 
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	return answerTo[Status](ctx, c, "status", nil)
+	return viewOf[Status](ctx, c, "status", nil)
 }
 
 func (c *Client) List(ctx context.Context, f Filter) ([]Item, error) {
@@ -130,7 +131,7 @@ func (c *Client) RevokeLink(ctx context.Context, id string) error {
 }
 
 func (c *Client) Findings(ctx context.Context, deep bool) ([]finding.Finding, error) {
-	return answerTo[[]finding.Finding](ctx, c, "findings", deep)
+	return viewOf[[]finding.Finding](ctx, c, "findings", deep)
 }
 
 func (c *Client) StopAssistant(ctx context.Context, folder string) (Stopped, error) {
@@ -175,6 +176,16 @@ func (c *Client) RevokeToken(ctx context.Context, id string) error {
 
 func answerTo[Out any](ctx context.Context, c *Client, name string, in any) (out Out, err error) {
 	return out, c.call(ctx, "POST", "/v1/"+name, in, &out)
+}
+
+// viewOf is answerTo for what a host answers within an examination's time.
+func viewOf[Out any](ctx context.Context, c *Client, name string, in any) (out Out, err error) {
+	short, cancel := context.WithTimeout(ctx, ExamineTime+4*time.Second)
+	defer cancel()
+	if out, err = answerTo[Out](short, c, name, in); err != nil && short.Err() != nil && ctx.Err() == nil {
+		err = ErrSilent
+	}
+	return out, err
 }
 
 func changeTo[Out any](ctx context.Context, c *Client, name string, in any) (out Out, err error) {

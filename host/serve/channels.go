@@ -114,23 +114,24 @@ func (h *Host) runAgain(ctx context.Context, c channel.Channel, pause time.Durat
 
 // Checks returns the doctor's checks of the configured channels, of transcription, and of the place of
 // the state's files, which a running host knows itself.
-func Checks(cfg *config.Config) (all []doctor.Check) {
+func Checks(cfg *config.Config) map[string]doctor.Check {
+	all := map[string]doctor.Check{}
 	if files, err := FilesOf(cfg); files != nil && err == nil {
-		all = append(all, func(ctx context.Context, running bool) []finding.Finding {
+		all["files"] = func(ctx context.Context, running bool) []finding.Finding {
 			if running {
 				return nil
 			}
 			return blob.Examine(ctx, files)
-		})
+		}
 	}
 	if len(cfg.Transcription) > 0 {
-		all = append(all, func(ctx context.Context, _ bool) []finding.Finding { return checkTranscription(ctx, cfg) })
+		all["transcription"] = func(ctx context.Context, _ bool) []finding.Finding { return checkTranscription(ctx, cfg) }
 	}
 	for _, c := range cfg.Channels {
 		setup := SetupOf(cfg, c, slog.New(slog.DiscardHandler))
-		all = append(all, func(ctx context.Context, running bool) []finding.Finding {
+		all["channel "+c.Name] = func(ctx context.Context, running bool) []finding.Finding {
 			return c.Platform.Examine(ctx, setup, running)
-		})
+		}
 	}
 	return all
 }

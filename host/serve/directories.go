@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -166,8 +167,9 @@ func lookAt(dir string) (id safefs.Lasting, gone bool) {
 	return id, false
 }
 
-// gone returns the directories shared with a group that are not in their place.
-func (d *directories) gone(now *live.Live, g groups.Group) (all []mounts.Mount) {
+// gone returns, by mount, why directories shared with a group cannot be used.
+func (d *directories) gone(now *live.Live, g groups.Group) map[mounts.Mount]error {
+	all := map[mounts.Mount]error{}
 	if g.Main || len(g.Mounts) > 0 {
 		all = now.Mounts(g.Folder).Gone()
 	}
@@ -177,23 +179,27 @@ func (d *directories) gone(now *live.Live, g groups.Group) (all []mounts.Mount) 
 		return all
 	}
 	if id, gone := lookAt(own.Host); gone || id != none && id != first {
-		all = append(all, own)
+		all[own] = fs.ErrNotExist
 	}
 	return all
 }
 
-// checkMounts finds the directories shared with groups that are not in their place. Such a group is down:
+// checkMounts finds the directories shared with groups that are not in their place or not readable. Such a group is down:
 // its assistant would answer without what is in them. It returns nothing.
 func (d *directories) checkMounts(context.Context) []finding.Finding {
 	var gone []finding.Finding
 	h, now := d.h, d.h.Now()
 	d.first = d.workspaces()
 	for _, g := range now.Config.Groups {
-		for _, m := range d.gone(now, g) {
+		for m, err := range d.gone(now, g) {
+			how := "cannot be read: " + safefs.Reason(err).Error()
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+				how = "is gone or another one"
+			}
 			gone = append(gone, finding.Finding{
 				Name: string(cause.Mount), Part: "group " + g.Folder + ", " + m.Container,
-				Cause:  fmt.Sprintf("the directory %s, which group %s has as %s, is gone or another one", m.Host, g.Folder, m.Container),
-				Remedy: "put it back, or mount it again; if another directory is meant to be there, restart the host",
+				Cause:  fmt.Sprintf("the directory %s, which group %s has as %s, %s", m.Host, g.Folder, m.Container, how),
+				Remedy: cmp.Or(finding.Remedy(err, m.Host), "put it back, or mount it again; if another directory is meant to be there, restart the host"),
 			})
 		}
 	}

@@ -24,16 +24,16 @@ func TestTheDoctorNamesWaysToTranscribeThatAreNotThere(t *testing.T) {
 		{Command: []string{"cat", "-m", filepath.Join(t.TempDir(), "no-model"), "{wav}"}},
 	}}
 	checks := serve.Checks(cfg)
-	found := checks[0](t.Context(), false)
+	found := checks["transcription"](t.Context(), false)
 	if len(found) != 2 || found[0].Severity != finding.Warning || !strings.Contains(found[0].Cause, "no-such-recognizer") || !strings.Contains(found[1].Cause, "no-model") {
 		t.Errorf("%+v", found)
 	}
 	cfg.Transcription = cfg.Transcription[:1]
-	if found := serve.Checks(cfg)[0](t.Context(), false); len(found) != 1 || found[0].Severity != finding.Fine {
+	if found := serve.Checks(cfg)["transcription"](t.Context(), false); len(found) != 1 || found[0].Severity != finding.Fine {
 		t.Errorf("%+v", found)
 	}
 	_ = l.Close()
-	if found := serve.Checks(cfg)[0](t.Context(), false); len(found) != 1 || found[0].Severity != finding.Warning {
+	if found := serve.Checks(cfg)["transcription"](t.Context(), false); len(found) != 1 || found[0].Severity != finding.Warning {
 		t.Errorf("%+v", found)
 	}
 }

@@ -89,7 +89,20 @@ func (s *Snapshot) freezing() []string {
 func (s Spec) surveyed(ctx context.Context) (bool, error) {
 	if !s.OnServer() {
 		found, err := s.survey()
-		return found.present, err
+		if err != nil || !found.present {
+			return false, err
+		}
+		lock, err := s.lockToLook()
+		if errors.Is(err, ErrLocked) { // its host runs, and knows its log
+			return true, nil
+		}
+		if lock != nil {
+			defer lock.Close()
+		}
+		if err == nil {
+			err = s.checkLog()
+		}
+		return true, err
 	}
 	v, err := s.lookServer(ctx)
 	if v == nil {

@@ -62,6 +62,10 @@ func logged(t *testing.T, s store.Spec, log []byte) map[string]error {
 	if all["look"] = err; err == nil {
 		must(t, v.Close())
 	}
+	f, err := store.Freeze(t.Context(), []store.Spec{s})
+	if all["backup"] = err; err == nil {
+		must(t, f.Thaw(), f.Close())
+	}
 	all["check"] = store.Check(t.Context(), s)
 	_, closing, err := open(s)
 	if all["open"] = err; err == nil {

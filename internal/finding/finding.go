@@ -7,6 +7,7 @@ package finding
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -107,6 +108,31 @@ func AtOnce(ctx context.Context, sources ...Source) [][]Finding {
 	}
 	asked.Wait()
 	return lists
+}
+
+// Bounded is a Source whose answer is waited for until a second after the context's end. Then its finding is that
+// Part did not answer.
+type Bounded struct {
+	Source Source
+	Part   string
+}
+
+// Findings implements Source.
+func (b Bounded) Findings(ctx context.Context) (found []Finding) {
+	answer := make(chan []Finding, 1)
+	go func() { answer <- b.Source.Findings(ctx) }()
+	select {
+	case found = <-answer:
+	case <-ctx.Done():
+		select {
+		case found = <-answer:
+		case <-time.After(time.Second):
+		}
+	}
+	if len(found) == 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		found = []Finding{{Name: Unasked, Part: b.Part, Severity: Warning, Cause: b.Part + ": no answer in the time that an examination may take", Remedy: "run longshore doctor again; if it lasts, look at what the part waits for, such as the network or a disk"}}
+	}
+	return found
 }
 
 // List keeps since when each finding lasts. The zero List is empty.
@@ -211,14 +237,30 @@ type Background struct {
 // patience is how long Findings waits for a search under way. A load balancer waits for a second.
 const patience = 800 * time.Millisecond
 
+// anew is the key of a context's value by which each Background searches anew.
+type anew struct{}
+
+// Anew returns a context for who has just mended something: it makes each Background search again, and wait until ctx ends.
+func Anew(ctx context.Context) context.Context { return context.WithValue(ctx, anew{}, true) }
+
 // Findings implements Source.
 func (b *Background) Findings(ctx context.Context) []Finding {
+	fresh := ctx.Value(anew{}) != nil
 	b.mu.Lock()
 	busy, limit := b.busy, time.After(patience)
-	if b.First && b.at.IsZero() {
+	if fresh || b.First && b.at.IsZero() {
 		limit = nil
 	}
-	if busy == nil && (b.at.IsZero() || time.Since(b.at) >= b.Every) {
+	if began := busy; fresh && began != nil { // before that was mended
+		b.mu.Unlock()
+		select {
+		case <-began:
+		case <-ctx.Done():
+		}
+		b.mu.Lock()
+		busy = b.busy
+	}
+	if busy == nil && (fresh || b.at.IsZero() || time.Since(b.at) >= b.Every) {
 		busy = make(chan struct{})
 		b.busy = busy
 		go b.search(context.WithoutCancel(ctx), busy)

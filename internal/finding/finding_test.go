@@ -172,3 +172,30 @@ func TestADamagedStateAndTooManyFilesWereToldManyTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasMendedStoodInTheSameList: the doctor mended something, and a search that had begun before it answered.
+func TestWhatWasMendedStoodInTheSameList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrong := true
+		b := &Background{Every: time.Hour, Source: Func(func(context.Context) []Finding {
+			was := wrong
+			time.Sleep(2 * time.Second)
+			if was {
+				return []Finding{{Name: "open"}}
+			}
+			return nil
+		})}
+		b.Findings(t.Context()) // it has begun
+		wrong = false
+		if all := b.Findings(Anew(t.Context())); len(all) > 0 {
+			t.Errorf("after it was mended: %+v", all)
+		}
+		wrong = true
+		if all := b.Findings(t.Context()); len(all) > 0 {
+			t.Errorf("it searched again within the hour: %+v", all)
+		}
+		if all := b.Findings(Anew(t.Context())); len(all) == 0 {
+			t.Error("it did not search again")
+		}
+	})
+}

@@ -9,6 +9,7 @@ const (
 	Denied   = "host_denied"   // this user may not ask the host
 	Process  = "no_proc"       // there is no /proc
 	Inotify  = "inotify_few"   // the kernel allows few watches
+	Unasked  = "not_examined"  // a part has not answered within the time of an examination
 	FilesFew = "files_few"     // the host's process can open no more files
 	FileSize = "file_limit"    // the host's process may not write files of the size of its database
 	User     = "user_differs"  // who asks is not the host's user
@@ -20,6 +21,7 @@ const (
 	Config     = "config_refused" // the last reload was refused
 	ConfigOpen = "config_open"    // others may write longshore.yaml
 	Advice     = "config_advice"  // longshore.yaml has something that is unsafe or uncertain
+	Secret     = "secret_unread"  // the file of a secret that the host has read cannot be read again
 	Groups     = "groups_gone"    // the file has lost groups that the host has served
 
 	ClusterConfig   = "cluster_config"   // a host of the cluster has another configuration than the owner
