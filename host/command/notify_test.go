@@ -132,7 +132,7 @@ func TestAMissingProgramAndARefusedReloadAreToldInTheOperatorsChat(t *testing.T)
 	t.Parallel()
 	const file = `channels: {web: {listen: "%LISTEN%"}}
 limits: {free_disk: 1MB}
-notify: {after: 300ms, group: ops}
+notify: {after: 3s, group: ops} # longer than the doctor keeps an answer, which tells of a refused file, too
 assistants: {helper: {agent: command, command: ["PROGRAM"]}}
 groups:
   - {folder: family, chat: "web:family", assistant: helper, gather: {after: 0s}}
