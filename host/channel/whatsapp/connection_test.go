@@ -2,6 +2,8 @@ package whatsapp_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +136,22 @@ func TestALoggedOutChannelIsPairedAgain(t *testing.T) {
 	w.pair()
 	w.connected()
 	w.once(text(family, "back"))
+}
+
+// After anybody had opened the database, such as a look for damage, the status said only that no account is linked.
+func TestARemovedDeviceWasSaidToBeNotLinked(t *testing.T) {
+	w := newWorld(t).run()
+	w.bot.Unlink()
+	w.held("whatsapp_logged_out", "removed this device")
+	databases, err := filepath.Glob(filepath.Join(w.opts.Dir, "*.db"))
+	if err != nil || len(databases) == 0 {
+		t.Fatal(databases, err)
+	}
+	w.until("it has looked", func() bool {
+		now := time.Now()
+		return os.Chtimes(databases[0], now, now) == nil && strings.Count(w.log.String(), "is stopped") > 1
+	})
+	w.held("whatsapp_logged_out", "removed this device")
 }
 
 func TestTwoProcessesAreNotOneDevice(t *testing.T) {

@@ -50,8 +50,9 @@ func (w *WhatsApp) runSession(ctx context.Context, in channel.Inbox) (err error)
 		}
 	}()
 	if s.people.Me.IsEmpty() {
-		return withDetail(stopNotPaired, "")
+		return withDetail(w.unlinked, "")
 	}
+	w.unlinked = stopNotPaired
 	w.version.Ask(ctx)
 	s.newClient()
 	s.client.AddEventHandlerWithSuccessStatus(s.handle)
@@ -66,6 +67,7 @@ func (w *WhatsApp) runSession(ctx context.Context, in channel.Inbox) (err error)
 	workers.Go(func() { s.watchUnread(work) })
 	err = w.link.Stay(work, s.connect)
 	if stop, ok := errors.AsType[*link.Stop](err); ok && stop.Code == stopLoggedOut.Code {
+		w.unlinked = stopLoggedOut
 		if err := s.keys.Forget(ctx); err != nil {
 			return err
 		}

@@ -116,6 +116,7 @@ type WhatsApp struct {
 
 	version  *device.Version
 	live     atomic.Pointer[session] // while Run has one
+	unlinked link.Stop               // why no account is linked; Run's alone
 	sending  link.Keyed              // by WhatsApp's message id
 	sendSlot sendSlot
 	watch    time.Duration  // as in watchEvery
@@ -159,6 +160,7 @@ func New(opts Options) (*WhatsApp, error) {
 		opts:     opts,
 		log:      log,
 		link:     link.New(outcome.Platform, log),
+		unlinked: stopNotPaired,
 		http:     client,
 		media:    guarded,
 		pacer:    pace.New(opts.Rates),
