@@ -81,7 +81,7 @@ func small(t *testing.T, dir string) {
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 }
 
-// A host must say what its files' place lacks, lose no file, and go on by itself; and show nobody another file's bytes.
+// A host must say what its files' place lacks, lose no file, and go on by itself. It must never show the bytes of another file.
 func TestAPlaceOfFilesInTroubleIsTold(t *testing.T) {
 	for name, make := range places {
 		t.Run(name, func(t *testing.T) {

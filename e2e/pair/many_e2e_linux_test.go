@@ -47,7 +47,7 @@ func TestManyGroupsAndDeliveriesDelayNoTakeOver(t *testing.T) {
 	p.send()
 	t.Logf("%d groups, %d deliveries: b owned after %v, and had sent a new text after %v", chats, waiting, took, time.Since(began))
 	if bound := p.lease + 2*time.Second; long && took > bound {
-		t.Errorf("nobody owned for %v, longer than %v", took, bound)
+		t.Errorf("no host owned for %v, longer than %v", took, bound)
 	}
 	stage.Await(t, "b sends what waited", func() bool { return b.pending() < waiting*9/10 })
 	t.Logf("it had sent a tenth of them after %v", time.Since(began))

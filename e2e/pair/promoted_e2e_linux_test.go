@@ -15,7 +15,7 @@ import (
 )
 
 // PostgreSQL dies, and its standby is promoted. A pair whose commits waited for the standby goes on; another one
-// waits until somebody says so, as the standby may lack commits.
+// waits until an operator says so, as the standby may lack commits.
 func TestAStandbyOfPostgreSQLIsPromoted(t *testing.T) {
 	for name, synchronous := range map[string]bool{"synchronous": true, "asynchronous": false} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func writesKeys(one passing) bool {
 }
 
 // An owner is frozen while it writes a ratchet of WhatsApp's. Once the other one owns, nothing may come from the
-// frozen one, and members must be able to read all: two owners that advance one ratchet would send what nobody can.
+// frozen one, and members must be able to read all. Two owners that advance one ratchet would send unreadable messages.
 func TestAnOwnerFrozenInAWriteOfARatchetSendsNothing(t *testing.T) {
 	for name, moment := range writes {
 		t.Run(name, func(t *testing.T) {

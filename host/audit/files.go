@@ -66,7 +66,7 @@ func (k *fileKeeper) begun(path string) {
 		err = safefs.WriteFile(k.mark, text, 0o600)
 	}
 	if err != nil {
-		k.log.Error("nobody will notice if the audit trail is deleted while no host runs", "error", err)
+		k.log.Error("the note of the newest file of the audit trail cannot be written: without it, a deleted trail is not noticed", "error", err)
 	}
 }
 

@@ -225,10 +225,13 @@ func (d Doctor) secrets(context.Context) (all []finding.Finding) {
 	for _, path := range openSecrets(d.Config) {
 		all = append(all, found(finding.ConfigOpen, "configuration", finding.Warning, "others may read the secret in "+path, "chmod 0600 "+finding.ShellWord(path))...)
 	}
+	if !d.Running {
+		return all
+	}
 	for key, path := range d.Config.Secrets {
 		_, wrong, hint := config.ReadSecret(path)
-		if wrong == "" || !d.Running || slices.ContainsFunc(d.Config.Down, func(p *config.Problem) bool { return p.Key == key }) {
-			continue // of the latter the part that lacks it says so
+		if wrong == "" || slices.ContainsFunc(d.Config.Down, func(p *config.Problem) bool { return p.Key == key }) {
+			continue // the part that has lacked it since the load says so
 		}
 		all = append(all, found(finding.Secret, "configuration, "+key, finding.Warning, fmt.Sprintf("%s, %s: %s; the host goes on by what it has read, and lacks it from its next start or reload on", key, path, wrong), hint)...)
 	}

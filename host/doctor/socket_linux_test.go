@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/finding"
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // TestARunningHostWithoutASocketWasToBeKilled: something else was in the socket's place. The doctor said
@@ -61,5 +62,34 @@ func TestARunningHostWasNotFoundWithoutItsFile(t *testing.T) {
 		if got := doctor.OwnOf(proc, file); got != want {
 			t.Errorf("%s: %q, want %q", filepath.Base(file), got, want)
 		}
+	}
+}
+
+// A process of another user that had a file longshore.lock open and named the configuration was taken for the host:
+// commands went to a socket of that user.
+func TestAStrangersProcessWasTakenForTheHost(t *testing.T) {
+	if os.Getuid() != 0 {
+		need.Lacking(t, "own a file as another user: this is not root")
+	}
+	dir := t.TempDir()
+	config, process := filepath.Join(dir, "longshore.yaml"), filepath.Join(dir, "proc/12")
+	for _, err := range []error{
+		os.WriteFile(config, []byte("{"), 0o600), os.MkdirAll(filepath.Join(process, "fd"), 0o700), os.Symlink("/", filepath.Join(process, "cwd")),
+		os.WriteFile(filepath.Join(process, "cmdline"), []byte("longshore\x00-c\x00"+config+"\x00serve\x00"), 0o600), os.Symlink("/srv/state/longshore.lock", filepath.Join(process, "fd/7")),
+		os.Chown(process, 4711, 4711),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	proc := filepath.Dir(process)
+	if got := doctor.OwnOf(proc, config); got != "" {
+		t.Errorf("a stranger's: %q", got)
+	}
+	if err := os.Chown(config, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if got := doctor.OwnOf(proc, config); got != "/srv/state" {
+		t.Errorf("the owner's of the file: %q", got)
 	}
 }

@@ -54,10 +54,21 @@ func HostWithout(proc, own, config string) (pid int) {
 }
 
 // OwnOf returns the directory of the control socket of the host that runs by a configuration file, whatever that says
-// now; empty if none is visible.
+// now; empty if none is visible. Any user may start a process that looks like a host: it counts only if it is
+// of the user who asks, of root, or of the file's owner.
 func OwnOf(proc, config string) (own string) {
+	trusted := []int{0, os.Geteuid()}
+	if fi, err := os.Stat(config); err == nil {
+		if uid, ok := safefs.UID(fi); ok {
+			trusted = append(trusted, uid)
+		}
+	}
 	eachLock(proc, func(process, target string) bool {
-		if runsBy(process, target, config) {
+		fi, err := os.Stat(process)
+		if err != nil {
+			return false
+		}
+		if uid, ok := safefs.UID(fi); ok && slices.Contains(trusted, uid) && runsBy(process, target, config) {
 			own = filepath.Dir(target)
 		}
 		return own != ""

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,7 +20,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/internal/finding"
-	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -399,22 +397,4 @@ func (l *Local) remedy(t trouble, folder string) string {
 		return "the host tries again by itself; if it lasts, check the network and the service's status page"
 	}
 	return "tail -n 20 " + finding.ShellWord(filepath.Join(l.Layout.Logs(), folder, "assistant.log")) + " says why it broke; the host tries again at the next message"
-}
-
-// accepting are the parts without which the host accepts nothing. Of others that it needs, the outbox says so.
-var accepting = []string{"state", "outbox", "ipc", "state, ipc", "installation", "state, installation", "blobs", "state, blobs", finding.LimitsPart}
-
-// notReady are the names of the findings that keep a host from accepting, those first that say most.
-var notReady = []string{finding.StateGone, finding.FilesFew, finding.FileSize, finding.Damaged, finding.Locked, finding.State, finding.Accepting}
-
-// RefusalOf is the first fault that keeps a host from accepting a delivery; nil: there is none.
-func RefusalOf(all []finding.Finding) *refusal.Error {
-	for _, name := range notReady {
-		for _, f := range all {
-			if f.Name == name && f.Severity == finding.Fault && slices.Contains(accepting, path.Base(f.Part)) {
-				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
-			}
-		}
-	}
-	return nil
 }

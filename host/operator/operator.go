@@ -16,8 +16,11 @@ package operator
 import (
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/finding"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -196,4 +199,22 @@ func noGroup(folder string) error {
 
 func notFound(id string) error {
 	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "longshore queue list --all and longshore errors list show what there is"}
+}
+
+// accepting are the parts without which the host accepts nothing. Of others that it needs, the outbox says so.
+var accepting = []string{"state", "outbox", "ipc", "state, ipc", "installation", "state, installation", "blobs", "state, blobs", finding.LimitsPart}
+
+// notReady are the names of the findings that keep a host from accepting, those first that say most.
+var notReady = []string{finding.StateGone, finding.FilesFew, finding.FileSize, finding.Damaged, finding.Locked, finding.State, finding.Accepting}
+
+// RefusalOf is the first fault that keeps a host from accepting a delivery; nil: there is none.
+func RefusalOf(all []finding.Finding) *refusal.Error {
+	for _, name := range notReady {
+		for _, f := range all {
+			if f.Name == name && f.Severity == finding.Fault && slices.Contains(accepting, path.Base(f.Part)) {
+				return &refusal.Error{Code: CodeUnwell, Message: f.Cause, Hint: f.Remedy}
+			}
+		}
+	}
+	return nil
 }
