@@ -163,7 +163,7 @@ func (l *Local) ofOutbox(ctx context.Context) []finding.Finding {
 		return nil
 	}
 	f := fault(finding.Accepting, "outbox", "no delivery can be recorded in the outbox: "+err.Error(),
-		cmp.Or(finding.Remedy(err, l.Layout.Own()), "mend what the message says; if it lasts, restart the host"))
+		cmp.Or(store.OfServer(err), finding.Remedy(err, l.Layout.Own()), "mend what the message says; if it lasts, restart the host"))
 	if full, ok := errors.AsType[*outbox.FullError](err); ok {
 		f.Cause, f.Remedy = fmt.Sprintf("no delivery can be accepted: %v", full.Cause), cmp.Or(finding.Remedy(full.Cause, l.Layout.Own()), finding.MakeRoom)
 	}

@@ -241,7 +241,7 @@ func (c *Committer) doubted() {
 // code, or a value that the database refuses (https://www.sqlite.org/rescode.html). The
 // database's other errors would meet every change.
 func ownFault(err error) bool {
-	if postgres.Code(err) != "" || errors.Is(err, postgres.ErrAway) || errors.Is(err, postgres.ErrDoubtful) {
+	if ofServer(err) {
 		return postgres.OwnFault(err)
 	}
 	var e *sqlite.Error

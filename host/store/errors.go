@@ -170,6 +170,18 @@ func Words(err error) error {
 	return err
 }
 
+// OfServer is what the operator can do about an error of a database in PostgreSQL; empty for any other error.
+func OfServer(err error) string {
+	if !ofServer(err) {
+		return ""
+	}
+	return postgres.Remedy(err)
+}
+
+func ofServer(err error) bool {
+	return postgres.Code(err) != "" || errors.Is(err, ErrAway) || errors.Is(err, postgres.ErrDoubtful)
+}
+
 // Number returns the system's error that an error of SQLite stands for; err itself otherwise.
 func Number(err error) error {
 	e, ok := errors.AsType[*sqlite.Error](err)
